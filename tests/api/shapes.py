@@ -282,6 +282,13 @@ def _check_observations(body: Mapping[str, Any]) -> None:
         _check_node(one["memory"])
 
 
+def _check_recall(body: Mapping[str, Any]) -> None:
+    _fields(body, "memories")
+    for one in body["memories"]:
+        assert all(isinstance(reason, str) for reason in one["why"])
+        _check_node({name: value for name, value in one.items() if name not in ("content", "why")})
+
+
 def _check_node(node: Mapping[str, Any]) -> None:
     names = "memory_id path title type permalink tags created_at updated_at age distance flags trust"
     assert set(node) == set(names.split())
@@ -310,6 +317,7 @@ _CHECKS = {
     "memory_store_deleted": _check_tombstone,
     "session_deleted": _check_tombstone,
     "memory_graph": _check_graph,
+    "memory_recall": _check_recall,
     "memory_context": _check_graph_context,
     "memory_observations": _check_observations,
     "health": _check_health,

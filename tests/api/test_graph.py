@@ -195,6 +195,12 @@ def test_a_changed_note_has_its_new_relations_and_observations_alone(backend: Ba
         ("context", "url=a&page=0", "page"),
         ("context", "url=a&max_related=101", "max_related"),
         ("observations", "limit=0", "limit"),
+        ("recall", "", "query"),
+        ("recall", "query=%20", "query"),
+        ("recall", "query=a&limit=6", "limit"),
+        ("recall", "query=a&max_tokens=0", "max_tokens"),
+        ("recall", f"query=a&loaded={','.join('m' * 101)}", "loaded"),
+        ("recall", "query=a&recent_tools=a,,b", "recent_tools"),
         ("observations", "valid_at=may", "valid_at"),
         ("observations", f"query={'x' * 1_001}", "query"),
     ],
@@ -207,11 +213,22 @@ def test_a_question_to_the_graph_that_makes_no_sense_is_refused(
     assert reply.error["message"].startswith(f"{field}:")
 
 
+def test_what_matters_is_recalled_with_why_and_nothing_where_nothing_does(backend: Backend, store: str) -> None:
+    [first, *_] = ask(backend, store, "recall", query="Ada Lovelace and Babbage")["memories"]
+    assert (first["path"], first["content"]) == ("/people/ada.md", NOTES["/people/ada.md"])
+    assert first["why"] and first["age"]
+    assert ask(backend, store, "recall", query="how do I bake sourdough bread?")["memories"] == []
+    again = ask(
+        backend, store, "recall", query="Ada Lovelace and Babbage", loaded=first["memory_id"], recent_tools="vim"
+    )
+    assert first["memory_id"] not in [one["memory_id"] for one in again["memories"]]
+
+
 def test_a_root_that_is_not_there_is_not_found(backend: Backend, store: str) -> None:
     assert backend.raw("GET", f"/v1/memory_stores/{store}/graph", "path=/none.md").status == 404
 
 
-@pytest.mark.parametrize("what", ["graph?path=/people/ada.md", "context?url=*", "observations"])
+@pytest.mark.parametrize("what", ["graph?path=/people/ada.md", "context?url=*", "observations", "recall?query=a"])
 def test_another_workspaces_graph_is_not_found(backend: Backend, store: str, what: str) -> None:
     path, _, query = what.partition("?")
     headers = {"authorization": f"Bearer {backend.issue_key('other', 'admin')}"}

@@ -13,7 +13,7 @@ from mcp_types import TextContent, TextResourceContents
 from tests.mcp.conftest import Server
 
 TOOLS = ["memory", "search_notes", "read_note", "write_note", "edit_note"]
-TOOLS += ["recent_activity", "build_context", "backlinks", "list_directory", "memory_versions"]
+TOOLS += ["recent_activity", "build_context", "recall", "backlinks", "list_directory", "memory_versions"]
 
 
 def sha256(text: str) -> str:
@@ -293,3 +293,13 @@ def test_a_context_and_backlinks_follow_the_links_of_notes(server: Server) -> No
     assert "does not exist" in server.call("backlinks", path="nobody.md")[0]
     text, _, failed = server.call("build_context", url="http://a")
     assert failed and "url: must be a memory:// URL" in text
+
+
+def test_what_matters_now_is_recalled_and_what_is_loaded_is_not_recalled_again(server: Server) -> None:
+    put(server, "/deploys.md", "Deploys go out on Tuesdays.")
+    [one] = (server.call("recall", query="when do deploys go out?", recent_tools=["git"])[1] or {})["memories"]
+    assert (one["path"], one["content"], one["age"]) == ("/memories/deploys.md", "Deploys go out on Tuesdays.", "today")
+    assert one["why"]
+    for query, loaded in (("when do deploys go out?", [one["memory_id"]]), ("bake sourdough bread", [])):
+        assert server.call("recall", query=query, loaded=loaded)[1] == {"memories": []}
+    assert server.call("recall", query=" ")[2]

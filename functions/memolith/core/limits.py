@@ -84,6 +84,22 @@ GRAPH_TYPES_MAX = 16
 """Types of relations that one call may name."""
 
 
+RECALL_LIMIT = 5
+
+
+RECALL_TOKENS_DEFAULT = 4_000
+
+
+RECALL_TOKENS_MAX = 50_000
+
+
+RECALL_TOOLS_MAX = 32
+
+
+RECALL_LOADED_MAX = 100
+"""Tools, and memories already loaded, that one call may name: both are in its URL."""
+
+
 CONTEXT_PAGE_MAX = 50
 
 

@@ -31,6 +31,12 @@ def observations(answer: GraphAnswer, now_us: int) -> Json:
     return {"type": "memory_observations", "observations": rows, "truncated": answer.truncated}
 
 
+def recalled(answer: GraphAnswer, now_us: int) -> Json:
+    """Render the memories that matter now, each with why."""
+    rows = [_node(one, now_us) | {"content": one.content, "why": list(one.why)} for one in answer.nodes]
+    return {"type": "memory_recall", "memories": rows}
+
+
 def context(answer: GraphContext, now_us: int, asked: Mapping[str, Any]) -> Json:
     """Render a context: each note with what it states, what it is linked with, and the relations themselves."""
     results = [_result(one, now_us) for one in answer.items]

@@ -188,6 +188,7 @@ def _reads(memolith: Memolith) -> dict[str, Callable[..., object]]:
         "search_memories": lambda call, **arguments: memolith.search.search(call, **arguments),
         "graph": lambda call, **arguments: memolith.graph.reach(call, **arguments),
         "context": lambda call, **arguments: memolith.graph.context(call, **arguments),
+        "recall": lambda call, **arguments: memolith.recall.recall(call, **arguments),
         "observations": lambda call, **arguments: memolith.graph.observations(call, **arguments),
         "load_memories": lambda call, **arguments: memolith.bulk_read.page(call, **arguments),
         "list_versions": list_versions,

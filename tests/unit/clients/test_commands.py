@@ -50,6 +50,12 @@ def test_the_graph_is_shown_by_a_name_and_observations_by_what_they_state(desk: 
     assert "was not found" in desk.fails(Exit.NOT_FOUND, "graph", desk.store, "Nobody")
 
 
+def test_what_matters_for_a_task_is_recalled_and_nothing_else(desk: Desk) -> None:
+    desk.put("/deploys.md", "Deploys go out on Tuesdays.")
+    assert desk.ok("recall", desk.store, "when", "do", "deploys", "go", "out?").startswith("/deploys.md  deploys (")
+    assert desk.json("recall", desk.store, "bake sourdough bread", "--tool", "git") == []
+
+
 def test_a_terminal_is_told_a_memorys_age_and_a_pipe_gets_the_text_alone(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

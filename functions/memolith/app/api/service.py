@@ -49,6 +49,7 @@ from memolith.ports.signing import SigningKeys
 if TYPE_CHECKING:
     from memolith.app.api.bulk_read import BulkRead
     from memolith.app.api.graph import Graph
+    from memolith.app.api.recall import Recall
     from memolith.app.api.search import Search
     from memolith.app.search.pack_cache import PackCache
     from memolith.app.search.packs import Heads
@@ -59,7 +60,7 @@ _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
 class Memolith:
     """The use cases of one region, over helpers of which each is built once. They raise `core.errors` only.
 
-    `search`, `graph` and `bulk_read` are imported with the first call that needs them, and not with a start.
+    `search`, `graph`, `recall` and `bulk_read` are imported with the first call that needs them, and not with a start.
     """
 
     def __init__(
@@ -139,6 +140,12 @@ class Memolith:
         from memolith.app.api.graph import Graph
 
         return Graph(self._authorizer, self._reads, self._pack_cache, self._heads)
+
+    @cached_property
+    def recall(self) -> Recall:
+        from memolith.app.api.recall import Recall
+
+        return Recall(self._authorizer, self._reads, self._pack_cache, self._packs, self._heads, self._region.clock)
 
     @cached_property
     def _heads(self) -> Heads:

@@ -21,6 +21,8 @@ from memolith.wire.mcp.schemas import (
     Found,
     Hits,
     Note,
+    Recall,
+    Recalled,
     Version,
     Versions,
     Written,
@@ -109,6 +111,20 @@ class Notes:
         query = asked.model_dump(exclude={"project"})
         answer = self._tree.graph("context", query | {"url": _url(asked.url)})
         return Context.model_validate({name: answer[name] for name in Context.model_fields})
+
+    def recall(self, query: str, recent_tools: list[str], loaded: list[str]) -> Recall:
+        """Return the few notes that matter for what the query says, possibly none. One question."""
+        asked = {"query": query, "recent_tools": ",".join(recent_tools), "loaded": ",".join(loaded)}
+        answer = self._tree.graph("recall", {name: text or None for name, text in asked.items()} | {"query": query})
+        return Recall(
+            memories=[
+                Recalled(
+                    path=f"{ROOT}{one['path']}",
+                    **{name: one[name] for name in ("memory_id", "title", "age", "why", "content")},
+                )
+                for one in answer["memories"]
+            ]
+        )
 
     def backlinks(self, path: str, limit: int) -> Backlinks:
         """List the notes that link to one. One question to the graph."""

@@ -13,6 +13,8 @@ from memolith.core.limits import (
     CONTEXT_RELATED_MAX,
     GRAPH_DEPTH_MAX,
     PATH_MAX_BYTES,
+    RECALL_LOADED_MAX,
+    RECALL_TOOLS_MAX,
     SEARCH_LIMIT_DEFAULT,
     SEARCH_LIMIT_MAX,
     SEARCH_QUERY_MAX_CHARS,
@@ -22,6 +24,7 @@ from memolith.core.limits import (
 from memolith.core.trust import NAMES, UNKNOWN
 from memolith.wire.memory_tool.places import ROOT
 from memolith.wire.memory_tool.tool import COMMANDS
+from memolith.wire.requests import ID_MAX_CHARS
 
 ROWS_DEFAULT, ROWS_MAX = 20, 100
 PAGES_MAX = 50
@@ -171,6 +174,20 @@ class ContextArguments(NoteArguments):
     max_related: Annotated[int, Field(ge=0, le=CONTEXT_RELATED_MAX, description="Related notes in all")] = 10
 
 
+class RecallArguments(NoteArguments):
+    """Of `recall`."""
+
+    query: Annotated[str, Field(max_length=SEARCH_QUERY_MAX_CHARS, description="What you are about to do, in words")]
+    recent_tools: Annotated[
+        list[Annotated[str, Field(max_length=ID_MAX_CHARS)]],
+        Field(max_length=RECALL_TOOLS_MAX, fail_fast=True, description="Tools that you are using"),
+    ] = []
+    loaded: Annotated[
+        list[Annotated[str, Field(max_length=ID_MAX_CHARS)]],
+        Field(max_length=RECALL_LOADED_MAX, fail_fast=True, description="memory_id of what you have read already"),
+    ] = []
+
+
 class BacklinksArguments(NoteArguments):
     """Of `backlinks`."""
 
@@ -257,6 +274,23 @@ class Context(BaseModel):
     has_more: bool
     page: int
     page_size: int
+
+
+class Recalled(BaseModel):
+    """A memory that matters now, and why; without content where it did not fit."""
+
+    path: str
+    memory_id: str
+    title: str
+    age: str
+    why: list[str]
+    content: str | None
+
+
+class Recall(BaseModel):
+    """At most five memories, the best first; none where nothing matters enough."""
+
+    memories: list[Recalled]
 
 
 class Backlink(BaseModel):

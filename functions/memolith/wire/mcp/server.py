@@ -166,6 +166,13 @@ TOOLS: dict[str, Offered] = {
         _annotated(reads=True),
         lambda store, given: store.notes.context(given),
     ),
+    "recall": Offered(
+        schemas.RecallArguments,
+        schemas.Recall,
+        texts.RECALL,
+        _annotated(reads=True),
+        lambda store, given: store.notes.recall(given.query, given.recent_tools, given.loaded),
+    ),
     "backlinks": Offered(
         schemas.BacklinksArguments,
         schemas.Backlinks,

@@ -33,6 +33,10 @@ BUILD_CONTEXT = (
     "A note with its content, what it states, and the notes that it links to or that link to it, up to three links "
     "away; or the same of a folder's notes, newest first (folder/*). Use it to pick up a subject that a note is about."
 )
+RECALL = (
+    "The few notes, at most five, that matter for what you are about to do, each with why and how old it is; none "
+    "where nothing matters. Ask it before you begin a task. What you have read already, name in loaded."
+)
 BACKLINKS = "The notes that link to a note, by [[title]], by relation or by path."
 SEVERAL_NOTES = "{path} may mean {paths}. Name one of them."
 LIST_DIRECTORY = "What stands directly in a directory: notes with size and time, and directories."

@@ -13,12 +13,17 @@ from memolith.core.limits import (
     GRAPH_LIMIT_DEFAULT,
     GRAPH_LIMIT_MAX,
     GRAPH_TYPES_MAX,
+    RECALL_LIMIT,
+    RECALL_LOADED_MAX,
+    RECALL_TOKENS_DEFAULT,
+    RECALL_TOKENS_MAX,
+    RECALL_TOOLS_MAX,
     SEARCH_QUERY_MAX_CHARS,
 )
 from memolith.wire import graph_views
 from memolith.wire.exchange import Exchange
 from memolith.wire.json_views import Json
-from memolith.wire.requests import Query
+from memolith.wire.requests import ID_MAX_CHARS, Query
 
 PAGE_DEFAULT = 10
 
@@ -34,7 +39,7 @@ def reach_graph(exchange: Exchange) -> Json:
         root=_bounded("path", path or memory_id or "", URL_MAX_CHARS),
         direction=query.one_of("direction", "out", "in", "both") or "both",
         depth=query.number("depth", 1, GRAPH_DEPTH_MAX),
-        types=_types(query),
+        types=_listed(query, "types", GRAPH_TYPES_MAX),
         limit=query.limit(GRAPH_LIMIT_DEFAULT, GRAPH_LIMIT_MAX),
     )
     return graph_views.graph(answer, exchange.now_us)
@@ -81,12 +86,30 @@ def list_observations(exchange: Exchange) -> Json:
     return graph_views.observations(answer, exchange.now_us)
 
 
-def _types(query: Query) -> list[str]:
-    text = query.words("types")
-    types = [] if text is None else [one.strip() for one in text.split(",")]
-    if len(types) > GRAPH_TYPES_MAX or not all(types):
-        raise InvalidRequest("types", f"must be up to {GRAPH_TYPES_MAX} types of relations, separated by commas")
-    return types
+def recall_memories(exchange: Exchange) -> Json:
+    query = exchange.request.query
+    text = query.words("query")
+    if text is None:
+        raise InvalidRequest("query", "must be given")
+    answer = exchange.memolith.recall.recall(
+        exchange.call,
+        exchange.store_id,
+        query=text,
+        recent_tools=_listed(query, "recent_tools", RECALL_TOOLS_MAX),
+        loaded=_listed(query, "loaded", RECALL_LOADED_MAX),
+        limit=query.limit(RECALL_LIMIT, RECALL_LIMIT),
+        max_tokens=query.number("max_tokens", RECALL_TOKENS_DEFAULT, RECALL_TOKENS_MAX),
+    )
+    return graph_views.recalled(answer, exchange.now_us)
+
+
+def _listed(query: Query, name: str, most: int) -> list[str]:
+    """Return the values of a list with commas, each of which is a word or an id."""
+    text = query.words(name)
+    values = [] if text is None else [one.strip() for one in text.split(",")]
+    if len(values) > most or not all(values) or any(len(one) > ID_MAX_CHARS for one in values):
+        raise InvalidRequest(name, f"must be up to {most} values of at most {ID_MAX_CHARS} characters, with commas")
+    return values
 
 
 def _since(timeframe: str | None, now_us: int) -> int | None:

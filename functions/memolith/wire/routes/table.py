@@ -11,7 +11,7 @@ from memolith.wire.exchange import Exchange
 from memolith.wire.json_views import Json
 from memolith.wire.requests import ID_MAX_CHARS, Request
 from memolith.wire.routes.divergent import dismiss_divergent, list_divergent, restore_divergent, retrieve_divergent
-from memolith.wire.routes.graph import build_context, list_observations, reach_graph
+from memolith.wire.routes.graph import build_context, list_observations, reach_graph, recall_memories
 from memolith.wire.routes.memories import (
     create_memory,
     delete_memory,
@@ -86,6 +86,7 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "graph"), {"GET": reach_graph}),
     Route((*_STORE, "context"), {"GET": build_context}),
     Route((*_STORE, "observations"), {"GET": list_observations}),
+    Route((*_STORE, "recall"), {"GET": recall_memories}),
     Route((*_STORE, "pack"), {"GET": load_memories}),
     Route((*_STORE, "memory_versions"), {"GET": list_versions, "POST": import_versions}),
     Route((*_STORE, "memory_versions", "*"), {"GET": retrieve_version}),

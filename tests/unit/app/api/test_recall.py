@@ -1,0 +1,128 @@
+"""Recalling: enough of what matters, and nothing where nothing does; measured on texts that did not set the floor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from memolith.app.kernel.graph_results import GraphNode
+from memolith.core.errors import InvalidRequest
+from tests.unit.app.api.recall_questions import MEMORIES, UNRELATED
+from tests.unit.app.scene import HOME
+from tests.unit.app.searched import Searched
+
+
+def recall(scene: Searched, query: str, **more: Any) -> tuple[GraphNode, ...]:
+    asked = {"recent_tools": [], "loaded": [], "limit": 5, "max_tokens": 4_000, **more}
+    return scene.at(HOME).recall.recall(scene.call(), scene.store, query=query, **asked).nodes
+
+
+def path_of(name: str) -> str:
+    return f"/{name.replace(' ', '-')}.md"
+
+
+@pytest.fixture(scope="module")
+def team() -> Iterator[Searched]:
+    scene = Searched()
+    for name, text, _, _ in MEMORIES:
+        scene.create(path_of(name), f"# {name}\n\n{text}\n")
+    scene.deliver()
+    yield scene
+
+
+@pytest.fixture
+def scene() -> Searched:
+    made = Searched()
+    made.create(
+        "/tools/ripgrep.md", "---\nname: ripgrep\ntype: reference\n---\nripgrep searches folders with -g globs.\n"
+    )
+    made.create(
+        "/tools/sqlite.md", "---\nname: sqlite\ntype: reference\n---\nsqlite gotcha: vacuum needs twice the space.\n"
+    )
+    made.create("/deploys.md", "# Deploys\n\nDeploys go out on Tuesdays.\n- decided_in [[Retrospective]]\n")
+    made.create("/retro.md", "# Retrospective\n\nWe agreed on a fixed day for deploys, after an outage.\n")
+    made.create("/MEMORY.md", "- [Deploys](deploys.md): deploys go out on Tuesdays\n")
+    made.create("/logs/2026-05-01.md", "deploys go out on Tuesdays, said Ada\n")
+    made.deliver()
+    return made
+
+
+def found_share(team: Searched, remainder: int) -> float:
+    wanted = [
+        (path_of(name), query)
+        for number, (name, _, *queries) in enumerate(MEMORIES)
+        if number % 2 == remainder
+        for query in queries
+    ]
+    found = [path in [node.path for node in recall(team, query)] for path, query in wanted]
+    return sum(found) / len(found)
+
+
+def empty_share(team: Searched, remainder: int) -> float:
+    queries = UNRELATED[remainder::2]
+    return sum(recall(team, query) == () for query in queries) / len(queries)
+
+
+def test_of_a_hundred_related_questions_eighty_five_find_their_memory_among_five(team: Searched) -> None:
+    assert len(MEMORIES) == 50
+    assert (found_share(team, 0) + found_share(team, 1)) / 2 >= 0.85
+
+
+def test_of_the_related_questions_that_did_not_set_the_floor_eighty_five_in_a_hundred_find_theirs(
+    team: Searched,
+) -> None:
+    assert found_share(team, 1) >= 0.85
+
+
+def test_of_a_hundred_unrelated_questions_ninety_find_nothing(team: Searched) -> None:
+    assert len(UNRELATED) == 100
+    assert (empty_share(team, 0) + empty_share(team, 1)) / 2 >= 0.9
+
+
+def test_of_the_unrelated_questions_that_did_not_set_the_floor_ninety_in_a_hundred_find_nothing(team: Searched) -> None:
+    assert empty_share(team, 1) >= 0.9
+
+
+def test_what_is_recalled_says_why_and_comes_with_its_content_and_with_what_it_is_linked(scene: Searched) -> None:
+    first, second = recall(scene, "do deploys go out on Tuesdays?")
+    assert (first.path, first.content) == (
+        "/deploys.md",
+        "# Deploys\n\nDeploys go out on Tuesdays.\n- decided_in [[Retrospective]]\n",
+    )
+    assert first.why[0].startswith("has ")
+    assert (second.path, second.why[-1]) == ("/retro.md", "linked with Deploys")
+
+
+def test_an_index_a_log_and_what_is_loaded_already_are_not_recalled(scene: Searched) -> None:
+    paths = [node.path for node in recall(scene, "deploys on Tuesdays")]
+    assert "/MEMORY.md" not in paths
+    assert not [path for path in paths if path.startswith("/logs/")]
+    first = recall(scene, "deploys on Tuesdays")[0]
+    assert first.memory_id not in [
+        node.memory_id for node in recall(scene, "deploys on Tuesdays", loaded=[first.memory_id])
+    ]
+
+
+def test_a_reference_on_a_tool_in_use_is_left_out_unless_it_holds_a_caution(scene: Searched) -> None:
+    assert [node.path for node in recall(scene, "ripgrep globs")] == ["/tools/ripgrep.md"]
+    assert recall(scene, "ripgrep globs", recent_tools=["ripgrep"]) == ()
+    assert [node.path for node in recall(scene, "sqlite vacuum", recent_tools=["sqlite"])] == ["/tools/sqlite.md"]
+
+
+def test_contents_take_no_more_than_is_asked_for_and_no_more_memories_than_the_limit(scene: Searched) -> None:
+    assert [node.content for node in recall(scene, "when do deploys go out?", max_tokens=1)] == [None, None]
+    assert len(recall(scene, "when do deploys go out?", limit=1)) == 1
+
+
+def test_a_withheld_memory_is_recalled_by_nobody(scene: Searched) -> None:
+    made = next(item for item in scene.page().items if item.path == "/deploys.md")
+    scene.judge(made)  # type: ignore[arg-type]
+    scene.deliver()
+    assert "/deploys.md" not in [node.path for node in recall(scene, "when do deploys go out?")]
+
+
+def test_a_query_of_nothing_is_refused(scene: Searched) -> None:
+    with pytest.raises(InvalidRequest, match="query"):
+        recall(scene, "  ")
