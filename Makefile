@@ -59,6 +59,9 @@ format: setup ## put the code in shape
 test: setup ## every test that needs no local cloud (under five minutes)
 	$(BIN)/python -m pytest -m "not e2e and not guards" -n 2
 
+chaos: setup ## two hundred random damages to a laptop's folder (some three minutes); `make test` does twelve
+	MEMOLITH_CHAOS=200 $(BIN)/python -m pytest -n 2 tests/laptop/test_damages.py
+
 guards: setup ## plant each defect, switch off each exception: the simulation has to object (some five minutes)
 	$(BIN)/python -m pytest -m guards -n 2
 

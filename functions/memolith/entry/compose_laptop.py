@@ -47,7 +47,7 @@ from memolith.app.kernel.region import Region
 from memolith.app.safety.deep_scan import DeepScanner, make_deep_scan
 from memolith.app.safety.write_gate import TextScanner
 from memolith.app.search.packer import make_packer
-from memolith.core.errors import MemolithError
+from memolith.core.errors import Damaged, MemolithError
 from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, LAPTOP_DRAIN_S, LAPTOP_LEASE_US, MEMORIES_PER_STORE_DEFAULT
 from memolith.core.objects.search_pack import REFRESH_DELAY_S
 from memolith.core.retention import DAY_US
@@ -248,7 +248,7 @@ def owner_key(root: Path, region: Region, name: str = "key", holder: str | None 
     """
     path = root / name
     with locked(root / "start.lock"):
-        if path.exists() and _holds(text := path.read_text().strip(), region):
+        if path.exists() and _holds(text := path.read_text(errors="replace").strip(), region):
             return text
         issued = ApiKeys(region, KeySearches(region.clock)).create(WORKSPACE, "memolith serve", "admin", holder=holder)
         write_new(root, issued.api_key.encode() + b"\n").replace(path)
@@ -260,7 +260,10 @@ def _holds(text: str, region: Region) -> bool:
         credentials = auth.of_key(text)
     except MemolithError:
         return False
-    row = ApiKeys(region, KeySearches(region.clock)).search(credentials.workspace_id, credentials.key_id)
+    try:
+        row = ApiKeys(region, KeySearches(region.clock)).search(credentials.workspace_id, credentials.key_id)
+    except Damaged:  # its record says nothing any more; another key does
+        return False
     return row is not None and row.revoked_at is None and row.secret_sha256 == credentials.secret_sha256
 
 

@@ -45,5 +45,16 @@ def part_of(name: str) -> tuple[str, bool]:
     return "" if written == EMPTY else unquote_to_bytes(written).decode(), is_object
 
 
+def key_of(folder: Path, path: Path) -> str | None:
+    """Return the key of a file below `folder`; None for a file that is no object's."""
+    *folders, last = path.relative_to(folder).parts
+    try:
+        parts = [*(part_of(name) for name in folders), part_of(last)]
+    except UnicodeDecodeError:
+        return None
+    key = "/".join(part for part, _ in parts)
+    return key if parts[-1][1] and path_of(folder, key) == path else None
+
+
 def _written(part: str) -> str:
     return _UNSAFE.sub(lambda found: b"%%%02x" % found[0][0], part.encode()).decode() or EMPTY

@@ -19,6 +19,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from enum import Enum
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,25 @@ from typing import Any
 from memolith.adapters.limits import check_listing, check_object
 from memolith.adapters.local.failures import DOCTOR, refused
 from memolith.adapters.local.files import make_folder, sync_folder, write_new
-from memolith.adapters.local.keys import folder_of, part_of, path_of
+from memolith.adapters.local.keys import folder_of, key_of, part_of, path_of
 from memolith.ports.errors import Damaged, ObjectExists, ObjectNotFound, OutcomeUnknown, Unavailable
 from memolith.ports.objects import KeyPage, ObjectVersion, StoredObject, VersionMark, VersionPage
 
+OBJECTS = "objects"
 FORMAT = 1
 HEADER_SHA256 = "header_sha256"
 HEADER_MAX_BYTES = 16_384
 """More than any header: a key and metadata have 3 KB, and JSON's escapes make them six times as long at most."""
+
+
+class Look(Enum):
+    """What a look at one file below the objects found."""
+
+    WHOLE = "whole"
+    BODY = "its body is damaged"
+    HEADER = "its first line is damaged"
+    REFUSED = "it may not be read"
+    FOREIGN = "no file of Memolith"
 
 
 class LocalBucket:
@@ -45,7 +57,7 @@ class LocalBucket:
     """
 
     def __init__(self, folder: Path, announce: Callable[[str], None] = lambda key: None) -> None:
-        self._objects = folder / "objects"
+        self._objects = folder / OBJECTS
         self._unfinished = folder / "unfinished"
         self._announce = announce
         for made in (self._objects, self._unfinished):
@@ -84,18 +96,7 @@ class LocalBucket:
 
     def read(self, key: str, *, whole: bool) -> StoredObject:
         """Read the object; without its body unless `whole`. Raises ObjectNotFound, Unavailable, Damaged."""
-        path = path_of(self._objects, key)
-        try:
-            with path.open("rb") as file:
-                header = _header(file.readline(HEADER_MAX_BYTES), key, path)
-                body = file.read() if whole else b""
-        except FileNotFoundError:
-            raise ObjectNotFound(key) from None
-        except OSError as error:
-            raise refused("an object cannot be read", error, path) from error
-        if whole and (len(body) != header["size_bytes"] or hashlib.sha256(body).hexdigest() != header["sha256"]):
-            raise Damaged("the body is not what its SHA-256 says", cause=f"body damaged: {path}", hint=DOCTOR)
-        return StoredObject(key, body, header["metadata"], header["size_bytes"])
+        return read_file(path_of(self._objects, key), key, whole=whole)
 
     def remove(self, key: str) -> bool:
         """Remove a key, on disk when this returns; return whether it existed. Raises Unavailable."""
@@ -157,6 +158,45 @@ class LocalBucket:
                         Path(entry.path).unlink()
         except OSError as error:
             raise refused("unfinished files cannot be removed", error, self._unfinished) from error
+
+
+def read_file(path: Path, key: str, *, whole: bool) -> StoredObject:
+    """Read the file of an object. See `LocalBucket.read`."""
+    try:
+        with path.open("rb") as file:
+            header = _header(file.readline(HEADER_MAX_BYTES), key, path)
+            body = file.read() if whole else b""
+    except FileNotFoundError:
+        raise ObjectNotFound(key) from None
+    except OSError as error:
+        raise refused("an object cannot be read", error, path) from error
+    if whole and (len(body) != header["size_bytes"] or hashlib.sha256(body).hexdigest() != header["sha256"]):
+        raise Damaged("the body is not what its SHA-256 says", cause=f"body damaged: {path}", hint=DOCTOR)
+    return StoredObject(key, body, header["metadata"], header["size_bytes"])
+
+
+def look_at(folder: Path) -> Iterator[tuple[Path, Look]]:
+    """Compare every file below a bucket's objects with its hashes, in no meaningful order. Changes nothing."""
+    objects = folder / OBJECTS
+    for path in objects.rglob("*"):
+        if path.is_dir() and not path.is_symlink():
+            continue
+        key = key_of(objects, path)
+        try:
+            yield path, Look.FOREIGN if key is None else _look(path, key)
+        except ObjectNotFound:
+            continue
+
+
+def _look(path: Path, key: str) -> Look:
+    for whole, damage in ((False, Look.HEADER), (True, Look.BODY)):
+        try:
+            read_file(path, key, whole=whole)
+        except Damaged:
+            return damage
+        except Unavailable:
+            return Look.REFUSED
+    return Look.WHOLE
 
 
 class LocalObjects:

@@ -39,10 +39,10 @@ class LocalSigningKeys:
                 if not path.exists():
                     self._make(path)
                 try:
-                    return jwk.read_private(path.read_text())
+                    return jwk.read_private(path.read_text(errors="replace"))
                 except Unavailable:
                     self._make(path)
-                    return jwk.read_private(path.read_text())
+                    return jwk.read_private(path.read_text(errors="replace"))
         except (OSError, ValueError) as error:
             raise Unavailable("ROOT/signing.json cannot be read; without it, every token ends") from error
 

@@ -21,6 +21,7 @@ from memolith.core.errors import MemolithError
 
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("memolith.clients.cli.serve", "Run the whole API on this machine, in one process, without AWS."),
+    "doctor": ("memolith.clients.cli.doctor", "Look for what is wrong on this machine, and mend it."),
     "dev": ("memolith.clients.cli.dev", "Run a local cloud: the real deployment, on an emulator."),
     "stores": ("memolith.clients.cli.stores", "List, create, update, archive and delete stores."),
     "use": ("memolith.clients.cli.use", "Set the store that commands use where none is named."),
@@ -63,7 +64,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
 """Subcommand to the module that has its ``app``, and the line that the help shows without importing it."""
 
 TOGETHER: dict[tuple[str, ...], str] = {
-    ("serve", "dev", "mount", "sync", "mcp"): "Run Memolith here; mount, sync, serve MCP.",
+    ("serve", "doctor", "dev", "mount", "sync", "mcp"): "Run and mend it; mount, sync, MCP.",
     ("stores", "use", "keys"): "Manage stores and keys; set a default store.",
     ("ls", "search", "cat"): "List, search and print memories.",
     ("recall", "graph", "observations"): "Show what matters, is linked, is stated.",

@@ -1,0 +1,133 @@
+"""``memolith doctor``: what it finds in a folder, and what it mends, without a server."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memolith.entry import doctor_checks
+from memolith.entry.doctor import mend
+from memolith.entry.doctor_checks import State, examine
+from memolith.entry.laptop_files import ASIDE, index_path, queue_path
+from tests.laptop.processes import environment
+from tests.laptop.test_damages import UNUSED_PORT, call_on, site_on
+from tests.support.folders import quick_folder
+
+
+@pytest.fixture
+def folder() -> Any:
+    """A folder with a store and two memories that nothing serves."""
+    with quick_folder() as place:
+        root = place / "root"
+        with site_on(root) as site:
+            call = call_on(root, site)
+            store = site.memolith.stores.create(call, name="s", description="", metadata={}).id
+            for name in "ab":
+                site.memolith.memories.create(call, store, path=f"/{name}", content=f"the text of {name}", full=False)
+        yield root
+
+
+def object_of(root: Path, text: str) -> Path:
+    [found] = [path for path in (root / "objects").rglob("*@") if text.encode() in path.read_bytes()]
+    return found
+
+
+def wrong(root: Path, part: str) -> list[str]:
+    return [one.found for one in examine(root, UNUSED_PORT).findings if one.part == part and one.state is State.ERROR]
+
+
+def doctor(root: Path, *words: str) -> tuple[int, list[dict[str, str]]]:
+    """The command as somebody types it."""
+    command = [sys.executable, "-m", "memolith.clients.cli", "doctor", "--root", str(root), "--json", *words]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=300)
+    assert done.stderr == ""
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_a_folder_in_order_is_found_so_and_looking_changes_nothing(folder: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+    assert [one for one in examine(folder, UNUSED_PORT).findings if one.state is State.ERROR] == []
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_the_command_names_a_damaged_object_and_mends_the_folder(folder: Path) -> None:
+    path = object_of(folder, "the text of b")
+    os.truncate(path, 50)
+    code, findings = doctor(folder)
+    assert code == 1
+    [named] = [one for one in findings if str(path) in one["found"]]
+    assert (named["state"], "backup" in named["remedy"]) == ("error", True)
+    code, findings = doctor(folder, "--fix")
+    assert code == 0
+    assert not path.exists()
+    with site_on(folder) as site:
+        call = call_on(folder, site)
+        store = path.relative_to(folder).parts[3]
+        made = site.memolith.memories.create(call, store, path="/b", content="again", full=True)
+        assert made.content == "again"
+
+
+@pytest.mark.parametrize("name", ["index", "queue"])
+def test_a_damaged_database_is_named_with_what_to_do_and_set_aside(folder: Path, name: str) -> None:
+    path = {"index": index_path, "queue": queue_path}[name](folder)
+    with path.open("r+b") as file:
+        file.write(b"noise" * 10)
+    [told] = wrong(folder, name)
+    assert str(path) in told
+    mend(folder, examine(folder, UNUSED_PORT))
+    assert wrong(folder, name) == []
+    assert list((folder / ASIDE).rglob(path.name))
+
+
+def test_nothing_is_mended_while_a_server_serves_the_folder(folder: Path) -> None:
+    path = object_of(folder, "the text of b")
+    os.truncate(path, 50)
+    with site_on(folder):
+        looked = examine(folder, UNUSED_PORT)
+        assert looked.served
+        [told] = mend(folder, looked)
+    assert (told.state, "a server serves the folder" in told.found) == (State.ERROR, True)
+    assert path.exists()
+    assert index_path(folder).exists()
+
+
+def test_a_text_that_is_damaged_stays_where_it_is_because_the_rest_of_its_version_is_whole(folder: Path) -> None:
+    path = object_of(folder, "the text of b")
+    os.truncate(path, path.stat().st_size - 1)
+    assert any("its body is damaged" in told for told in wrong(folder, "objects"))
+    mend(folder, examine(folder, UNUSED_PORT))
+    assert path.exists()
+
+
+def test_another_program_on_the_port_is_told_from_memolith(folder: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        found = [one for one in examine(folder, taken.getsockname()[1]).findings if one.part == "port"]
+    assert [one.state for one in found] == [State.ERROR]
+    assert "another program" in found[0].found
+
+
+def test_a_disk_with_no_room_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor_checks, "LITTLE_BYTES", 1 << 62)
+    assert "MB free" in wrong(folder, "disk")[0]
+
+
+def test_a_key_that_others_can_read_is_told_and_closed(folder: Path) -> None:
+    (folder / "key").chmod(0o644)
+    assert "can be read by other users" in wrong(folder, "key")[0]
+    mend(folder, examine(folder, UNUSED_PORT))
+    assert (folder / "key").stat().st_mode & 0o777 == 0o600
+    assert "sk-memolith" not in repr(examine(folder, UNUSED_PORT))
+
+
+def test_a_folder_that_is_not_there_is_no_error_and_is_not_made(tmp_path: Path) -> None:
+    assert wrong(tmp_path / "none", "folder") == []
+    assert not (tmp_path / "none").exists()
