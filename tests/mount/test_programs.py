@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -56,6 +58,19 @@ def test_what_a_shell_writes_is_in_the_store_when_it_goes_on(laptop: Laptop, her
     assert here.ok("grep -rl two shell | sort") == "shell/a.md\nshell/b.md\n"
     assert here.ok("ls .memolith/versions/shell/a.md | wc -l").strip() == "2"
     assert ".memolith" not in here.ok("ls -a")
+
+
+def test_touch_sets_the_time_of_the_call_and_a_given_time_is_shown_as_given(here: Mounted) -> None:
+    began = time.time()
+    here.ok("echo one > touched.md && touch touched.md")
+    touched = here.folder / "touched.md"
+    assert began - 2 <= touched.stat().st_mtime <= time.time() + 2
+    os.utime(touched, ns=(5 * 10**9, 1_500_000_000 * 10**9 + 7))
+    assert touched.stat().st_mtime_ns == 1_500_000_000 * 10**9 + 7
+    here.ok("touch -a touched.md")
+    assert touched.stat().st_mtime_ns == 1_500_000_000 * 10**9 + 7
+    os.utime(touched)
+    assert began - 2 <= touched.stat().st_mtime <= time.time() + 2
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)

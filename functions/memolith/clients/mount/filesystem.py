@@ -12,6 +12,7 @@ import itertools
 import os
 import queue
 import stat
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -67,6 +68,10 @@ class Invalidating:
     def _tell(self) -> None:
         while (path := self._paths.get()) is not None:
             mfusepy._libfuse.fuse_invalidate_path(self._fuse, path.encode())
+
+
+UTIME_NOW, UTIME_OMIT = (0x3FFFFFFF, 0x3FFFFFFE) if sys.platform == "linux" else (-1, -2)
+"""In the place of nanoseconds: the time of the call, and no change. Source: sys/stat.h of Linux and macOS."""
 
 
 class Filesystem(mfusepy.Operations):  # type: ignore[misc]
@@ -268,6 +273,22 @@ class Fuse(mfusepy.FUSE):  # type: ignore[misc]
             self._threads.known = True
             ctypes.pythonapi.PyGILState_Ensure()
         return int(super()._wrapper(func, *args))
+
+    def utimens_fuse_2(self, path: bytes, times: Any) -> int:
+        """Call the operation with the two marks that stand for no time, which the parent takes for nanoseconds.
+
+        `touch` sends "now", and a program that sets one of the two times "as it is" for the other.
+        Source: utimensat(2).
+        """
+        wanted = None
+        if times:
+            modified = times.contents.modtime
+            if modified.tv_nsec == UTIME_OMIT:
+                return 0  # only the modification time is shown
+            if modified.tv_nsec != UTIME_NOW:
+                at_ns = modified.tv_sec * 10**9 + modified.tv_nsec
+                wanted = (at_ns, at_ns)
+        return int(self.operations.utimens(path.decode(self.encoding, self.errors), wanted))
 
     def rename_fuse_3(self, old: bytes, new: bytes, flags: int) -> int:
         """Call the operation with the flags, which the parent drops: `mv -n` must not replace."""
