@@ -155,6 +155,15 @@ def test_what_was_set_aside_is_gone_after_a_redaction_for_it_may_hold_the_same_t
         assert not (laptop.root / ASIDE).exists()
 
 
+def test_a_row_of_the_index_that_is_damaged_in_a_whole_file_is_told_with_what_to_do(laptop: Laptop) -> None:
+    made = filled(laptop)
+    path = index_path(laptop.root)
+    row = f'"{made["b"].version_id}"'.encode()
+    path.write_bytes(path.read_bytes().replace(row, b"\n" * len(row)))
+    with laptop.site() as site, pytest.raises(Unavailable, match=r"a row that is no JSON.*memolith doctor --fix"):
+        content_of(laptop, site, made["b"])
+
+
 def test_a_broken_queue_is_set_aside_and_the_rest_is_as_before(laptop: Laptop) -> None:
     made = filled(laptop)
     header(queue_path(laptop.root))

@@ -15,6 +15,7 @@ from typing import Any
 
 from memolith.adapters.limits import check_changes, check_key, check_query, same_row, stored
 from memolith.adapters.local.database import Database
+from memolith.adapters.local.failures import DamagedDatabase
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.tables import BY_NAME, PARTITION_KEY, SORT_KEY, TABLES, GlobalIndex, Table
 from memolith.ports.errors import Contended
@@ -54,7 +55,7 @@ class LocalIndex:
         statement, values = table.selection(query)
         with self._database.reading() as connection:
             rows = connection.execute(statement, values).fetchall()
-        return [Found(RowKey(query.table, pk, sk), sort, json.loads(attributes)) for pk, sk, sort, attributes in rows]
+        return [Found(RowKey(query.table, pk, sk), sort, _row_of(attributes)) for pk, sk, sort, attributes in rows]
 
     def count(self, table: str, pk: str) -> int:
         """Count the rows of the partition."""
@@ -159,7 +160,7 @@ class _SqlTable:
         """Return the row's attributes, or None."""
         statement = f"SELECT attributes FROM {self.name} WHERE pk = ? AND sk = ?"
         found = connection.execute(statement, (key.pk, key.sk)).fetchone()
-        return None if found is None else json.loads(found[0])
+        return None if found is None else _row_of(found[0])
 
     def put(self, connection: sqlite3.Connection, key: RowKey, row: Attributes | None) -> None:
         """Replace a row; None deletes it."""
@@ -207,3 +208,13 @@ def _after_all(prefix: str) -> str | None:
         if following <= 0x10FFFF:
             return prefix[:position] + chr(0xE000 if 0xD800 <= following < 0xE000 else following)
     return None
+
+
+def _row_of(text: str) -> dict[str, Any]:
+    """Parse a row's attributes. Raises DamagedDatabase: SQLite has no checksums, and may give what nobody wrote."""
+    try:
+        row: dict[str, Any] = json.loads(text)
+    except ValueError as error:
+        hint = "end the server and run `memolith doctor --fix`, which has the index made anew"
+        raise DamagedDatabase("a row of the index is damaged", cause="a row that is no JSON", hint=hint) from error
+    return row
