@@ -1,4 +1,6 @@
-"""How search does at size: ``python -m scripts.bench.search [memories] [queries]`` (``make bench-search``).
+"""How well search finds and how it does at size: ``python -m scripts.bench.search [memories] [queries]``
+(``make bench-search``). What it finds is in `search_quality`; a folder of questions of one's own is named by
+``RECALL=folder make bench-search``.
 
 A store of made-up memories in one process, over adapters in memory: what is measured is packing, ranking and SQLite,
 not the network; and times are a processor's, so that what else the machine does leaves them alone. The words are drawn
@@ -8,11 +10,13 @@ as words of a language are, a few of them very often and most of them seldom.
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import statistics
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from memolith.adapters.layered import CallCounts
 from memolith.adapters.memory import ManualClock
@@ -21,8 +25,10 @@ from memolith.app.api.service import Memolith
 from memolith.app.kernel.results import Memory
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.objects.search_pack import PackKey
+from scripts.bench import search_quality
 from tests.support.cloud import Cloud
 
+QUESTIONS = Path(os.environ.get("RECALL", "../shared/corpora/recall-dev"))
 SEED = 7
 VOCABULARY = 30_000
 WORDS_PER_MEMORY = (40, 400)
@@ -111,6 +117,7 @@ class Store:
 
 def main(count: int = 10_000, asked: int = 200) -> None:
     """Print the figures."""
+    search_quality.report(QUESTIONS)
     store = Store(count)
     print(f"{count:,} memories of {statistics.mean(map(len, store.texts)):,.0f} bytes on the average")
     print(f"pack made from nothing in {store.pack():.1f} s, {store.pack_bytes() / 1e6:.1f} MB")
