@@ -180,7 +180,6 @@ def test_a_value_that_would_not_come_back_the_same_is_refused_and_nothing_is_sto
     ("op", "error", "reason"),
     [
         (PutOp(USERS, "k", {}, ttl=5), NotImplementedError, "ttl"),
-        (SearchOp(USERS, query="what does she like"), NotImplementedError, "no vector search"),
         (SearchOp(USERS, limit=-1), ValueError, "limit"),
         (SearchOp(USERS, offset=-1), ValueError, "limit and offset"),
         (PutOp(("a.b",), "k", {}), InvalidNamespaceError, "period"),
@@ -193,6 +192,29 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_done(
     with pytest.raises(error, match=reason):
         shelf.store.batch([PutOp(USERS, "first", {"n": 1}), op])
     assert shelf.fresh.paths() == {}
+
+
+def test_a_query_finds_the_items_that_match_best_under_its_prefix(shelf: Shelf) -> None:
+    shelf.store.put(USERS, "food", {"likes": "pizza with anchovies", "n": 1})
+    shelf.store.put(USERS, "travel", {"likes": "trains, and pizza in Naples", "n": 2})
+    shelf.store.put(("users", "bob"), "food", {"likes": "pizza"})
+    shelf.store.put(USERS, "tone", {"prefers": "short answers"})
+    shelf.fresh.say(command="create", path="/memories/users/ada/plain.txt", file_text="pizza")
+    found = shelf.store.search(USERS, query="Does she like anchovies on a pizza?")
+    assert [item.key for item in found] == ["food", "travel"]
+    scores = [item.score or 0 for item in found]
+    assert scores[0] > scores[1] > 0
+    assert [item.key for item in shelf.store.search(USERS, query="pizza", filter={"n": {"$gt": 1}})] == ["travel"]
+    assert [item.key for item in shelf.store.search(USERS, query="anchovies pizza", limit=1, offset=1)] == ["travel"]
+    assert {item.namespace for item in shelf.store.search((), query="pizza")} == {USERS, ("users", "bob")}
+    assert shelf.store.search(USERS, query="submarine") == []
+    assert shelf.store.put_if(USERS, "food", {"likes": "ramen"}, found[0]).value == {"likes": "ramen"}
+    assert shelf.store.search(USERS, query="anchovies") == []
+
+
+def test_a_query_may_be_longer_than_a_search_may_be(shelf: Shelf) -> None:
+    shelf.store.put(USERS, "food", {"likes": "pizza"})
+    assert [item.key for item in shelf.store.search(USERS, query=f"pizza {'x' * 2_000}")] == ["food"]
 
 
 def test_a_ttl_is_refused_by_put_too(shelf: Shelf) -> None:

@@ -10,7 +10,8 @@ needs; what is added explicitly is one document of its own for each user (`adk_l
     /{app}/{user}/memories/0001.jsonl
 
 The memory tool, MCP and the API see the same documents, each with its versions, and the scanner reads each before it is
-stored. A search counts words, as ADK's own service in memory does: there are no embeddings.
+stored. A search is Memolith's full-text search for the parts, and among their lines counts words, as ADK's own service
+in memory does: there are no embeddings.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from google.adk.memory.memory_entry import MemoryEntry
 
 from memolith.clients.sdk import adk_lines
 from memolith.clients.sdk.adk_lines import Line
+from memolith.clients.sdk.store_search import searched
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -54,6 +56,7 @@ class MemolithMemoryService(BaseMemoryService):
     """
 
     def __init__(self, client: anthropic.Anthropic, store_id: str, *, results: int = RESULTS_MAX) -> None:
+        self._client = client
         self._memories = client.beta.memory_stores.memories
         self._store_id = store_id
         self._results = results
@@ -106,7 +109,7 @@ class MemolithMemoryService(BaseMemoryService):
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Return the memories of a user that share most words with the query; of equals the newest first.
 
-        Cost: one request for each 20 parts of the user's documents.
+        Cost: one request, and one for each part that the store's search finds (50 at most), however many there are.
         """
         found = await run_sync(self._search, adk_lines.user_folder(app_name, user_id), query)
         return SearchMemoryResponse(memories=found)
@@ -170,12 +173,20 @@ class MemolithMemoryService(BaseMemoryService):
         words = adk_lines.words_of(query)
         scored = [
             (score, line.timestamp or "", part.path, line)
-            for part in self._listed(folder)
+            for part in self._found(folder, query)
             for line in adk_lines.lines_of(part.content)
             if (score := adk_lines.shared_words(words, line))
         ]
         scored.sort(key=lambda one: one[:2], reverse=True)
         return [line.entry(path) for _, _, path, line in scored[: self._results]]
+
+    def _found(self, folder: str, query: str) -> Iterator[Memory]:
+        """Yield the parts under a folder that match a query, with their content; what is gone meanwhile is left out."""
+        for memory_id, _ in searched(self._client, self._store_id, query, folder):
+            try:
+                yield self._memories.retrieve(memory_id, memory_store_id=self._store_id, view="full")
+            except anthropic.NotFoundError:
+                continue
 
     def _parts(self, folder: str) -> dict[int, Memory]:
         """Return the parts of one document by number."""

@@ -7,8 +7,8 @@ Each item is one memory, a JSON document at `/{namespace}/{key}.json` (`langgrap
 API see the same documents, each with its versions, and the scanner reads each before it is stored. What stands in the
 store and is no item (no JSON object, or withheld by the scanner) is passed over by `search`.
 
-There is no vector search: `search` takes a filter, and refuses a query. `index` has no effect, as LangGraph says of
-such stores. Items do not expire: a TTL is refused.
+`search` with a query is Memolith's full-text search, the best first. There are no vectors, so that `index` has no
+effect, as LangGraph says of such stores. Items do not expire: a TTL is refused.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from langgraph.store.base import (
 
 from memolith.clients.sdk.langgraph_filter import matches
 from memolith.clients.sdk.langgraph_places import folder_of, item_at, place_of
+from memolith.clients.sdk.store_search import searched
 
 Namespace = tuple[str, ...]
 
@@ -74,12 +75,12 @@ class StoredItem(Item):
 
 
 class FoundItem(SearchItem):
-    """The same for an item that a search found; it has no score."""
+    """The same for an item that a search found; it has a score where there was a query."""
 
     __slots__ = ("content_sha256", "memory_id")
 
-    def __init__(self, item: StoredItem) -> None:
-        super().__init__(item.namespace, item.key, item.value, item.created_at, item.updated_at)
+    def __init__(self, item: StoredItem, score: float | None = None) -> None:
+        super().__init__(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
         self.memory_id, self.content_sha256 = item.memory_id, item.content_sha256
 
 
@@ -102,9 +103,10 @@ class MemolithStore(BaseStore):
         store_id: ``memstore_…``.
     """
 
-    __slots__ = ("_ids", "_memories", "_store_id")
+    __slots__ = ("_client", "_ids", "_memories", "_store_id")
 
     def __init__(self, client: anthropic.Anthropic, store_id: str) -> None:
+        self._client = client
         self._memories = client.beta.memory_stores.memories
         self._store_id = store_id
         self._ids: dict[str, str] = {}
@@ -120,13 +122,14 @@ class MemolithStore(BaseStore):
 
         Cost: a get of an item that was met before is one request, else one for each 100 items of its namespace up to it
         and one more. A put is one request for a new item and two for one that exists. A search is one request for each
-        20 items under its prefix, up to the last that it returns. A list of namespaces is one for each 100 items.
+        20 items under its prefix, or with a query one, and one for each of at most 50 that match, up to the last that
+        it returns. A list of namespaces is one for each 100 items.
 
         Raises:
             ItemConflict: a memory that is no item is above an item's place or under it.
             UnreadableItem: a get of what is no item.
             InvalidNamespaceError: a label that is empty, or that has a period.
-            NotImplementedError: a query, or a TTL.
+            NotImplementedError: a TTL.
             ValueError: a value that is no JSON object, an unknown operator of a filter, a negative limit or offset.
             anthropic.APIError: the API refuses, or does not answer.
         """
@@ -194,7 +197,9 @@ class MemolithStore(BaseStore):
         if isinstance(op, GetOp):
             return self._get(op.namespace, op.key)
         if isinstance(op, SearchOp):
-            found = (FoundItem(item) for item in self._items(op.namespace_prefix) if matches(item.value, op.filter))
+            prefix, query = op.namespace_prefix, (op.query or "").strip()
+            items = self._found(prefix, query) if query else map(FoundItem, self._items(prefix))
+            found = (item for item in items if matches(item.value, op.filter))
             return list[SearchItem](islice(found, op.offset, op.offset + op.limit))
         if isinstance(op, ListNamespacesOp):
             return self._namespaces(op)
@@ -216,6 +221,14 @@ class MemolithStore(BaseStore):
             place, value = item_at(memory.path), _value_of(memory)
             if place is not None and value is not None:
                 yield StoredItem(memory, *place, value)
+
+    def _found(self, prefix: Namespace, query: str) -> Iterator[FoundItem]:
+        """Yield the items under a prefix that match a query, the best first."""
+        for memory_id, score in searched(self._client, self._store_id, query, folder_of(prefix)):
+            memory = self._retrieve(memory_id)
+            place, value = (item_at(memory.path), _value_of(memory)) if memory else (None, None)
+            if memory is not None and place is not None and value is not None:
+                yield FoundItem(StoredItem(memory, *place, value), score)
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
@@ -330,8 +343,6 @@ def _checked(op: Op) -> str | None:
         if op.ttl is not None:
             raise NotImplementedError("ttl: items of MemolithStore do not expire; leave it out")
         return None if op.value is None else _document(op.value)
-    if isinstance(op, SearchOp) and op.query:
-        raise NotImplementedError("query: MemolithStore has no vector search; search by filter, or by namespace alone")
     if isinstance(op, SearchOp | ListNamespacesOp) and min(op.limit, op.offset) < 0:
         raise ValueError("limit and offset: must not be negative")
     return None
