@@ -3,7 +3,7 @@
 The class stands in the session's row, which every call of the session reads anyway. A text of a lower class is recorded
 before it is answered: by an object of the session's own, one for each class and region, which replicates and survives a
 rebuild like any other. So a session costs this at most once for each class below its own, and most sessions never.
-See docs/adr/0036-a-session-sinks-before-it-is-answered.md.
+See docs/adr/0040-a-session-sinks-before-it-is-answered.md.
 """
 
 from __future__ import annotations
