@@ -53,7 +53,7 @@ def test_the_table_of_errors_is_the_codes() -> None:
         if kind is not MemolithError:
             error = kind.__new__(kind)
             vars(error).update(too_large=False, findings=(), conflicting_path="/a", conflicting_memory_id="")
-            vars(error).update(as_of=0, complete_until=None)
+            vars(error).update(as_of=0, complete_until=None, region="", object="", cause="", version_id="")
             error.message = "m"
             raised.append(error)
     answered = {(failure.status, failure.type) for failure in (failure_of(error, writes=True) for error in raised)}

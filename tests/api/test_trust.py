@@ -152,6 +152,7 @@ def test_a_new_token_of_a_session_does_not_wash_it_and_another_session_is_not_to
         "graph?path=/web.md",
         "context?url=web",
         "observations",
+        "recall?query=attacker",
     ],
 )
 def test_every_way_to_be_shown_a_text_counts(desk: Desk, path: str) -> None:
@@ -159,7 +160,7 @@ def test_every_way_to_be_shown_a_text_counts(desk: Desk, path: str) -> None:
     _, token = desk.begin(desk.agent)
     where, _, query = path.partition("?")
     answer = desk.ask("GET", f"/v1/memory_stores/{desk.store}/{where}", token, query=query)
-    assert any(answer.get(name) for name in ("data", "nodes", "results", "observations")), answer
+    assert any(answer.get(name) for name in ("data", "nodes", "results", "observations", "memories")), answer
     assert desk.create(token, "/after", "x")["trust"] == "tool_external"
 
 

@@ -158,7 +158,7 @@ class Graph:
         heads = self._current(access, notes.values())
         shown = [(id, one) for id, one in found[: limit + 1] if id in heads]
         kept = shown[:limit]
-        nodes = tuple(_node(notes[id], heads[id]) for id in dict.fromkeys(id for id, _ in kept))
+        nodes = tuple(node_of(notes[id], heads[id]) for id in dict.fromkeys(id for id, _ in kept))
         return GraphAnswer(nodes, observations=_observations(kept), truncated=len(found) > limit)
 
     def _current(self, access: StoreAccess, notes: Iterable[NoteRow]) -> dict[str, MemoryRow]:
@@ -202,7 +202,7 @@ def _answer(
     edges = [one for one in reached.edges if one.source in heads and one.source in reached.distances]
     linked = _linked({id for id, far in reached.distances.items() if not far} & heads.keys(), edges, heads)
     nodes = tuple(
-        _node(notes[id], heads[id], far, (contents or {}).get(id))
+        node_of(notes[id], heads[id], far, (contents or {}).get(id))
         for id, far in reached.distances.items()
         if id in linked
     )
@@ -237,7 +237,8 @@ def _edge(edge: Edge, notes: Mapping[str, NoteRow], heads: Mapping[str, MemoryRo
     return GraphEdge(edge.source, relation.line, relation.type, relation.target, relation.context, shown, several)
 
 
-def _node(note: NoteRow, head: MemoryRow, distance: int = 0, content: str | None = None) -> GraphNode:
+def node_of(note: NoteRow, head: MemoryRow, distance: int = 0, content: str | None = None) -> GraphNode:
+    """Return a note as an answer shows it, with its head's flags and trust class."""
     return GraphNode(
         note.memory_id, note.path, note.title, note.type, note.permalink, note.tags, note.created_at, note.updated_at,
         distance, tuple(head.flags or ()), content, trust=head.trust,

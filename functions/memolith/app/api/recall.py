@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
+from memolith.app.api.graph import node_of
 from memolith.app.auth.authorizer import Authorizer, Scope
 from memolith.app.kernel.graph_results import GraphAnswer, GraphNode
 from memolith.app.kernel.results import RequestContext
@@ -147,14 +148,4 @@ def _within(
         why = [f"has {len(one.found.matched)} of the query's words, {one.found.share:.0%} of its weight"]
         if one.linked_with is not None:
             why.append(f"linked with {one.linked_with}")
-        node = GraphNode(
-            note.memory_id,
-            note.path,
-            note.title,
-            note.type,
-            note.permalink,
-            note.tags,
-            note.created_at,
-            note.updated_at,
-        )
-        yield replace(node, flags=tuple(rows[note.memory_id].flags or ()), content=content, why=tuple(why))
+        yield replace(node_of(note, rows[note.memory_id], content=content), why=tuple(why))

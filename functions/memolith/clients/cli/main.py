@@ -64,16 +64,15 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
 """Subcommand to the module that has its ``app``, and the line that the help shows without importing it."""
 
 TOGETHER: dict[tuple[str, ...], str] = {
-    ("serve", "doctor", "dev", "mount", "sync", "mcp"): "Run and mend it; mount, sync, MCP.",
-    ("stores", "use", "keys"): "Manage stores and keys; set a default store.",
-    ("ls", "search", "cat"): "List, search and print memories.",
-    ("recall", "graph", "observations"): "Show what matters, is linked, is stated.",
+    ("serve", "dev", "mount", "sync", "mcp"): "Run it; mount, sync, speak MCP.",
+    ("stores", "use", "keys", "sessions"): "Manage stores, keys and sessions.",
+    ("ls", "search", "cat", "recall"): "List, find, print, recall memories.",
+    ("context", "graph", "observations"): "Show a context, links, what is stated.",
     ("put", "edit", "cp", "mv", "rm"): "Write, edit, copy, move, delete memories.",
     ("log", "diff", "restore"): "Show history, compare versions, restore.",
     ("import", "export", "backup"): "Copy from and to folders and tars; back up.",
     ("lint", "scan", "quarantine"): "Check and scan texts; review withheld ones.",
-    ("sessions", "context"): "Manage agents' sessions; print their context.",
-    ("index", "erasure", "repair"): "Rebuild an index; verify erasure; repair.",
+    ("doctor", "index", "erasure", "repair"): "Find and mend damage; verify erasure.",
     ("divergent", "homes", "regions"): "Move homes, fail over, add regions.",
 }
 """Commands that share one line of the help, and that line; it stands where the first of them stands."""
