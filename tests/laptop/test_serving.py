@@ -91,7 +91,11 @@ def test_a_port_that_is_none_is_refused_by_name(root: Path, port: str) -> None:
 
 @pytest.mark.parametrize("there", [None, b"of another release"])
 def test_the_scanners_patterns_are_compiled_where_a_folder_has_none_that_fit_and_only_once(
-    scanner_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bytes | None
+    scanner_database: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    there: bytes | None,
 ) -> None:
     """Compiling takes seconds, so what it makes was made before; that it makes it, every run of the tests shows."""
     made: list[Path] = []
@@ -105,4 +109,5 @@ def test_the_scanners_patterns_are_compiled_where_a_folder_has_none_that_fit_and
         (tmp_path / "scanner.hsdb").write_bytes(there)
     assert [compose_laptop.load_scanner(tmp_path).status.prebuilt for _ in range(2)] == [True, True]
     assert len(made) == 1
+    assert [record.message for record in caplog.records if "compiled for this machine" in record.message] != []
     assert [path.name for path in tmp_path.iterdir()] == ["scanner.hsdb"]

@@ -15,6 +15,7 @@ folds, or the next.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -76,6 +77,8 @@ from memolith.scanner.scanner import Scanner
 from memolith.wire import auth
 from memolith.wire.http import HttpApi
 from memolith.wire.rpc import Rpc, eraser_calls, indexer_calls, packer_calls, peerwriter_calls
+
+_log = logging.getLogger(__name__)
 
 REGION = "laptop"
 """Not ``local``: what begins with that is outside the index in every region
@@ -229,6 +232,7 @@ def load_scanner(root: Path) -> Scanner:
     try:
         load_matchers(path)
     except UnusableDatabaseError:
+        _log.warning("the scanner's patterns are compiled for this machine, once; that takes about twenty seconds")
         built = write_new(root, b"")
         try:
             build_database(built)
