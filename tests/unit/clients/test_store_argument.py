@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.instants import instant
+from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
 from tests.unit.clients.desk import Desk
+from tests.unit.clients.test_address import commands
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +33,18 @@ def test_a_store_is_found_by_its_name(desk: Desk) -> None:
     told = desk.fails(Exit.USAGE, "cat", "Team notes", "/a")
     assert "2 stores are called Team notes" in told and other in told and desk.store in told
     assert desk.ok("cat", desk.store, "/a") == "one"
+
+
+def test_every_command_that_begins_with_a_store_takes_its_name_too() -> None:
+    by_id_alone = {"context", "divergent", "homes", "lint", "mcp", "scan", "sessions"}
+    others = [(words, command) for words, command in commands() if words.split()[0] not in by_id_alone]
+    taking = [(words, command) for words, command in others if _arguments(command)[:1] == ["store"]]
+    assert len(taking) > 20
+    assert [words for words, command in taking if not isinstance(command, StoreCommand)] == ["use"]
+
+
+def _arguments(command: Any) -> list[str]:
+    return [one.name for one in command.params if one.param_type_name == "argument"]
 
 
 def test_the_default_store_takes_the_place_of_one_that_is_not_named(desk: Desk) -> None:

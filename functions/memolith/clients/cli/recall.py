@@ -9,12 +9,13 @@ import typer
 
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
 from memolith.clients.cli.output import Json, say, visible
+from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.limits import RECALL_LIMIT
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command()
+@app.command(cls=StoreCommand)
 def recall(
     store: Store,
     query: Annotated[list[str], typer.Argument(help="What is about to be done, in words.")],
