@@ -194,13 +194,13 @@ def test_a_query_value_at_fault_is_named(
         assert reply.error["message"].startswith(f"{field}: ")
 
 
-def test_what_no_operation_knows_is_tolerated(backend: Backend, store_id: str) -> None:
-    """Older SDKs send beta=true, order and order_by; versions and betas come and go."""
+def test_what_older_sdks_send_is_tolerated(backend: Backend, store_id: str) -> None:
+    """They send beta=true, order and order_by; versions and betas come and go."""
     backend.client().beta.memory_stores.memories.create(store_id, path="/a", content="1")
     reply = backend.raw(
         "GET",
         f"{STORES}/{store_id}/memories",
-        "beta=true&order=desc&order_by=path&order_by=%ff&%ff=%ff&&=&x",
+        "beta=true&order=desc&order_by=path&order_by=%ff&&",
         headers={
             "anthropic-version": "1999-01-01",
             "anthropic-beta": "managed-agents-2026-04-01,agent-memory-2026-07-22,what",
@@ -208,6 +208,39 @@ def test_what_no_operation_knows_is_tolerated(backend: Backend, store_id: str) -
         },
     )
     assert [row["path"] for row in reply.body["data"]] == ["/a"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "query", "field"),
+    [
+        ("GET", "", "x", "x"),
+        ("GET", "", "names=a", "names"),
+        ("GET", "/{store}", "view=full", "view"),
+        ("GET", "/{store}/memories", "prefix=/a/", "prefix"),
+        ("GET", "/{store}/memories", "%ff=%ff", "query"),
+        ("GET", "/{store}/memories", "=", "query"),
+        ("GET", "/{store}/memory_versions", "as_of=2026-11-21T10:00:00Z", "as_of"),
+        ("GET", "/{store}/search", "query=x&as_of=2026-11-21T10:00:00Z", "as_of"),
+        ("GET", "/{store}/search", "query=x&tag=y", "tag"),
+        ("GET", "/{store}/graph", "path=/a&as_of=2026-11-21T10:00:00Z", "as_of"),
+        ("GET", "/{store}/context", "url=a&limit=1", "limit"),
+        ("GET", "/{store}/observations", "tags=a", "tags"),
+        ("GET", "/{store}/recall", "query=x&path_prefix=/a/", "path_prefix"),
+        ("POST", "/{store}/memories", "path_prefix=/a/", "path_prefix"),
+        ("DELETE", "/{store}", "force=true", "force"),
+        ("POST", "/{store}/archive", "x=y", "x"),
+    ],
+)
+def test_a_parameter_that_the_operation_does_not_know_is_refused_and_nothing_is_done(
+    backend: Backend, store_id: str, method: str, path: str, query: str, field: str
+) -> None:
+    body = {"path": "/a", "content": "1"} if path.endswith("/memories") and method == "POST" else None
+    reply = backend.raw(method, f"{STORES}{path.format(store=store_id)}", query, body=body)
+    assert (reply.status, reply.error["type"]) == (400, "invalid_request_error")
+    assert reply.error["message"].startswith(f"{field}: is not a parameter of this operation")
+    store = backend.raw("GET", f"{STORES}/{store_id}")
+    assert (store.status, store.body["archived_at"]) == (200, None)
+    assert backend.raw("GET", f"{STORES}/{store_id}/memories").body["data"] == []
 
 
 @pytest.mark.parametrize(

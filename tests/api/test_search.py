@@ -41,9 +41,37 @@ def test_a_search_may_be_of_one_folder_and_as_long_as_is_asked(backend: Backend,
     assert search(backend, filled, "query=pizza&path_prefix=/deploy/") == []
 
 
+NOTE = "---\nname: Release\ntype: project\ntags: [deploy, Weekly]\n---\nDeploys run on Tuesdays."
+
+
+def test_a_search_may_be_of_one_type_of_tags_and_of_a_time(
+    backend: Backend, client: anthropic.Anthropic, filled: str
+) -> None:
+    note = client.beta.memory_stores.memories.create(filled, path="/release.md", content=NOTE)
+    every = {hit["memory"]["path"] for hit in search(backend, filled, "query=deploys")}
+    assert every == {"/deploy/how.md", "/deploy/who.md", "/release.md"}
+    for query in ("type=project", "type=Project", "tags=deploy", "tags=weekly,deploy", "type=project&tags=weekly"):
+        found = [hit["memory"]["path"] for hit in search(backend, filled, f"query=deploys&{query}")]
+        assert found == ["/release.md"], query
+    for query in ("type=user", "tags=deploy,other", "type=project&path_prefix=/deploy/"):
+        assert search(backend, filled, f"query=deploys&{query}") == [], query
+    written = note.created_at.isoformat().replace("+00:00", "Z")
+    for field in ("created_at", "updated_at"):
+        since = search(backend, filled, f"query=deploys&{field}[gte]={written}")
+        until = search(backend, filled, f"query=deploys&{field}[lte]={written}")
+        assert [hit["memory"]["path"] for hit in since] == ["/release.md"]
+        assert {hit["memory"]["path"] for hit in until} == every
+        assert search(backend, filled, f"query=deploys&{field}[lte]=2020-01-01T00:00:00Z") == []
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [
+        ("query=x&type=", "type"),
+        ("query=x&tags=a,,b", "tags"),
+        (f"query=x&tags={'x' * 101}", "tags"),
+        (f"query=x&tags={','.join('abcdefghi')}", "tags"),
+        ("query=x&created_at[gte]=yesterday", "created_at[gte]"),
         ("", "query"),
         ("query=", "query"),
         ("query=%20", "query"),

@@ -64,6 +64,16 @@ SEARCH_LIMIT_DEFAULT = 10
 SEARCH_LIMIT_MAX = 50
 
 
+SEARCH_FILTER_MAX_CHARS = 100
+
+
+SEARCH_TAGS_MAX = 32
+"""How many tags of one memory can be filtered by."""
+
+
+SEARCH_TAGS_ASKED_MAX = 8
+
+
 TIMEFRAME_MAX_CHARS = 64
 
 

@@ -24,7 +24,7 @@ from memolith.wire import auth, freshness
 from memolith.wire.errors import Failure, MethodNotAllowed, failure_of, trace
 from memolith.wire.exchange import Exchange
 from memolith.wire.requests import method_of, read_event
-from memolith.wire.routes.table import find
+from memolith.wire.routes.table import PARAMETERS, find
 from memolith.wire.shown_texts import lower_class
 
 _log = logging.getLogger(__name__)
@@ -91,6 +91,7 @@ class HttpApi:
         try:
             call.demand = freshness.demand(request.headers)
             call.shows_withheld = request.shows_withheld()
+            request.query.allow_only(PARAMETERS.get(operation, ()))
             answer = operation(Exchange(self._memolith, call, request, ids, now_us))
             lower_class(self._memolith, call, answer, writes=request.method != "GET")
             return answer

@@ -1,8 +1,8 @@
 """An HTTP API event, payload format 2.0, as what an operation needs of it.
 
 Query values come from ``rawQueryString``, because ``queryStringParameters`` joins repeated ones with commas and
-``path_prefix`` may hold a comma. A value is decoded only where it is used, so that parameters which no operation knows
-(``beta=true``, ``order``) are tolerated whatever they hold.
+``path_prefix`` may hold a comma. A value is decoded only where it is used, so that parameters which older SDKs send
+(``beta=true``, ``order``) are tolerated whatever they hold. Any other that an operation does not know is refused.
 Source: docs/api-compatibility.md §1.2.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -30,6 +30,11 @@ WITHHELD = "x-memolith-withheld"
 ID_MAX_CHARS = 128
 """No id is longer; what is longer is not looked for, nor a filter, because no table could hold it as a key."""
 
+TOLERATED = frozenset(("beta", "order", "order_by"))
+"""Parameters that older SDKs send and that change nothing, with whatever value."""
+
+PARAMETER_SHOWN_CHARS = 40
+
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -39,12 +44,32 @@ class Query:
 
     def __init__(self, raw: str) -> None:
         self._values: dict[str, list[str]] = {}
+        self._known: Container[str] | None = None
         for pair in filter(None, raw.split("&")):
             name, _, value = pair.partition("=")
             self._values.setdefault(_percent_decoded(name) or "", []).append(value)
 
+    def has(self, name: str) -> bool:
+        """Tell whether a parameter is given."""
+        return name in self._values
+
+    def allow_only(self, known: Sequence[str]) -> None:
+        """Refuse what the operation does not know: ignored, it would be answered as if it had been heeded.
+
+        Raises:
+            InvalidRequest: naming the parameter.
+        """
+        for name in self._values:
+            if name not in known and name not in TOLERATED:
+                listed = f"; it knows {', '.join(known)}" if known else ""
+                shown = name[:PARAMETER_SHOWN_CHARS] or "query"
+                raise InvalidRequest(shown, f"is not a parameter of this operation{listed}")
+        self._known = {*known, *TOLERATED}
+
     def text(self, name: str) -> str | None:
         """Return the value, or None where the parameter is absent. Raises InvalidRequest: repeated, or not UTF-8."""
+        if self._known is not None and name not in self._known:
+            raise LookupError(f"{name} is read, but not among the parameters of this operation in wire/routes/table.py")
         values = self._values.get(name, [])
         if len(values) > 1:
             raise InvalidRequest(name, "must be given once")

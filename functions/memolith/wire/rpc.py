@@ -12,7 +12,16 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from memolith.app.kernel.peer_messages import NotHome, encode_error, encode_placed, encode_resolved
-from memolith.app.kernel.results import Memory, MemoryPrefix, Page, RequestContext, Version, VersionFilter
+from memolith.app.kernel.results import (
+    Hit,
+    Memory,
+    MemoryPrefix,
+    Page,
+    RequestContext,
+    Version,
+    VersionFilter,
+)
+from memolith.app.kernel.search_filter import SearchFilter
 from memolith.core.commands import from_payload
 from memolith.core.errors import MemolithError, Unavailable
 from memolith.core.store_records import to_record
@@ -178,6 +187,12 @@ def _reads(memolith: Memolith) -> dict[str, Callable[..., object]]:
             return memolith.memories.page(call, depth=depth, **arguments)
         return memolith.snapshots.page(call, as_of=as_of, **arguments)
 
+    def search_memories(
+        call: RequestContext, *, filter: Mapping[str, Any] | None = None, **arguments: Any
+    ) -> Page[Hit]:
+        asked = {**(filter or {}), "tags": tuple((filter or {}).get("tags", ()))}
+        return memolith.search.search(call, filter=SearchFilter(**asked), **arguments)
+
     def list_versions(call: RequestContext, *, filter: Mapping[str, Any], **arguments: Any) -> Page[Version]:
         return memolith.versions.page(call, filter=VersionFilter(**filter), **arguments)
 
@@ -185,7 +200,7 @@ def _reads(memolith: Memolith) -> dict[str, Callable[..., object]]:
         "retrieve_store": memolith.stores.retrieve,
         "retrieve_memory": retrieve_memory,
         "list_memories": list_memories,
-        "search_memories": lambda call, **arguments: memolith.search.search(call, **arguments),
+        "search_memories": search_memories,
         "graph": lambda call, **arguments: memolith.graph.reach(call, **arguments),
         "context": lambda call, **arguments: memolith.graph.context(call, **arguments),
         "recall": lambda call, **arguments: memolith.recall.recall(call, **arguments),

@@ -14,6 +14,7 @@ from memolith.app.kernel.results import (
     Page,
     RequestContext,
 )
+from memolith.app.kernel.search_filter import NO_FILTER, SearchFilter
 from memolith.core import limits
 from memolith.core.errors import (
     InvalidRequest,
@@ -186,6 +187,7 @@ class Search:
         limit: int,
         path_prefix: str | None = None,
         min_trust: str | None = None,
+        filter: SearchFilter = NO_FILTER,
     ) -> Page[Hit]:
         """By how many of the query's words, as they are, stand in the path or the content."""
         if not query.strip():
@@ -193,15 +195,30 @@ class Search:
         if len(query) > limits.SEARCH_QUERY_MAX_CHARS:
             raise InvalidRequest("query", "is too long")
         prefix = None if path_prefix is None else check_path_prefix(path_prefix)
+        if any(not 0 < len(tag.strip()) <= 100 for tag in filter.tags) or len(filter.tags) > 8:
+            raise InvalidRequest("tags", "must be at most eight of a hundred characters")
         shelf = self.state.shelf(call, "read", store_id)
         found = []
         for memory in shelf.memories.values():
             words = re.findall(r"\w+", f"{memory.path} {memory.content}".lower())
             score = sum(word in words for word in query.lower().split())
             trusted = rank(memory.trust) >= rank(min_trust)
-            if score and trusted and (prefix is None or memory.path.startswith(prefix)):
+            below = prefix is None or memory.path.startswith(prefix)
+            if score and trusted and below and _passes(memory, filter):
                 found.append(Hit(shown(memory, full=False), score, (memory.content or "")[:400]))
         return Page(tuple(sorted(found, key=lambda one: -one.score)[:limit]), None)
+
+
+def _passes(memory: Memory, filter: SearchFilter) -> bool:
+    """By lines of the frontmatter that say just that."""
+    lines = (memory.content or "").lower().split("\n")
+    tags = [tag.strip() for line in lines if line.startswith("tags: ") for tag in line[6:].strip("[]").split(",")]
+    return (
+        (filter.type is None or f"type: {filter.type.lower()}" in lines)
+        and all(tag.strip().lower() in tags for tag in filter.tags)
+        and (filter.created_at_gte or 0) <= memory.created_at <= (filter.created_at_lte or 2**62)
+        and (filter.updated_at_gte or 0) <= memory.updated_at <= (filter.updated_at_lte or 2**62)
+    )
 
 
 @dataclass

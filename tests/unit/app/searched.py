@@ -10,13 +10,16 @@ from tests.unit.app.scene import HOME, Scene
 class Searched(Scene):
     """A scene that can be searched."""
 
-    def search(self, query: str, *, at: str = HOME, limit: int = 10, key: str | None = None, **more: str) -> list[str]:
-        return [hit.memory.path for hit in self.hits(query, at=at, limit=limit, key=key, **more)]
+    def search(
+        self, query: str, *, at: str = HOME, limit: int = 10, key: str | None = None, path_prefix: str | None = None
+    ) -> list[str]:
+        return [hit.memory.path for hit in self.hits(query, at=at, limit=limit, key=key, path_prefix=path_prefix)]
 
     def hits(
-        self, query: str, *, at: str = HOME, limit: int = 10, key: str | None = None, **more: str
+        self, query: str, *, at: str = HOME, limit: int = 10, key: str | None = None, path_prefix: str | None = None
     ) -> tuple[Hit, ...]:
-        return self.at(at).search.search(self.call(key), self.store, query=query, limit=limit, **more).items
+        found = self.at(at).search.search(self.call(key), self.store, query=query, limit=limit, path_prefix=path_prefix)
+        return found.items
 
     def pack(self, at: str = HOME) -> None:
         answer = self.cloud.peers.call(at, "packer", {"call": "pack", "store_id": self.store})

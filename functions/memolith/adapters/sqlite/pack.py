@@ -30,7 +30,7 @@ from memolith.adapters.sqlite import graph_tables
 from memolith.adapters.sqlite.database import SharedDatabase
 from memolith.ports.packs import DamagedPack, Document, Matching, Restriction
 
-FORMAT = 3
+FORMAT = 4
 """Another format, or other rules of taking a text apart, is another number: then packs are made anew."""
 
 MAGIC = b"SQLite format 3\0"

@@ -30,6 +30,7 @@ from memolith.app.kernel.results import (
     VersionFilter,
     Withheld,
 )
+from memolith.app.kernel.search_filter import SearchFilter
 from memolith.core.log_position import LogKey, Slot
 from memolith.core.retention import Retention
 from memolith.core.rows.content import MemoryRow
@@ -112,7 +113,7 @@ def _by_name(read: Callable[..., object], *args: object, **kwargs: object) -> di
     signature = inspect.signature(read)
     given = list(signature.bind(*args, **kwargs).arguments.items())[2:]
     said = [(name, value) for name, value in given if value != signature.parameters[name].default]
-    return {name: asdict(value) if isinstance(value, VersionFilter) else value for name, value in said}
+    return {name: asdict(value) if isinstance(value, VersionFilter | SearchFilter) else value for name, value in said}
 
 
 def _question(call: RequestContext, operation: str, arguments: Mapping[str, Any], view: View) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from memolith.app.api.memories import to_memory
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Hit, Page, RequestContext
+from memolith.app.kernel.search_filter import NO_FILTER, SearchFilter
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.pack_cache import PackCache
@@ -21,11 +22,12 @@ from memolith.app.search.retrieval import Found, retrieve
 from memolith.core.errors import Damaged, InvalidRequest
 from memolith.core.fold import is_live
 from memolith.core.integrity import Acknowledged
-from memolith.core.limits import SEARCH_QUERY_MAX_CHARS
+from memolith.core.limits import SEARCH_FILTER_MAX_CHARS, SEARCH_QUERY_MAX_CHARS, SEARCH_TAGS_ASKED_MAX
 from memolith.core.paths import check_path_prefix
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.safety import VerdictRow
 from memolith.core.search import analysis
+from memolith.core.search.frontmatter_fields import filter_value
 from memolith.core.search.ranking import Ranked
 from memolith.core.trust import rank
 from memolith.core.verdicts import withholdings
@@ -33,6 +35,7 @@ from memolith.ports.packs import Document, Packs, Restriction
 
 CONFIRMED_AT_ONCE = 40
 EXCERPT_MAX_CHARS = 400
+LAST_US = 2**62
 
 
 class Search:
@@ -66,6 +69,7 @@ class Search:
         limit: int,
         path_prefix: str | None = None,
         min_trust: str | None = None,
+        filter: SearchFilter = NO_FILTER,
     ) -> Page[Hit]:
         """Return the memories that answer best, the best first; at most `limit`, none where nothing matches. With
         `min_trust`, none whose text is of a lower class: these are left out of the candidates, so fewer may be found.
@@ -82,7 +86,7 @@ class Search:
             raise InvalidRequest("query", f"must be at most {SEARCH_QUERY_MAX_CHARS} characters")
         prefix = None if path_prefix is None else check_path_prefix(path_prefix)
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
-        within = Restriction(prefix=prefix)
+        within = _restriction(prefix, filter)
         found: list[tuple[Ranked, MemoryRow]] = []
         with self._pack_cache.pack(access) as pack:
             candidates = retrieve(self._packs, pack, query, self._region.clock.now_us(), within)
@@ -133,6 +137,29 @@ class Search:
             return self._texts.read(row.store_id, row.ref, Acknowledged(row.content_sha256 or "", row.version_id)) or ""
         except Damaged:
             return ""
+
+
+def _restriction(prefix: str | None, filter: SearchFilter) -> Restriction:
+    """Read a filter. Raises InvalidRequest."""
+    if len(filter.tags) > SEARCH_TAGS_ASKED_MAX:
+        raise InvalidRequest("tags", f"must be at most {SEARCH_TAGS_ASKED_MAX}")
+    asked = [("type", "type", filter.type)] if filter.type is not None else []
+    asked += [("tags", "tag", tag) for tag in filter.tags]
+    for field, _, value in asked:
+        if not filter_value(value):
+            raise InvalidRequest(field, "must not be empty")
+        if len(value) > SEARCH_FILTER_MAX_CHARS:
+            raise InvalidRequest(field, f"must be at most {SEARCH_FILTER_MAX_CHARS} characters")
+    return Restriction(
+        prefix,
+        tuple((name, filter_value(value)) for _, name, value in asked),
+        _interval(filter.created_at_gte, filter.created_at_lte),
+        _interval(filter.updated_at_gte, filter.updated_at_lte),
+    )
+
+
+def _interval(since: int | None, until: int | None) -> tuple[int, int] | None:
+    return None if since is None and until is None else (since or 0, LAST_US if until is None else until + 1)
 
 
 def _parts(ranked: Sequence[Ranked]) -> Iterator[Sequence[Ranked]]:

@@ -26,7 +26,7 @@ from memolith.core.objects.search_pack import Manifest, PackKey
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.safety import VerdictRow
-from memolith.core.search import analysis
+from memolith.core.search import analysis, frontmatter_fields
 from memolith.core.verdicts import withholdings
 from memolith.ports.index import Query
 from memolith.ports.objects import StoredObject
@@ -149,6 +149,7 @@ class Heads:
         path = row.path or ""
         names = analysis.path_names(path)
         stems = analysis.passage(self._packs.stem(word.lower) for word in analysis.path_words(path))
+        names |= frontmatter_fields.names_in(searched)
         found = analysis.analysed(searched, self._packs.stem, names)
         return Document(
             memory_id=row.memory_id,
@@ -162,6 +163,7 @@ class Heads:
             starts=found.starts,
             length=analysis.length((stems, *found.passages)),
             names=found.names | names,
+            properties=frontmatter_fields.properties_of(searched),
             content=text if whole else None,
             note=parse(path, searched) if is_note(path) else None,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memolith.app.api.sources import Origin
+from memolith.app.kernel.search_filter import SearchFilter
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
 from memolith.core.trust import LETTERS, of_name
@@ -61,6 +62,14 @@ def search_memories(exchange: Exchange) -> Json:
         limit=query.limit(SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX),
         path_prefix=query.words("path_prefix"),
         min_trust=None if trust is None else of_name(trust),
+        filter=SearchFilter(
+            type=query.words("type"),
+            tags=tuple((query.words("tags") or "").split(",")) if query.has("tags") else (),
+            created_at_gte=query.instant("created_at[gte]"),
+            created_at_lte=query.instant("created_at[lte]"),
+            updated_at_gte=query.instant("updated_at[gte]"),
+            updated_at_lte=query.instant("updated_at[lte]"),
+        ),
     )
     return exchange.page(("search",), answer, json_views.hit)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from memolith.core.errors import NotFound
@@ -105,6 +105,40 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "divergent", "*", "restore"), {"POST": restore_divergent}),
     Route((*_STORE, "divergent", "*", "dismiss"), {"POST": dismiss_divergent}),
 )
+
+
+_CREATED = ("created_at[gte]", "created_at[lte]")
+_PAGED = ("limit", "page")
+
+PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
+    list_stores: (*_CREATED, "include_archived", "deleted", *_PAGED),
+    list_memories: ("path_prefix", "depth", "as_of", "view", *_PAGED),
+    create_memory: ("view",),
+    retrieve_memory: ("view", "as_of"),
+    update_memory: ("view",),
+    delete_memory: ("expected_content_sha256",),
+    search_memories: (
+        "query", "limit", "path_prefix", "min_trust", "type", "tags", *_CREATED, "updated_at[gte]", "updated_at[lte]",
+    ),
+    reach_graph: ("path", "memory_id", "direction", "depth", "types", "limit"),
+    build_context: ("url", "depth", "timeframe", "page", "page_size", "max_related"),
+    list_observations: ("category", "tag", "query", "valid_at", "limit"),
+    recall_memories: ("query", "recent_tools", "loaded", "limit", "max_tokens"),
+    load_memories: ("page",),
+    list_versions: (
+        "memory_id", "operation", "api_key_id", "session_id", "service_account_id", *_CREATED, "view", *_PAGED,
+    ),
+    retrieve_version: ("view",),
+    list_sessions: (
+        *_CREATED, "created_at[gt]", "created_at[lt]", "include_archived", "memory_store_id", "api_key_id", "agent_id",
+        "agent_version", "deployment_id", "statuses", "statuses[]", *_PAGED,
+    ),
+    list_quarantine: ("include_released", *_PAGED),
+    restore_quarantined: ("view",),
+    list_divergent: _PAGED,
+    restore_divergent: ("view",),
+}  # fmt: skip
+"""The query parameters that an operation knows; one that is not listed here knows none."""
 
 
 def find(request: Request) -> tuple[Callable[[Exchange], Json], tuple[str, ...]]:

@@ -1,0 +1,36 @@
+"""What a search takes from frontmatter: types and tags to filter by, and names."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memolith.core.limits import SEARCH_FILTER_MAX_CHARS, SEARCH_TAGS_MAX
+from memolith.core.search.frontmatter_fields import names_in, properties_of
+
+
+@pytest.mark.parametrize(
+    "tags",
+    ["tags: [deploy, Weekly]", "tags: deploy, weekly", "tags:\n  - deploy\n  - '#weekly'", "tags:\n- deploy\n- Weekly"],
+)
+def test_tags_are_read_however_yaml_writes_a_list(tags: str) -> None:
+    text = f"---\ntitle: Release\ntype: Note\n{tags}\nother:\n  - no tag\n---\n- no tag either\ntags: none"
+    assert properties_of(text) == {("type", "note"), ("tag", "deploy"), ("tag", "weekly")}
+
+
+def test_a_text_without_frontmatter_says_nothing_of_itself() -> None:
+    for text in ("tags: a\ntype: note", "", "---\ntype: note", "text\n---\ntype: note\n---"):
+        assert (properties_of(text), names_in(text)) == (frozenset(), frozenset())
+
+
+def test_titles_people_and_aliases_are_names() -> None:
+    text = "---\nname: Billing runbook\ndescription: What to do\npeople:\n  - Sean O'Brien\naliases: [SOB]\n---\nText."
+    assert names_in(text) == {"billing", "runbook", "sean", "brien", "sob"}
+
+
+@given(st.text(alphabet="ab,:[]-#\n '\"", max_size=300))
+def test_any_frontmatter_may_be_read_and_what_is_taken_is_bounded(text: str) -> None:
+    found = properties_of(f"---\ntags: {text}\n---\n")
+    assert len(found) <= SEARCH_TAGS_MAX + 1
+    assert all(value and len(value) <= SEARCH_FILTER_MAX_CHARS for _, value in found)
