@@ -207,4 +207,4 @@ def test_memolith_dev_outside_of_a_checkout_says_so(tmp_path: Path, monkeypatch:
 
 def test_the_command_line_knows_its_subcommands_and_refuses_others() -> None:
     assert CliRunner().invoke(main.app, ["no-such-command"]).exit_code == 2
-    assert "local cloud" in CliRunner().invoke(main.app, ["--help"]).output
+    assert "serve, dev" in CliRunner().invoke(main.app, ["--help"]).output

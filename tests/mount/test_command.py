@@ -37,7 +37,7 @@ def failure(result: Result) -> tuple[Exit, str]:
 
 
 def test_what_is_no_store_is_refused_by_name(tmp_path: Path) -> None:
-    code, said = failure(run("notes", str(tmp_path / "m")))
+    code, said = failure(run("memstore_1", str(tmp_path / "m")))
     assert code == Exit.USAGE
     assert "memstore_" in said
 

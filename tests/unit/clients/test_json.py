@@ -35,6 +35,8 @@ ELSEWHERE = {
     "tests/unit/clients/test_keys.py": {"keys rotate-signing", "keys retire-signing"},
     "tests/unit/clients/test_quarantine.py": {f"quarantine {word}" for word in ("list", "show", "release", "restore")},
     "tests/unit/clients/test_regions.py": {"regions add", "regions fill"},
+    "tests/laptop/test_doctor.py": {"doctor"},
+    "tests/unit/clients/test_repair.py": {"repair"},
 }
 """The commands that need a region, a cloud or a mount to answer, by the tests that read their JSON."""
 
@@ -64,6 +66,9 @@ def of_the_api(desk: Desk, folder: Path) -> Iterator[tuple[str, list[str], bytes
     yield "cat", [store, "/a.md"], b""
     yield "ls", [store], b""
     yield "search", [store, "edited"], b""
+    yield "recall", [store, "edited"], b""
+    yield "graph", [store, "/a.md"], b""
+    yield "observations", [store], b""
     yield "log", [store, "/a.md"], b""
     yield "diff", [store, "/a.md"], b""
     yield "cp", [store, "/a.md", "/copied.md"], b""

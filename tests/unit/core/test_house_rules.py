@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
@@ -53,9 +54,11 @@ def test_errors_repeat_no_content_and_say_what_to_do() -> None:
 
 
 def test_the_error_tree_in_the_docstring_is_the_error_tree() -> None:
-    drawn = {line.split()[1] for line in (errors.__doc__ or "").splitlines() if "──" in line}
-    ours = [kind for kind in errors.MemolithError.__subclasses__() if kind.__module__ == errors.__name__]
-    assert drawn == {kind.__name__ for kind in ours}
+    drawn = re.findall(r"^    ( *│? *)[├└]── (\w+)", errors.__doc__ or "", re.M)
+    ours = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.MemolithError)]
+    below = {kind.__name__ for kind in ours if kind.__base__ is errors.MemolithError}
+    assert {name for indent, name in drawn if not indent.strip()} == below
+    assert {name for _, name in drawn} == {kind.__name__ for kind in ours} - {"MemolithError"}
 
 
 def test_every_row_has_a_table_and_every_index_an_attribute() -> None:

@@ -201,6 +201,7 @@ _errors: list[errors.MemolithError] = [
     errors.SnapshotIncomplete(1_790_000_000_000_000, None),
     errors.Busy("later"),
     errors.Unavailable("later"),
+    errors.Damaged("not what was put", version_id="memver_x", region="eu-west-1", object="a/b", cause="altered"),
     errors.OutcomeUnknown("look"),
 ]
 

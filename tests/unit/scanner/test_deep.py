@@ -90,6 +90,7 @@ def test_most_disguises_are_more_than_the_write_path_looks_through(scanner: Scan
         "shuffled letters",
         "missing letters",
         "emphasis inside words",
+        "numbered parts",
     }
 
 

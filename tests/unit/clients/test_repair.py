@@ -1,0 +1,62 @@
+"""``memolith repair``: every region looks at its own bucket, and the exit code is for scripts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from memolith.adapters.aws.clients import Clients
+from memolith.app.kernel.peer_messages import decode_error
+from memolith.clients.cli import repair
+from memolith.clients.cli.deployment_target import Target
+from memolith.core.errors import Unavailable
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+
+@pytest.fixture
+def scene(monkeypatch: pytest.MonkeyPatch) -> Scene:
+    """Two regions, in the other of which one text was altered."""
+    made = Scene()
+    made.create("/a", "true")
+    made.deliver()
+    buckets = made.cloud.buckets
+    [key] = [str(entry.key) for entry in made.entries(HOME)]
+    stored = buckets.current(AWAY, key)
+    assert stored is not None
+    buckets.damage(AWAY, key, replace(stored, body=b"fake"))
+
+    def invoke(target: Target, region: str, function: str, payload: dict[str, Any]) -> Any:
+        if region == "ap-south-1":
+            raise Unavailable(f"the {function} of {region} cannot be invoked")
+        answer = made.cloud.peers.call(region, function, payload)
+        if "error" in answer:
+            raise decode_error(answer["error"])
+        return answer
+
+    monkeypatch.setattr(repair, "find_target", lambda aws: Target(Clients(), "dev", "0" * 12, (HOME, AWAY)))
+    monkeypatch.setattr(repair, "invoke", invoke)
+    return made
+
+
+def rows(code: int, *words: str) -> list[dict[str, Any]]:
+    ended = CliRunner().invoke(repair.app, [*words, "--json"])
+    assert ended.exit_code == code, ended.output
+    found: list[dict[str, Any]] = json.loads(ended.stdout)
+    return found
+
+
+def test_a_damaged_text_is_named_by_a_look_repaired_and_whole_afterwards(scene: Scene) -> None:
+    [seen] = rows(1, "--dry-run")
+    assert (seen["region"], seen["damage"]) == (AWAY, "altered")
+    [mended] = rows(0)
+    assert (mended["region"], mended["outcome"]) == (AWAY, "repaired")
+    assert rows(0) == []
+
+
+def test_a_region_that_does_not_answer_is_told_and_the_exit_code_says_so(scene: Scene) -> None:
+    [told] = rows(1, "--region", "ap-south-1")
+    assert told["outcome"] == "unreachable"
