@@ -32,10 +32,15 @@ CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A memory that may be recalled, and the title of the one that it is linked with, if that is why."""
+    """A memory that may be recalled, and the id of the one that it is linked with, if that is why."""
 
     found: Coverage
     linked_with: str | None = None
+
+    @property
+    def memory_ids(self) -> list[str]:
+        """All that it takes to be shown: what only a withheld memory leads to is not recalled either."""
+        return [self.found.memory_id] if self.linked_with is None else [self.found.memory_id, self.linked_with]
 
 
 class Recall:
@@ -87,7 +92,7 @@ class Recall:
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
         with self._pack_cache.pack(access) as pack:
             candidates = list(self._candidates(pack, query, frozenset(loaded)))
-            ids = [one.found.memory_id for one in candidates]
+            ids = list(dict.fromkeys(id for one in candidates for id in one.memory_ids))
             notes = {one.memory_id: one for one in pack.notes(ids)}
             texts = pack.contents(ids)
         rows = self._heads.of(access.view, access.store, ids) if ids else {}
@@ -96,8 +101,8 @@ class Recall:
         kept = [
             one
             for one in candidates
-            if (note := notes.get(one.found.memory_id)) is not None
-            and note.memory_id in rows
+            if all(id in rows for id in one.memory_ids)
+            and (note := notes[one.found.memory_id])
             and not is_known_tool(note.path, note.title, note.type, texts.get(note.memory_id, ""), recent_tools)
         ]
         return GraphAnswer(tuple(_within(kept[:limit], notes, rows, texts, max_tokens * CHARS_PER_TOKEN)))
@@ -130,7 +135,9 @@ class Recall:
                     for end in (edge.source, edge.target)
                     if one.memory_id in (edge.source, edge.target) and end in titles
                 }
-                yield _Candidate(one, min((titles[end] for end in ends if end is not None), default=None))
+                yield _Candidate(
+                    one, min((end for end in ends if end is not None), default=None, key=titles.__getitem__)
+                )
 
 
 def _within(
@@ -147,5 +154,5 @@ def _within(
         left -= len(content or "")
         why = [f"has {len(one.found.matched)} of the query's words, {one.found.share:.0%} of its weight"]
         if one.linked_with is not None:
-            why.append(f"linked with {one.linked_with}")
+            why.append(f"linked with {notes[one.linked_with].title}")
         yield replace(node_of(note, rows[note.memory_id], content=content), why=tuple(why))

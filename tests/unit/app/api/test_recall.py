@@ -123,6 +123,17 @@ def test_a_withheld_memory_is_recalled_by_nobody(scene: Searched) -> None:
     assert "/deploys.md" not in [node.path for node in recall(scene, "when do deploys go out?")]
 
 
+def test_what_matters_only_by_a_link_to_a_withheld_memory_is_not_recalled(scene: Searched) -> None:
+    query = "deploys go out on Tuesdays"
+    assert [(node.path, node.why[1:]) for node in recall(scene, query)] == [
+        ("/deploys.md", ()),
+        ("/retro.md", ("linked with Deploys",)),
+    ]
+    scene.judge(next(item for item in scene.page().items if item.path == "/deploys.md"))  # type: ignore[arg-type]
+    scene.deliver()
+    assert recall(scene, query) == ()
+
+
 def test_a_query_of_nothing_is_refused(scene: Searched) -> None:
     with pytest.raises(InvalidRequest, match="query"):
         recall(scene, "  ")
