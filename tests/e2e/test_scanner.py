@@ -171,18 +171,24 @@ def test_the_projects_own_documents_are_accepted(
 def test_a_page_that_quotes_whole_attacks_is_accepted_by_a_store_that_allows_the_rules(
     sdk: dict[str, Anthropic], regions: tuple[str, ...]
 ) -> None:
-    """Quotation marks and tables excuse nothing: a page of attacks is refused, and the refusal names what to allow."""
+    """Quotation marks and tables excuse nothing: a page of attacks is refused, and a refusal names what to allow.
+
+    What several weaker signs add up to is named once nothing else refuses the page.
+    """
     client, page = sdk[regions[0]], CHEAT_SHEET.read_text()
-    wary = client.beta.memory_stores.create(name="wary")
-    with pytest.raises(BadRequestError) as refused:
-        client.beta.memory_stores.memories.create(wary.id, path="/a.md", content=page)
-    body: Any = refused.value.body
-    rules = sorted({finding["rule"] for finding in body["error"]["findings"]})
-    library = client.beta.memory_stores.create(name="library", extra_body={"scan_policy": {"allow": rules}})
-    memory = client.beta.memory_stores.memories.create(library.id, path="/a.md", content=page, view="full")
-    assert memory.content == page
-    for store in (wary, library):
+    allowed: set[str] = set()
+    for refusals in (1, 1, 0):
+        store = client.beta.memory_stores.create(name="library", extra_body={"scan_policy": {"allow": sorted(allowed)}})
+        if refusals:
+            with pytest.raises(BadRequestError) as refused:
+                client.beta.memory_stores.memories.create(store.id, path="/a.md", content=page)
+            body: Any = refused.value.body
+            allowed |= {finding["rule"] for finding in body["error"]["findings"]}
+        else:
+            memory = client.beta.memory_stores.memories.create(store.id, path="/a.md", content=page, view="full")
+            assert memory.content == page
         client.beta.memory_stores.delete(store.id)
+    assert "several-signs" in allowed
 
 
 def test_anybody_who_may_invoke_it_can_ask_about_a_text(

@@ -15,6 +15,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "memory_versions": {"path": "/memories/n/a.md"},
     "recent_activity": {"limit": 5},
     "search_notes": {"query": "deploys"},
+    "build_context": {"url": "memory://n/a"},
+    "backlinks": {"path": "/memories/n/a.md"},
+    "recall": {"query": "when do deploys go out?"},
 }
 
 
