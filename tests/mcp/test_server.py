@@ -10,6 +10,7 @@ import pytest
 from mcp import MCPError
 from mcp_types import TextContent, TextResourceContents
 
+from tests.mcp.calls import every_call
 from tests.mcp.conftest import Server
 
 TOOLS = ["memory", "search_notes", "read_note", "write_note", "edit_note"]
@@ -38,6 +39,12 @@ def test_every_tool_says_what_it_takes_what_it_gives_and_what_it_may_do(server: 
     assert {name for name, hint in hints.items() if hint.destructive_hint} == set(TOOLS) - reading
     assert {name for name, hint in hints.items() if hint.idempotent_hint} == {*reading, "write_note"}
     assert all(hint.open_world_hint is False for hint in hints.values())
+
+
+def test_every_tool_answers_its_call_in_words_and_in_structure(server: Server) -> None:
+    said = {name: server.call(name, **arguments) for name, arguments in every_call().items()}
+    assert set(said) == set(TOOLS)
+    assert [name for name, (text, structure, is_error) in said.items() if not text or not structure or is_error] == []
 
 
 def test_a_note_is_written_read_edited_and_listed(server: Server) -> None:
