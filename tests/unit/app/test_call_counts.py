@@ -192,6 +192,21 @@ class Stage:
             self.scene.call(), self.scene.store, root=self.a.id, direction="both", depth=1, types=[], limit=10
         )
 
+    def recall(self) -> None:
+        self.scene.at(HOME).recall.recall(
+            self.scene.call(), self.scene.store, query="n", recent_tools=[], loaded=[], limit=5, max_tokens=4_000
+        )
+
+    def observations(self) -> None:
+        self.scene.at(HOME).graph.observations(
+            self.scene.call(), self.scene.store, category=None, tag=None, valid_at=None, query=None, limit=10
+        )
+
+    def context(self) -> None:
+        self.scene.at(HOME).graph.context(
+            self.scene.call(), self.scene.store, url="*", depth=1, since=None, page=1, page_size=10, max_related=10
+        )
+
     def search(self) -> None:
         self.scene.at(HOME).search.search(self.scene.call(), self.scene.store, query="n", limit=10)
 
@@ -504,6 +519,9 @@ READS = [
 HITS = "read memories+verdicts"
 """The heads of what was found, and what the verdicts say of it: nothing is shown on a pack's word."""
 
+HEADS = ("read memories", "read verdicts")
+"""The same of at most fifty, for what a pack says of itself without excerpts."""
+
 SEARCHES = [
     Path(
         "a search in a process just started",
@@ -523,10 +541,15 @@ SEARCHES = [
     Path(
         "what is linked with a memory: as a search, and what the heads and the verdicts say of it",
         Stage.graph,
-        [OPEN_SEARCH, "query versions", "read memories", "read verdicts"],
+        [OPEN_SEARCH, "query versions", *HEADS],
         [],
         Stage.searched,
     ),
+    Path("what matters for a task", Stage.recall, [OPEN_SEARCH, "query versions", *HEADS], [], Stage.searched),
+    Path(
+        "what memories state, where none does", Stage.observations, [OPEN_SEARCH, "query versions"], [], Stage.searched
+    ),
+    Path("a page of notes", Stage.context, [OPEN_SEARCH, "query versions", *HEADS], [], Stage.searched),
     Path(
         "a whole store in a process just started",
         Stage.load,
