@@ -13,7 +13,7 @@ from memolith.adapters.memory import MemoryIndex
 from memolith.app.replication import checkpoints as periods
 from memolith.app.replication.watermark import FETCH_AFTER_US
 from memolith.core.rows.base import RowKey
-from memolith.core.rows.control import ControlRow
+from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.core.rows.journal import JournalStateRow, PeriodRow
 from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -239,6 +239,29 @@ def test_a_region_of_which_one_table_was_emptied_says_so_with_the_next_tick(scen
     assert until(scene) is None
     assert scene.cloud.rows(AWAY, "control")[ControlRow.KEY.pk, ControlRow.KEY.sk]["complete"] is False
     assert scene.cloud.metrics.total("tables_emptied") == 1
+
+
+def test_marks_that_were_read_before_they_were_put_do_not_make_a_reconciler_declare_the_tables_emptied(
+    scene: Scene,
+) -> None:
+    """A batch of reads is not one moment: the marks were read first, another reconciler put them, then the row was."""
+    settle(scene)
+    region = scene.cloud.sites[AWAY].region
+    torn: list[object] = []
+    index = region.index
+    real = index.read
+
+    def read(keys: Any) -> Any:
+        found = dict(real(keys))
+        if {ControlRow.KEY, CompletenessRow.key(1)} <= set(keys):
+            torn.append(keys)
+            return {key: row for key, row in found.items() if key.pk != "mark"}
+        return found
+
+    index.read = read  # type: ignore[method-assign]
+    tick(scene, AWAY)
+    assert torn and scene.cloud.rows(AWAY, "control")[ControlRow.KEY.pk, ControlRow.KEY.sk]["complete"] is True
+    assert scene.cloud.metrics.total("tables_emptied") == 0
 
 
 def test_a_table_emptied_while_the_watermark_is_being_worked_out_stops_it(scene: Scene) -> None:
