@@ -73,6 +73,11 @@ def damaging(seed: int) -> Options:
     return _damaging(random.Random(f"damaging {seed}"), drawn(seed))
 
 
+def conflicting(seed: int) -> Options:
+    """The world of a seed, whose transactions hold their rows for a while, and conflict as DynamoDB's do."""
+    return _conflicting(random.Random(f"conflicting {seed}"), drawn(seed))
+
+
 def mixed(seed: int) -> Options:
     """The world of a seed with some of what losing, emptied, disagreeing and repeating add, often several at once."""
     chance, options = random.Random(f"mixed {seed}"), drawn(seed)
@@ -209,6 +214,11 @@ def _damaging(chance: random.Random, options: Options) -> Options:
     return replace(options, operations=36, think_s=chance.choice([0.3, 1.0]), moves=0, failovers=0, wipes=0, day_s=0.0)
 
 
+def _conflicting(chance: random.Random, options: Options) -> Options:
+    """Five milliseconds are DynamoDB's usual time, twenty its slow one; the rest is one that is in trouble."""
+    return replace(options, hold_s=chance.choice([0.02, 0.1, 0.5]), think_s=chance.choice([0.0, 0.2]), wipes=0)
+
+
 KINDS_OF_FAULTS = (
     losing,
     emptied,
@@ -221,6 +231,7 @@ KINDS_OF_FAULTS = (
     visiting,
     joining,
     damaging,
+    conflicting,
     mixed,
 )
 """Every kind that is about a fault which `drawn` does not have."""

@@ -94,6 +94,7 @@ class Options:
         elsewhere: the share of take-overs of stores with a second region that go to other regions, or to two at once.
         packs: each region keeps packs of its stores, from which searches answer.
         damaged: how often the text of an object that every region has is changed in one region's bucket.
+        hold_s: for how long a transaction holds its rows at most, so that others conflict with it. 0: one moment.
         joins: the last region joins while the others are written: nothing is copied to it before, and nobody calls it.
     """
 
@@ -142,6 +143,7 @@ class Options:
     packs: bool = False
     joins: bool = False
     damaged: int = 0
+    hold_s: float = 0.0
 
 
 def drawn(seed: int) -> Options:

@@ -123,8 +123,12 @@ class Site:
         apart_s: float = 0.0,
         packs: bool = False,
         joins: bool = False,
+        hold: Callable[[], None] | None = None,
     ) -> None:
-        """`processes`, `apart_s` and `packs` are those of `Options`; who `joins` knows nothing, and says so."""
+        """`processes`, `apart_s` and `packs` are those of `Options`; who `joins` knows nothing, and says so.
+
+        `hold` lasts for as long as one transaction holds its rows.
+        """
         self._packs = packs
         self.name = name
         self.queue: Queue = _NoQueue()
@@ -132,7 +136,7 @@ class Site:
         self._apart_s = apart_s
         self._day_us = day_us
         self.clock = clock
-        self.database = MemoryDatabase(lagging=lagging)
+        self.database = MemoryDatabase(lagging=lagging, hold=hold)
         self.randomness = SeededRandomness(chance.randrange(1 << 62))
         self._regions = tuple(regions)
         self._buckets = buckets

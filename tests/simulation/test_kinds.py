@@ -13,6 +13,7 @@ import pytest
 
 from tests.simulation.kinds import (
     KINDS_OF_FAULTS,
+    conflicting,
     crossing,
     damaging,
     deciding,
@@ -41,6 +42,7 @@ SWITCHES = (
     "packs",
     "joins",
     "damaged",
+    "hold_s",
 )
 """The options that are off in every world of `drawn`."""
 
@@ -65,6 +67,7 @@ def lived(seed: int, options: Options) -> World:
         (visiting, {"packed"}),
         (joining, {"put before a region joined", "brought to a region that joined"}),
         (damaging, {"text altered", "text truncated", "text swapped", "text rolled back", "repaired"}),
+        (conflicting, {"transactions in conflict"}),
         (mixed, {"copy lost", "tables emptied", "repeated"}),
     ],
 )
@@ -91,7 +94,7 @@ def test_every_switch_is_used_by_some_kind() -> None:
     assert used == set(SWITCHES) <= {field.name for field in fields(Options)}
 
 
-@pytest.mark.parametrize("kind", [crossing, damaging, deciding, joining, mixed, scattering, visiting])
+@pytest.mark.parametrize("kind", [conflicting, crossing, damaging, deciding, joining, mixed, scattering, visiting])
 def test_the_same_seed_is_the_same_history_in_other_kinds_of_worlds(kind: Callable[[int], Options]) -> None:
     first, second = lived(3, kind(3)), lived(3, kind(3))
     assert first.history.lines() == second.history.lines()

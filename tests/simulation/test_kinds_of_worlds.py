@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.simulation.kinds import (
+    conflicting,
     crossing,
     deciding,
     disagreeing,
@@ -25,7 +26,7 @@ from tests.simulation.test_worlds import check_all
 
 @pytest.mark.parametrize(
     ("kind", "seeds"),
-    [(disagreeing, 8), (visiting, 8), (joining, 8), (deciding, 4), (crossing, 4), (redacting, 4)],
+    [(disagreeing, 8), (visiting, 8), (joining, 8), (conflicting, 12), (deciding, 4), (crossing, 4), (redacting, 4)],
 )
 def test_every_promise_is_kept_in_worlds_of_one_fault(kind: Callable[[int], Options], seeds: int) -> None:
     check_all(list(range(seeds)), kind)

@@ -98,6 +98,7 @@ class World:
                 self.options.apart_s,
                 self.options.packs,
                 self.options.joins and region == self.options.regions[-1],
+                self._hold if self.options.hold_s else None,
             )
         self.peers = peers
         peers.sites.update(self.sites)
@@ -383,6 +384,11 @@ class World:
             if self.chance.random() < self.options.rates.crash_after:
                 raise Crash
 
+    def _hold(self) -> None:
+        """A transaction holds its rows; whoever comes to them meanwhile is refused."""
+        if not self.calm:
+            self.scheduler.sleep(self.chance.random() * self.options.hold_s)
+
     def _act_late(self, call: PortCall, act: Callable[[], T]) -> T:
         """The request is still under way when its caller has given it up."""
         self.scheduler.spawn(f"late {call.name}", act, self.chance.random() * self.options.stall_s)
@@ -399,9 +405,9 @@ class World:
     @property
     def struck(self) -> Counter[str]:
         """How often what befell the world that has a switch of its own in `Options`."""
-        return (
-            self.network.struck + self.peers.struck + self.losses.struck + self.damages.struck + self.operators.struck
-        )
+        conflicts = Counter({"transactions in conflict": sum(site.database.refused for site in self.sites.values())})
+        others = self.network.struck + self.peers.struck + self.losses.struck + self.damages.struck
+        return others + self.operators.struck + conflicts
 
     # ---- calls --------------------------------------------------------------------------------------------------
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from memolith.app.index import parts as index_parts
-from memolith.app.index import projector
+from memolith.app.index import projector, row_transactions
+from memolith.app.index.ack_journal import AckJournal
 from memolith.app.indexer import service, text_erasures
 from memolith.app.kernel.region import View
 from memolith.core import fold
 from memolith.core.log_position import LogKey
 from memolith.core.objects.entry import Entry
 from memolith.core.resolved_entry import ResolvedEntry
+from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow
+from memolith.ports import errors as port_errors
+from memolith.ports.index import Index
 from tests.simulation.bugs.planting import Bug, in_place_of
 from tests.simulation.bugs.worlds import rebuilding_often
+from tests.simulation.kinds import conflicting
 from tests.simulation.options import overtaken
 
 _join_memory = fold.join_memory
@@ -69,6 +74,25 @@ class Overtaking(text_erasures.TextErasures):
         return
 
 
+class ConflictsIgnored(row_transactions.RowTransactions):
+    """A transaction that met another one is taken for done: whoever was there has surely committed the same."""
+
+    def commit(
+        self,
+        index: Index,
+        work_out: row_transactions.WorkOut,
+        known: Mapping[RowKey, Attributes | None] | None = None,
+        journal: AckJournal | None = None,
+    ) -> None:
+        changes = work_out(row_transactions.RowChanges(self._region, index, dict(known or {})))
+        try:
+            if changes:
+                index.commit(changes)
+        except port_errors.Contended as error:
+            if "another transaction" not in str(error):
+                super().commit(index, work_out, None, journal)
+
+
 BUGS = (
     Bug(
         "drop a tombstone in the fold",
@@ -90,6 +114,12 @@ BUGS = (
         lambda: in_place_of((View, "indexes", property(lambda self: (self.index,)))),
         ("replicas_converge", "own_writes_are_in_the_history", "a_region_never_goes_back"),
         rebuilding_often,
+    ),
+    Bug(
+        "a transaction in conflict is taken for done",
+        lambda: in_place_of((index_parts, "RowTransactions", ConflictsIgnored)),
+        ("what_is_acknowledged_is_in_a_checkpoint", "operations_are_linearizable", "a_region_never_goes_back"),
+        conflicting,
     ),
     Bug(
         "an erasure overtakes what followed",

@@ -4,13 +4,18 @@ One `MemoryDatabase` holds one region's tables, in any number of generations; `M
 generation of them, `MemoryTables` makes and drops whole ones. Transactions are atomic under one lock, and rows are
 compared whole. Global indexes follow at once, or, with ``lagging=True``, only when `MemoryDatabase.settle` is called:
 the contract promises nothing sooner.
+
+With ``hold`` a transaction takes time, and conflicts as DynamoDB's do: until it has ended, another transaction that
+writes or checks one of its rows, and a single write of such a row, are refused. Reads see the rows as they were.
+
+Source: DynamoDB developer guide, "Transaction conflict handling in DynamoDB".
 """
 
 from __future__ import annotations
 
 import threading
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,11 +79,24 @@ class _Table:
         return None if found is None else found[2]
 
 
-class MemoryDatabase:
-    """The tables of one region. Those outside the generations are there from the start. Safe for threads."""
+_Staged = tuple[Change, dict[str, Any] | None, dict[str, Any] | None]
+"""A change, and the row before and after it as they are stored."""
 
-    def __init__(self, generations: Iterable[int] = (1,), *, lagging: bool = False) -> None:
+
+class MemoryDatabase:
+    """The tables of one region. Those outside the generations are there from the start. Safe for threads.
+
+    `hold` is called in the middle of every transaction, without the lock: it lasts for as long as the transaction holds
+    its rows. If it raises, the caller is dead, and the transaction ends all the same. `refused` counts conflicts.
+    """
+
+    def __init__(
+        self, generations: Iterable[int] = (1,), *, lagging: bool = False, hold: Callable[[], None] | None = None
+    ) -> None:
         self.lock = threading.RLock()
+        self.hold = hold
+        self.held: set[tuple[_Table, str, str]] = set()
+        self.refused = 0
         self._lagging = lagging
         self._late: list[tuple[_Table, RowKey, dict[str, Any] | None]] = []
         self._tables: dict[tuple[str, int], _Table] = {}
@@ -190,20 +208,50 @@ class MemoryIndex:
             return len(self._table(table).order.partitions.get(pk, ()))
 
     def commit(self, changes: Sequence[Change]) -> None:
-        """Commit atomically. Raises Contended for the first row that is not what was read."""
+        """Commit atomically. Raises Contended for the first row that is held, or is not what was read."""
         check_changes(changes)
         rows = [
             (change, _stored_or_none(change.key, change.before), _stored_or_none(change.key, change.after))
             for change in changes
         ]
+        if self._database.hold is None or not _is_transaction(rows):
+            self._apply(rows)
+        else:
+            self._apply_after(self._database.hold, rows)
+
+    def _apply_after(self, hold: Callable[[], None], rows: Sequence[_Staged]) -> None:
+        """Hold the rows while `hold` lasts, and then apply them."""
+        database = self._database
+        with database.lock:
+            self._check(rows)
+            held = {self._place(change.key) for change, _, _ in rows}
+            database.held |= held
+        try:
+            hold()
+        finally:
+            with database.lock:
+                database.held -= held
+                self._apply(rows)
+
+    def _apply(self, rows: Sequence[_Staged]) -> None:
+        """Check and change the rows in one moment; all or none."""
         with self._database.lock:
-            for change, before, _ in rows:
-                table = self._table(change.key.table)
-                if not change.unconditional and not same_row(table.get(change.key), before):
-                    raise Contended(f"a row of {change.key.table} is no longer what was read")
+            self._check(rows)
             for change, before, after in rows:
                 if change.unconditional or not same_row(before, after):
                     self._database.put(self._table(change.key.table), change.key, after)
+
+    def _check(self, rows: Sequence[_Staged]) -> None:
+        for change, before, _ in rows:
+            table = self._table(change.key.table)
+            if self._place(change.key) in self._database.held:
+                self._database.refused += 1
+                raise Contended(f"another transaction is at a row of {change.key.table}")
+            if not change.unconditional and not same_row(table.get(change.key), before):
+                raise Contended(f"a row of {change.key.table} is no longer what was read")
+
+    def _place(self, key: RowKey) -> tuple[_Table, str, str]:
+        return self._table(key.table), key.pk, key.sk
 
     def _table(self, name: str) -> _Table:
         return self._database.table(name, self._generation)
@@ -230,6 +278,11 @@ def _index_of(table: _Table, query: Query) -> _Order:
         return table.indexes[query.index or ""]
     except KeyError:
         raise ValueError(f"{query.table} has no index {query.index!r}") from None
+
+
+def _is_transaction(rows: Sequence[_Staged]) -> bool:
+    """Tell whether DynamoDB needs a transaction for it: for more than one row, or for a check alone."""
+    return len(rows) > 1 or any(not change.unconditional and same_row(before, after) for change, before, after in rows)
 
 
 def _stored_or_none(key: RowKey, attributes: Attributes | None) -> dict[str, Any] | None:
