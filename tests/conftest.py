@@ -38,9 +38,9 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> P
 
 
 @pytest.fixture(scope="session")
-def scanner_database(shared_folder: Path) -> Path:
+def scanner_database() -> Path:
     """The scanner's compiled rules."""
-    return compiled_rules(shared_folder)
+    return compiled_rules()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -12,7 +11,6 @@ from pathlib import Path
 import anthropic
 import pytest
 
-from memolith.entry import compose_laptop
 from tests.laptop.processes import command, environment, serving
 
 
@@ -87,27 +85,3 @@ def test_a_port_that_is_none_is_refused_by_name(root: Path, port: str) -> None:
     failed = run(root, "--port", port)
     assert failed.returncode == 2
     assert "--port" in failed.stderr
-
-
-@pytest.mark.parametrize("there", [None, b"of another release"])
-def test_the_scanners_patterns_are_compiled_where_a_folder_has_none_that_fit_and_only_once(
-    scanner_database: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    there: bytes | None,
-) -> None:
-    """Compiling takes seconds, so what it makes was made before; that it makes it, every run of the tests shows."""
-    made: list[Path] = []
-
-    def build(path: Path) -> None:
-        made.append(path)
-        shutil.copy(scanner_database, path)
-
-    monkeypatch.setattr(compose_laptop, "build_database", build)
-    if there is not None:
-        (tmp_path / "scanner.hsdb").write_bytes(there)
-    assert [compose_laptop.load_scanner(tmp_path).status.prebuilt for _ in range(2)] == [True, True]
-    assert len(made) == 1
-    assert [record.message for record in caplog.records if "compiled for this machine" in record.message] != []
-    assert [path.name for path in tmp_path.iterdir()] == ["scanner.hsdb"]

@@ -15,7 +15,6 @@ folds, or the next.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -72,13 +71,9 @@ from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
 from memolith.ports.index import Change
 from memolith.ports.metrics import Metrics
-from memolith.scanner.database import UnusableDatabaseError, build_database, load_matchers
-from memolith.scanner.scanner import Scanner
 from memolith.wire import auth
 from memolith.wire.http import HttpApi
 from memolith.wire.rpc import Rpc, eraser_calls, indexer_calls, packer_calls, peerwriter_calls
-
-_log = logging.getLogger(__name__)
 
 REGION = "laptop"
 """Not ``local``: what begins with that is outside the index in every region
@@ -219,27 +214,6 @@ def open_site(
             site.close()
             raise
     return site
-
-
-def load_scanner(root: Path) -> Scanner:
-    """Load the scanner. Its patterns are compiled once for a folder, and again when rules, library or processor change.
-
-    Raises:
-        ScannerUnavailableError: its libraries do not work; a site that cannot scan does not serve.
-    """
-    make_folder(root)
-    path = root / "scanner.hsdb"
-    try:
-        load_matchers(path)
-    except UnusableDatabaseError:
-        _log.warning("the scanner's patterns are compiled for this machine, once; that takes about twenty seconds")
-        built = write_new(root, b"")
-        try:
-            build_database(built)
-            built.replace(path)
-        finally:
-            built.unlink(missing_ok=True)
-    return Scanner.load(path)
 
 
 def owner_key(root: Path, region: Region, name: str = "key", holder: str | None = None) -> str:

@@ -7,6 +7,7 @@ request is taken, those under way are finished.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import sys
@@ -18,14 +19,17 @@ from typing import Any
 from waitress.server import create_server
 from waitress.wasyncore import close_all
 
+from memolith.adapters.local.compiled_scanner import load_scanner
 from memolith.adapters.local.failures import explain
 from memolith.core.errors import MemolithError
-from memolith.entry.compose_laptop import WORKSPACE, LocalSite, Machine, load_scanner, open_site, owner_key
+from memolith.entry.compose_laptop import WORKSPACE, LocalSite, Machine, open_site, owner_key
 from memolith.entry.laptop_log import start_logging
 from memolith.entry.settings import LocalSettings, SettingsError
 from memolith.ports.errors import PortError
 from memolith.scanner.secrets import ScannerUnavailableError
 from memolith.wire.wsgi import application
+
+_log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
 THREADS = 16
@@ -98,7 +102,7 @@ def main() -> int:
 
 
 def _serve(settings: LocalSettings) -> int:
-    scanner = load_scanner(settings.root)
+    scanner = load_scanner(settings.root, _say_compiling)
     site = open_site(
         settings.root,
         scanner,
@@ -121,6 +125,10 @@ def _serve(settings: LocalSettings) -> int:
     finally:
         site.close()
     return 0
+
+
+def _say_compiling() -> None:
+    _log.warning("the scanner's patterns are compiled for this machine, once; that takes about twenty seconds")
 
 
 def _announce(settings: LocalSettings, url: str, api_key: str) -> None:

@@ -80,7 +80,7 @@ def deep_set(rules: Sequence[Rule]) -> PatternSet:
 
 
 def compile_matchers(directory: Path = RULES_DIRECTORY) -> Matchers:
-    """Parse the rules and compile them. About a second of CPU."""
+    """Parse the rules and compile them. Some fifteen seconds of CPU."""
     rules, deep_rules = read_rules(directory), read_rules(directory / DEEP)
     folded, written = pattern_sets(rules)
 

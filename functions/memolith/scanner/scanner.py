@@ -92,7 +92,7 @@ class Scanner:
 
         Args:
             database_path: the file that `build_database` wrote. If it is None or not usable here, the rules are
-                compiled instead (a few seconds), and `status.problem` says why.
+                compiled instead (some fifteen seconds), and `status.problem` says why.
 
         Raises:
             ScannerUnavailableError: the secret engine does not work; nothing may be written unscanned.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from memolith.scanner.database import DATABASE_NAME
 from tests.api.harness import Backend, memolith_backend
 from tests.api.laptop import laptop_backends
 from tests.api.loopback import serving
@@ -33,12 +34,19 @@ def backend_called(name: str) -> Iterator[Backend]:
 
 @pytest.fixture
 def desk(
-    backend: Backend, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    backend: Backend,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    scanner_database: Path,
 ) -> Iterator[Desk]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setenv("MEMOLITH_ROOT", str(tmp_path / "root"))
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / DATABASE_NAME).symlink_to(scanner_database)
+    monkeypatch.setenv("MEMOLITH_ROOT", str(root))
     with serving(backend.answer) as port:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{port}")
         monkeypatch.setenv("ANTHROPIC_API_KEY", backend.api_key)

@@ -5,7 +5,7 @@ SARIF.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ def scanner(scanner_database: Path) -> Scanner:
 @pytest.fixture(autouse=True)
 def loaded_once(scanner: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
     """Loading compiles the rules, which takes seconds."""
-    monkeypatch.setattr(Scanner, "load", lambda: scanner)
+    monkeypatch.setattr("memolith.clients.cli.scan.load_scanner", lambda folder, compiling: scanner)
 
 
 @pytest.fixture(autouse=True)
@@ -257,3 +257,20 @@ def test_the_local_cloud_of_the_folder_is_the_default(
     (tmp_path / ".memolith" / "dev.json").write_text(json.dumps(dev))
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-meant-for-somebody-else")
     assert run(capsys, store_id)[0] == 0
+
+
+def test_a_machine_that_can_keep_no_compiled_rules_scans_all_the_same(
+    capsys: pytest.CaptureFixture[str], scanner: Scanner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The folder cannot be made: the rules are compiled in memory."""
+    asked: list[Path] = []
+
+    def refuse(folder: Path, compiling: Callable[[], None]) -> Scanner:
+        asked.append(folder)
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr("memolith.clients.cli.scan.load_scanner", refuse)
+    monkeypatch.setattr(Scanner, "load", lambda: scanner)
+    (tmp_path / "a.md").write_text("plain\n")
+    assert run(capsys, "a.md")[0] == 0
+    assert asked == [tmp_path / "nobody"]

@@ -66,7 +66,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
+def desk(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], scanner_database: Path
+) -> Iterator[Desk]:
     scene = Scene(deep_scanner=Looking())
     scene.create("/notes/b.json", '{"note": "good"}')
     memory = scene.create(PATH, '{"note": "fine"}')
@@ -80,6 +82,7 @@ def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.Capture
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", scene.api_key)
         monkeypatch.setenv("COLUMNS", "200")
+        monkeypatch.setenv("MEMOLITH_ROOT", str(scanner_database.parent))
         yield Desk(url, scene.api_key, scene.store, memory, tmp_path, capsys)
 
 

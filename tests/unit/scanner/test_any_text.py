@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memolith.scanner import Family, Finding, Report, Scanner
 from memolith.scanner.budget import Budget
-from memolith.scanner.database import compile_matchers
+from memolith.scanner.database import Matchers, load_matchers
 from memolith.scanner.deobfuscation import rejoined
 from memolith.scanner.layers import DEPTH, MOST_INFLATED_BYTES, Inflating, Layer, layers_below
 
@@ -64,17 +65,19 @@ def _hidden(finding: Finding) -> bool:
     return not any(TOKEN[start : start + 12] in finding.excerpt for start in range(len(TOKEN) - 12))
 
 
-matchers = cache(compile_matchers)
-
-
-def encodings(text: str, encoded: bytes) -> dict[int, list[int]]:
-    return matchers().split_marks(matchers().written.scan(text, encoded, Budget(60)).marks)[1]
+@pytest.fixture(scope="module")
+def matchers(scanner_database: Path) -> Matchers:
+    return load_matchers(scanner_database)
 
 
 @settings(deadline=None, max_examples=100)
 @given(anything)
-def test_what_a_deep_scan_reads_is_bounded_by_the_text(text: str) -> None:
+def test_what_a_deep_scan_reads_is_bounded_by_the_text(matchers: Matchers, text: str) -> None:
     """Counted work instead of time: readings are few, and each is about as long as the text at most."""
+
+    def encodings(text: str, encoded: bytes) -> dict[int, list[int]]:
+        return matchers.split_marks(matchers.written.scan(text, encoded, Budget(60)).marks)[1]
+
     whole = text.encode("utf-8", "replace").decode()
     made = [*rejoined(whole), *layers_below(Layer("", whole, lambda start, end: (start, end)), encodings, Inflating())]
     assert len(made) <= 40 + 9**DEPTH

@@ -61,6 +61,11 @@ def find_address(url: str | None, key: str | None) -> Address:
     return Address(here.url, key or here.key)
 
 
+def laptop_root() -> Path:
+    """Return the folder of this machine's ``memolith serve``: ``MEMOLITH_ROOT``, or the default."""
+    return Path(os.environ.get("MEMOLITH_ROOT") or LAPTOP_ROOT).expanduser()
+
+
 def is_this_machine(url: str) -> bool:
     """Tell whether an address is of this machine itself."""
     return (urlsplit(url).hostname or "") in ("127.0.0.1", "localhost", "::1")
@@ -79,7 +84,7 @@ def _kept() -> Iterator[Address]:
         except (ValueError, KeyError, TypeError) as error:
             raise InvalidRequest("", f"{DEV_FILE} makes no sense: `memolith dev up` writes it anew") from error
         yield from (Address(url.rstrip("/"), key) for url in urls)
-    key_file = Path(os.environ.get("MEMOLITH_ROOT") or LAPTOP_ROOT).expanduser() / "key"
+    key_file = laptop_root() / "key"
     if key_file.is_file():
         port = os.environ.get("MEMOLITH_PORT") or LAPTOP_PORT
         yield Address(f"http://127.0.0.1:{port}", key_file.read_text().strip())

@@ -13,6 +13,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from memolith.adapters.local.compiled_scanner import load_scanner
+from memolith.clients.cli.api_address import laptop_root
 from memolith.clients.cli.api_client import Key, Url
 from memolith.clients.cli.failures import explain
 from memolith.clients.cli.output import Json
@@ -89,8 +91,8 @@ def _scan_all(sources: Sequence[Source], policy: Policy, deep: bool, allow: froz
     scanned, unread = list[Scanned](), list[Unread]()
     console = Console(stderr=True)
     with Progress(*_COLUMNS, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("compiling the rules", total=None)
-        scanner = Scanner.load()
+        task = progress.add_task("loading the rules", total=None)
+        scanner = _load(lambda: progress.update(task, description="compiling the rules, once for this machine"))
         _must_know(allow, scanner)
         look = scanner.scan_deeply if deep else scanner.scan
         progress.update(task, description="scanning", total=len(sources))
@@ -102,6 +104,14 @@ def _scan_all(sources: Sequence[Source], policy: Policy, deep: bool, allow: froz
             else:
                 scanned.append(Scanned(source, look(text, path=source.path, policy=policy, allow=allow)))
     return Results(tuple(scanned), tuple(unread), policy, deep)
+
+
+def _load(compiling: Callable[[], None]) -> Scanner:
+    """Load the patterns that ``memolith serve`` has, or compile them there; each time, if nothing can be kept there."""
+    try:
+        return load_scanner(laptop_root(), compiling)
+    except OSError:
+        return Scanner.load()
 
 
 def _must_know(allow: Iterable[str], scanner: Scanner) -> None:

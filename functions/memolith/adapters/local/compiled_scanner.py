@@ -1,0 +1,34 @@
+"""The safety scanner with patterns that were compiled once and kept in a folder of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from memolith.adapters.local.files import make_folder, write_new
+from memolith.scanner import Scanner
+from memolith.scanner.database import DATABASE_NAME, UnusableDatabaseError, build_database, load_matchers
+
+
+def load_scanner(folder: Path, compiling: Callable[[], None]) -> Scanner:
+    """Load the scanner. Its patterns are compiled once for a folder, and again when rules, library or processor change.
+
+    Compiling takes about twenty seconds; `compiling` is called before it. Atomic: processes that compile at the same
+    time each replace the whole file.
+
+    Raises:
+        ScannerUnavailableError: its libraries do not work. OSError: the folder cannot be written.
+    """
+    path = folder / DATABASE_NAME
+    try:
+        load_matchers(path)
+    except UnusableDatabaseError:
+        compiling()
+        make_folder(folder)
+        built = write_new(folder, b"")
+        try:
+            build_database(built)
+            built.replace(path)
+        finally:
+            built.unlink(missing_ok=True)
+    return Scanner.load(path)
