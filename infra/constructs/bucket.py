@@ -19,7 +19,7 @@ from constructs import Construct, IDependable
 from infra.acknowledge import acknowledge
 from infra.deployment import Deployment
 
-WRITTEN_ONCE = ("log", "store", "key", "cut", "verdict", "session", "checkpoint", "pack", "redaction")
+WRITTEN_ONCE = ("log", "store", "key", "cut", "verdict", "session", "checkpoint", "pack", "redaction", "job")
 """Kinds of object that are put only where nothing is, under any region's prefix."""
 
 NEVER_DELETED = WRITTEN_ONCE

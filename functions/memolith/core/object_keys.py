@@ -144,8 +144,36 @@ class CheckpointPartKey:
         return f"{self.home}/checkpoint/{self.period:012d}/{self.run}/{self.number:05d}"
 
 
+@dataclass(frozen=True, slots=True)
+class JobKey:
+    """The key of one record of a job of a store, written by its `home`; sequences go on when the store moves."""
+
+    home: str
+    store_id: str
+    kind: str
+    job_key: str
+    sequence: int
+
+    def __str__(self) -> str:
+        return f"{self.prefix(self.home, self.store_id, self.kind, self.job_key)}{self.sequence:010d}"
+
+    @staticmethod
+    def prefix(home: str, store_id: str, kind: str, job_key: str) -> str:
+        """Return what the keys of all records of a job begin with that `home` wrote."""
+        return f"{home}/job/{store_id}/{kind}/{job_key}/"
+
+
 ObjectKey = (
-    LogKey | StoreKey | CutKey | RedactionKey | VerdictKey | ApiKeyKey | SessionKey | CheckpointKey | CheckpointPartKey
+    LogKey
+    | StoreKey
+    | CutKey
+    | RedactionKey
+    | VerdictKey
+    | ApiKeyKey
+    | SessionKey
+    | JobKey
+    | CheckpointKey
+    | CheckpointPartKey
 )
 
 
@@ -176,6 +204,9 @@ _PART = re.compile(r"([a-z0-9-]+)/checkpoint/(\d{12})/([^/]+)/(\d{5})")
 _SESSION = re.compile(r"([a-z0-9-]+)/session/([^/]+)/([^/]+)/(\d{10})")
 
 
+_JOB = re.compile(r"([a-z0-9-]+)/job/([^/]+)/([a-z]+)/([^/]+)/(\d{10})")
+
+
 def parse_key(key: str) -> ObjectKey:
     """Parse an object key. Raises ValueError for a key that is not Memolith's; a caller must never skip such a key."""
     if match := _LOG.fullmatch(key):
@@ -192,6 +223,8 @@ def parse_key(key: str) -> ObjectKey:
         return ApiKeyKey(match[1], match[2], match[3], int(match[4]))
     if match := _SESSION.fullmatch(key):
         return SessionKey(match[1], match[2], match[3], int(match[4]))
+    if match := _JOB.fullmatch(key):
+        return JobKey(match[1], match[2], match[3], match[4], int(match[5]))
     if match := _CHECKPOINT.fullmatch(key):
         return CheckpointKey(match[1], int(match[2]))
     if match := _PART.fullmatch(key):

@@ -16,7 +16,16 @@ from memolith.core import errors, ids
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, from_payload, to_payload
 from memolith.core.fold import join_memory, join_version
 from memolith.core.log_position import Epoch, LogKey, LogRef, Slot, epoch_number_text
-from memolith.core.object_keys import ApiKeyKey, CutKey, ObjectKey, RedactionKey, StoreKey, VerdictKey, parse_key
+from memolith.core.object_keys import (
+    ApiKeyKey,
+    CutKey,
+    JobKey,
+    ObjectKey,
+    RedactionKey,
+    StoreKey,
+    VerdictKey,
+    parse_key,
+)
 from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.epoch_cut import Cut
@@ -44,6 +53,14 @@ object_keys: st.SearchStrategy[ObjectKey] = st.one_of(
     ),
     st.builds(RedactionKey, regions, values.store_ids, values.version_ids),
     st.builds(VerdictKey, regions, values.store_ids, values.version_ids, st.integers(1, 9_999_999_999)),
+    st.builds(
+        JobKey,
+        regions,
+        values.store_ids,
+        st.sampled_from(["extract", "consolidate"]),
+        st.sampled_from(["all", "sesn_useast1_01"]),
+        st.integers(1, 9_999_999_999),
+    ),
     st.builds(ApiKeyKey, regions, workspaces, key_ids, st.integers(1, 9_999_999_999)),
 )
 

@@ -31,6 +31,7 @@ from memolith.core.object_keys import (
     CheckpointKey,
     CheckpointPartKey,
     CutKey,
+    JobKey,
     RedactionKey,
     SessionKey,
     StoreKey,
@@ -134,7 +135,7 @@ class Indexer:
             name = parse_key(key)
             if isinstance(name, LogKey):
                 return self._entries.project(view, name, journal, paths_too)
-            if isinstance(name, (CutKey, CheckpointKey, CheckpointPartKey)):
+            if isinstance(name, (CutKey, JobKey, CheckpointKey, CheckpointPartKey)):
                 return []
             body = self._body(key)
             if body is None:

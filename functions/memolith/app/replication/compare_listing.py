@@ -23,7 +23,15 @@ from memolith.app.log.log_reader import LogReader
 from memolith.app.replication.missed_erasures import ListedEntry, MissedErasures
 from memolith.app.replication.missing_objects import MissingObjects
 from memolith.core.log_position import LogKey
-from memolith.core.object_keys import LOCAL_PREFIX, CheckpointKey, CheckpointPartKey, CutKey, StoreKey, parse_key
+from memolith.core.object_keys import (
+    LOCAL_PREFIX,
+    CheckpointKey,
+    CheckpointPartKey,
+    CutKey,
+    JobKey,
+    StoreKey,
+    parse_key,
+)
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.entry import Operation
 from memolith.core.paths import ancestors
@@ -120,7 +128,7 @@ class CompareListing:
                 continue
             if isinstance(parsed, LogKey):
                 entries.append(parsed)
-            elif not isinstance(parsed, (CutKey, CheckpointKey, CheckpointPartKey)):
+            elif not isinstance(parsed, (CutKey, JobKey, CheckpointKey, CheckpointPartKey)):
                 names.append(Named(key))
         listed = list(self._listed(entries))
         row_keys = [name for name in names if self._missing_objects.is_indexed(name)]

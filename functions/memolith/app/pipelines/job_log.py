@@ -1,0 +1,130 @@
+"""Logs of jobs: objects at the store's home, of which the newest holds the job's state.
+
+A record is put once, at the sequence after the newest; so a claim, a heartbeat and an end are each one conditional put.
+There are no rows of jobs: whoever works on a store lists the few keys of its job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.port_calls import find
+from memolith.app.kernel.region import Region
+from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.core.errors import Unavailable
+from memolith.core.object_keys import JobKey
+from memolith.core.objects.job_record import JobRecord
+from memolith.core.objects.store_record import parse_epoch
+from memolith.core.pipelines import jobs
+from memolith.core.pipelines.jobs import Claim, ClaimAnswer, Claimant, JobName
+from memolith.core.rows.identity import StoreRow
+
+
+class LostJobError(Exception):
+    """Another worker has the job: this one's lease ran out. What it was about to do must not be done."""
+
+
+class JobLog:
+    """Claims, renews and ends jobs of stores whose home this region is."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+
+    def state(self, store: StoreRow, name: JobName) -> JobRecord | None:
+        """Return the newest record of a job, in this bucket. One LIST for a thousand records, one GET.
+
+        A store that has moved has records of each of its homes: one LIST and one GET for each.
+
+        Raises:
+            Unavailable: the bucket does not answer, or a record cannot be read.
+        """
+        return max(self._last_records(store, name), key=lambda record: record.rank, default=None)
+
+    def _last_records(self, store: StoreRow, name: JobName) -> list[JobRecord]:
+        """Return the last record that each home wrote: its newest, as the epochs of one home only rise."""
+        found = []
+        for home in dict.fromkeys([*(parse_epoch(epoch).home for epoch in store.epochs), store.home]):
+            prefix = JobKey.prefix(home, name.store_id, name.kind, name.job_key)
+            last: str | None = None
+            for key in keys_under(self._region.objects, prefix):
+                last = key
+            if last is None:
+                continue
+            record = self._read(last)
+            if record is not None and str(record.key(home)) != last:
+                raise Unavailable("a job's record says that it is elsewhere", object=last)
+            found += [] if record is None else [record]
+        return found
+
+    def claim(
+        self,
+        store: StoreRow,
+        name: JobName,
+        worker: str,
+        input_watermark: int,
+        *,
+        cooldown_us: int = 0,
+        requested: bool = False,
+    ) -> Claim:
+        """Claim a job at its store's home. As `state`, and one PUT where it is to be had. Never waits.
+
+        Raises:
+            Unavailable, Busy: nothing was claimed. OutcomeUnknown: the claim may be there; its lease will end it.
+        """
+        who = Claimant(
+            worker, self._region.randomness.bytes(12).hex(), _epoch_number(store), self._region.clock.now_us()
+        )
+        records = self._last_records(store, name)
+        state = max(records, key=lambda record: record.rank, default=None)
+        decided = jobs.claim(state, name, who, input_watermark, cooldown_us=cooldown_us, requested=requested)
+        if decided.record is None:
+            return decided
+        after = max((record.sequence for record in records), default=0)
+        record = replace(decided.record, sequence=after + 1)
+        return Claim(ClaimAnswer.CLAIMED, record) if self._put(record) else Claim(ClaimAnswer.RUNNING)
+
+    def beat(self, held: JobRecord) -> JobRecord:
+        """Renew a claim; one PUT. Return what is held now.
+
+        Raises:
+            LostJobError: another worker has the job. Unavailable, Busy, OutcomeUnknown: unknown; look before going on.
+        """
+        return self._next(jobs.beat(held, self._region.clock.now_us()))
+
+    def done(self, held: JobRecord, *, run_id: str, outcome: str) -> JobRecord:
+        """End a run whose work is done; one PUT. Raises as `beat`: then this run does not count."""
+        return self._next(jobs.done(held, self._region.clock.now_us(), run_id=run_id, outcome=outcome))
+
+    def failed(self, held: JobRecord, *, run_id: str, error: str) -> JobRecord:
+        """End a run that failed; one PUT. Raises as `beat`."""
+        return self._next(jobs.failed(held, self._region.clock.now_us(), run_id=run_id, error=error))
+
+    def _next(self, record: JobRecord) -> JobRecord:
+        if not self._put(record):
+            raise LostJobError(f"{record.kind} of {record.store_id}: record {record.sequence} is another worker's")
+        return record
+
+    def _put(self, record: JobRecord) -> bool:
+        """Put a record at its sequence; False where another stands there."""
+        key = str(record.key(self._region.name))
+        is_mine = partial(self._is, key, record)
+        return put_if_absent(self._region, key, record.to_json(), {}, is_mine=is_mine) is Put.MINE
+
+    def _is(self, key: str, record: JobRecord) -> bool | None:
+        found = self._read(key)
+        return None if found is None else found == record
+
+    def _read(self, key: str) -> JobRecord | None:
+        found = find(self._region.objects, key)
+        if found is None:
+            return None
+        try:
+            return JobRecord.from_json(found.body)
+        except ValueError as error:
+            raise Unavailable("a job's record cannot be read", object=key, cause=str(error)) from error
+
+
+def _epoch_number(store: StoreRow) -> int:
+    return max((parse_epoch(epoch).number for epoch in store.epochs), default=1)
