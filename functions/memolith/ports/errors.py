@@ -15,7 +15,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from memolith.core.errors import Damaged, OutcomeUnknown, Unavailable
+from memolith.core.rows.base import RowKey
 
 __all__ = [
     "PORT_FAILURES",
@@ -42,7 +45,16 @@ class ObjectExists(PortError):
 
 
 class Contended(PortError):
-    """A conflicting request was under way, or a row is no longer what was read. Nothing was changed."""
+    """A conflicting request was under way, or a row is no longer what was read. Nothing was changed.
+
+    Attributes:
+        busy: the rows at which other transactions were, where that alone is why: the same changes, at other rows, would
+            have been committed. Empty where a row is no longer what was read, or nobody knows.
+    """
+
+    def __init__(self, message: str, busy: Collection[RowKey] = ()) -> None:
+        super().__init__(message)
+        self.busy = frozenset(busy)
 
 
 PORT_FAILURES = (PortError, Unavailable, OutcomeUnknown)

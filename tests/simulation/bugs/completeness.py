@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,10 +19,18 @@ from memolith.core.objects.checkpoint import Named
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import VersionRow
 from memolith.core.rows.control import ControlRow
-from memolith.core.rows.journal import JournalStateRow
+from memolith.core.rows.journal import JournalRow, JournalStateRow
 from memolith.ports.index import Change
 from tests.simulation.bugs.planting import Bug, in_place_of
-from tests.simulation.bugs.worlds import awakening, hurried, losing_homes, losing_journals, lossy, three_hurried
+from tests.simulation.bugs.worlds import (
+    awakening,
+    hurried,
+    losing_homes,
+    losing_journals,
+    lossy,
+    meeting,
+    three_hurried,
+)
 from tests.simulation.kinds import emptied
 from tests.simulation.ports import SkewedClock
 
@@ -99,6 +107,20 @@ class WholeWithoutLooking(checkpoints.Checkpoints):
         return whole
 
 
+class FirstShardsOnly(checkpoints.Checkpoints):
+    """A period that its writers have split is closed, and read, as if nobody had."""
+
+    def _close(self, state: JournalStateRow) -> bool:
+        return super()._close(replace(state, closing_shards=None))
+
+    def _journaled(self, state: JournalStateRow) -> Iterator[tuple[Named, str]]:
+        return super()._journaled(replace(state, closing_shards=None))
+
+
+def _first_shard(object_key: str, shards: int) -> int:
+    return 0
+
+
 def _emptied_at_once(self: watermarks.Watermark, tables: Any, row: Any) -> None:
     """Marks that were not in the batch are gone, whenever their row was read."""
     incomplete = replace(ControlRow.from_attributes(tables.control), complete=False).to_attributes()
@@ -133,6 +155,16 @@ BUGS = (
         lambda: in_place_of((service, "Checkpoints", WholeWithoutLooking)),
         ("the_watermark_never_claims_what_is_missing", "what_is_acknowledged_is_in_a_checkpoint"),
         losing_journals,
+    ),
+    Bug(
+        "a period that was split is closed in its first shards",
+        lambda: in_place_of(
+            (service, "Checkpoints", FirstShardsOnly),
+            (journal, "SPLIT_AFTER", 1),
+            (JournalRow, "shard_of", staticmethod(_first_shard)),
+        ),
+        ("the_watermark_never_claims_what_is_missing", "what_is_acknowledged_is_in_a_checkpoint"),
+        meeting,
     ),
     Bug(
         "marks that a torn batch missed are gone",

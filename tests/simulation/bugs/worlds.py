@@ -98,6 +98,13 @@ def rebuilding_often(seed: int) -> Options:
     )
 
 
+def meeting(seed: int) -> Options:
+    """Many writers of several paths, whose transactions take long, while the journal's periods end twice a second."""
+    del seed
+    weights = Weights(create=8, write=14, rename=0, delete=0, read=0, list=0, redact=0, history=0)
+    return Options(clients=6, operations=80, weights=weights, hold_s=0.5, tick_s=0.5, think_s=0.4)
+
+
 def vanishing(seed: int) -> Options:
     """The world of a seed that reads without pause while its tables vanish and copies come twice, in any order."""
     return replace(

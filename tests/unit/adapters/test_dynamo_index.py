@@ -135,6 +135,25 @@ def test_what_is_known_of_a_transaction_that_failed(
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    ("answer", "busy"),
+    [
+        (cancelled("None", "TransactionConflict"), {CHECK.key}),
+        (cancelled("TransactionConflict", "TransactionConflict"), {MAKE.key, CHECK.key}),
+        (cancelled("TransactionConflict", "ConditionalCheckFailed"), set()),
+        (cancelled("TransactionConflict", "ThrottlingError"), set()),
+        (cancelled("None", "ConditionalCheckFailed"), set()),
+    ],
+)
+def test_a_conflict_names_the_rows_at_which_other_transactions_were_where_nothing_else_was_wrong(
+    server: AwkwardServer, answer: Answer, busy: set[RowKey]
+) -> None:
+    index = on(server.answer(answer))
+    with pytest.raises(Contended) as raised:
+        index.commit([MAKE, CHECK])
+    assert raised.value.busy == busy
+
+
 def test_a_connection_that_was_never_made_changed_nothing() -> None:
     with pytest.raises(Unavailable):
         on(nobody_there()).commit([MAKE])

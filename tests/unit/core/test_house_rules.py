@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -19,7 +20,7 @@ from memolith.core.objects.entry import Entry
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
 from memolith.core.rows.control import CompletenessRow, ControlRow, ReconcileRow
 from memolith.core.rows.identity import ApiKeyRow, StoreRow
-from memolith.core.rows.journal import JOURNAL_SHARDS, JournalRow, JournalStateRow, PeriodRow
+from memolith.core.rows.journal import SHARDS_MAX, SHARDS_MIN, JournalRow, JournalStateRow, PeriodRow
 
 CORE = Path(str(memolith.core.__file__)).parent
 MODULES = sorted(CORE.rglob("*.py"))
@@ -91,7 +92,13 @@ def test_tables_of_a_generation_carry_its_number_and_the_others_do_not() -> None
 
 def test_a_period_is_spread_over_all_of_its_partitions() -> None:
     keys = [f"us-east-1/log/s/h/0001-0.{number:010d}" for number in range(200)]
-    assert {JournalRow.shard_of(key) for key in keys} == set(range(JOURNAL_SHARDS))
+    assert {JournalRow.shard_of(key, SHARDS_MIN) for key in keys} == set(range(SHARDS_MIN))
+
+
+def test_creations_at_different_paths_are_spread_over_the_partitions_of_a_period() -> None:
+    keys = [f"us-east-1/log/s/{number:032x}/0001-0.0000000001" for number in range(640)]
+    shards = Counter(JournalRow.shard_of(key, SHARDS_MAX) for key in keys)
+    assert len(shards) == SHARDS_MAX and max(shards.values()) < 30
 
 
 def test_stores_are_listed_in_the_order_of_their_birth() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from memolith.app.kernel.region import Region
 from memolith.core.rows.control import CompletenessRow, ControlRow
+from memolith.core.rows.journal import SHARDS_MIN, OpenPeriod
 from memolith.core.watermark import claimable, least
 from memolith.ports.index import Change
 from tests.support.cloud import Cloud
@@ -43,7 +44,7 @@ def test_a_view_knows_nothing_until_the_reconciler_has_said_so_and_its_own_write
     region.completeness.clear()
     said(region)
     view = region.view()
-    assert (view.complete_until, view.period) == (40, 7)
+    assert (view.complete_until, view.period) == (40, OpenPeriod(7, SHARDS_MIN))
     assert view.complete_until_of(["a"]) == cloud.clock.now_us()
 
 

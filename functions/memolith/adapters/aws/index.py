@@ -126,7 +126,7 @@ class DynamoIndex:
                 self._send(writes)
             except AwsError as error:
                 if number == COMMIT_TRIES or not _only_throttled(error):
-                    raise _commit_error(error) from error
+                    raise _commit_error(error, changes) from error
                 self._clock.pause(FIRST_PAUSE_S * 2**number * self._randomness.fraction())
             else:
                 return
@@ -205,14 +205,17 @@ _CONTENDED = frozenset(
 _THROTTLED_ROWS = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
 
 
-def _commit_error(error: Exception) -> Exception:
+_IN_CONFLICT = frozenset({"TransactionConflict"})
+
+
+def _commit_error(error: Exception, changes: Sequence[Change]) -> Exception:
     """Make the port error for a failed commit. A cancelled transaction changed nothing and says which rows failed."""
     if code_of(error) in _CONTENDED:
         return Contended(f"a commit: {code_of(error)}")
     if code_of(error) == "TransactionCanceledException":
         reasons = _reasons(error)
         if reasons & _CONTENDED:
-            return Contended(f"a commit: {', '.join(sorted(reasons & _CONTENDED))}")
+            return Contended(f"a commit: {', '.join(sorted(reasons & _CONTENDED))}", _busy(error, changes))
         if "ValidationError" in reasons:
             return ValueError("a commit: ValidationError")
         return Unavailable(f"a commit: {', '.join(sorted(reasons)) or 'cancelled'}")
@@ -228,5 +231,17 @@ def _only_throttled(error: Exception) -> bool:
 
 def _reasons(error: Exception) -> set[str]:
     """Return why a transaction was cancelled: what any of its rows says."""
+    return set(_codes(error)) - {"None"}
+
+
+def _codes(error: Exception) -> list[str]:
+    """Return what each row of a cancelled transaction says, in the order of its rows."""
     listed: Any = error.response.get("CancellationReasons", ()) if isinstance(error, ClientError) else ()
-    return {str(reason.get("Code")) for reason in listed} - {"None"}
+    return [str(reason.get("Code")) for reason in listed]
+
+
+def _busy(error: Exception, changes: Sequence[Change]) -> list[RowKey]:
+    """Return the rows at which other transactions were, if nothing else was wrong."""
+    if not _reasons(error) <= _IN_CONFLICT:
+        return []
+    return [change.key for change, code in zip(changes, _codes(error), strict=False) if code in _IN_CONFLICT]

@@ -244,11 +244,12 @@ class MemoryIndex:
     def _check(self, rows: Sequence[_Staged]) -> None:
         for change, before, _ in rows:
             table = self._table(change.key.table)
-            if self._place(change.key) in self._database.held:
-                self._database.refused += 1
-                raise Contended(f"another transaction is at a row of {change.key.table}")
             if not change.unconditional and not same_row(table.get(change.key), before):
                 raise Contended(f"a row of {change.key.table} is no longer what was read")
+        busy = [change.key for change, _, _ in rows if self._place(change.key) in self._database.held]
+        if busy:
+            self._database.refused += 1
+            raise Contended(f"another transaction is at a row of {busy[0].table}", busy)
 
     def _place(self, key: RowKey) -> tuple[_Table, str, str]:
         return self._table(key.table), key.pk, key.sk

@@ -4,6 +4,9 @@
 
 The three stand or fall together, and the caller is answered after. So a row that stands was put while its period was
 open, whatever clocks and stalled calls do, and a checkpoint that is made once the period is closed names it.
+
+A period is split into shards, because DynamoDB lets two transactions conflict even where both only check one row. A
+writer that meets another goes on to another shard at once; if it meets others again, it splits the period further.
 """
 
 from __future__ import annotations
@@ -14,13 +17,28 @@ from dataclasses import replace
 from memolith.app.kernel.region import Region
 from memolith.core.errors import OutcomeUnknown
 from memolith.core.objects.checkpoint import Named
-from memolith.core.rows.journal import JOURNAL_LIFETIME_US, JournalRow, JournalStateRow, PeriodRow
+from memolith.core.rows.base import Attributes
+from memolith.core.rows.journal import (
+    JOURNAL_LIFETIME_US,
+    JournalRow,
+    JournalStateRow,
+    OpenPeriod,
+    PeriodRow,
+    split_further,
+)
 from memolith.ports import errors as port_errors
 from memolith.ports.index import Change, Index
 
 JOIN_ATTEMPTS = 10
 
+SHARD_ATTEMPTS = 24
+"""In how many shards a transaction is tried. With half of them held at every moment, one in ten million finds none."""
 
+SPLIT_AFTER = 2
+"""After how many shards that are held a writer splits the period further."""
+
+
+JOURNAL = "journal"
 _OPEN = PeriodRow(open=True).to_attributes()
 
 
@@ -32,9 +50,11 @@ class AckJournal:
         period: the one that was open when the call began, if it knows.
     """
 
-    def __init__(self, region: Region, period: int | None) -> None:
+    def __init__(self, region: Region, period: OpenPeriod | None) -> None:
         self._region = region
         self._period = period
+        self._names: Sequence[Named] = ()
+        self._met = 0
 
     def look_again(self) -> None:
         """Forget the period after a transaction that failed: it may have been closed meanwhile."""
@@ -51,24 +71,83 @@ class AckJournal:
         """
         if not names:
             return []
-        home = self._region.name
+        self._names, home = names, self._region.name
         if self._period is None:
             self._period = self._open_period()
         if self._period is None:
             return [Change(JournalStateRow.key(home), None, None)]
-        shard = JournalRow.shard_of(names[0].key)
+        shard = self._shard(self._period.shards)
         expires_at = (self._region.clock.now_us() + JOURNAL_LIFETIME_US) // 1_000_000
-        changes = [Change(PeriodRow.key(home, self._period, shard), _OPEN, _OPEN)]
+        period = self._period.number
+        changes = [Change(PeriodRow.key(home, period, shard), _OPEN, _OPEN)]
         for name in names:
             row = JournalRow(object_key=name.key, version_id=name.version_id, expires_at=expires_at)
-            key = JournalRow.key(home, self._period, shard, name.key)
+            key = JournalRow.key(home, period, shard, name.key)
             changes.append(Change(key, None, row.to_attributes(), unconditional=True))
         return changes
 
-    def _open_period(self) -> int | None:
+    def commit(self, index: Index, changes: Sequence[Change]) -> None:
+        """Commit; where other transactions were at the shard alone, commit again at once in another one.
+
+        One transaction. For each shard that is held another one, and a short pause; a read after the first, and a
+        transaction that splits the period further after the second.
+
+        Raises:
+            Contended, Unavailable, OutcomeUnknown: as `Index.commit`.
+        """
+        for _ in range(SHARD_ATTEMPTS):
+            try:
+                index.commit(changes)
+                return
+            except port_errors.Contended as error:
+                if not error.busy or any(key.table != JOURNAL for key in error.busy):
+                    raise
+            self._met += 1
+            self._make_room()
+            self._region.back_off(0)
+            changes = [*(change for change in changes if change.key.table != JOURNAL), *self.changes(self._names)]
+        index.commit(changes)
+
+    def _shard(self, shards: int) -> int:
+        """Choose the shard: by the name first, which makes a repetition harmless, then by chance."""
+        if not self._met:
+            return JournalRow.shard_of(self._names[0].key, shards)
+        return int(self._region.randomness.fraction() * shards)
+
+    def _make_room(self) -> None:
+        """See into how many shards the period is split by now; split it further if that has not helped.
+
+        Only together with the row that names it: so none is put beside a period that is closed, or a log that is lost.
+        """
+        state, attributes = self._state()
+        if state is None:
+            self._period = None
+            return
+        seen, self._period = self._period, state.open_period
+        shards = split_further(self._period.shards)
+        if self._met < SPLIT_AFTER or seen != self._period or shards == self._period.shards:
+            return
+        home, row = self._region.name, PeriodRow(open=True).to_attributes()
+        changes = [Change(JournalStateRow.key(home), attributes, replace(state, shards=shards).to_attributes())]
+        changes += [
+            Change(PeriodRow.key(home, state.open, shard), None, row) for shard in range(self._period.shards, shards)
+        ]
+        try:
+            self._region.index.commit(changes)
+        except (port_errors.Contended, port_errors.OutcomeUnknown):
+            self._period = None
+            return
+        self._region.metrics.count("journal_split")
+        self._period = OpenPeriod(state.open, shards)
+
+    def _open_period(self) -> OpenPeriod | None:
+        state, _ = self._state()
+        return None if state is None else state.open_period
+
+    def _state(self) -> tuple[JournalStateRow | None, Attributes | None]:
         key = JournalStateRow.key(self._region.name)
         attributes = self._region.read(self._region.index, [key]).get(key)
-        return None if attributes is None else JournalStateRow.from_attributes(attributes).open
+        return (None if attributes is None else JournalStateRow.from_attributes(attributes)), attributes
 
 
 def commit_joined(
@@ -104,13 +183,21 @@ def commit_joined(
         if not changes:
             return
         try:
-            index.commit(changes)
+            commit_logged(index, changes, journal)
             return
         except (port_errors.Contended, port_errors.OutcomeUnknown):
             region.back_off(attempt)
         if journal is not None:
             journal.look_again()
     raise OutcomeUnknown(contended)
+
+
+def commit_logged(index: Index, changes: Sequence[Change], journal: AckJournal | None) -> None:
+    """Commit changes that may have the journal's rows among them. Costs and raises as `AckJournal.commit`."""
+    if journal is None:
+        index.commit(changes)
+    else:
+        journal.commit(index, changes)
 
 
 def from_listing(state: JournalStateRow, run: str) -> JournalStateRow:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from memolith.app.index.ack_journal import AckJournal
+from memolith.app.index.ack_journal import AckJournal, commit_logged
 from memolith.app.kernel.region import Region, View
 from memolith.core import fold
 from memolith.core.errors import OutcomeUnknown
@@ -117,7 +117,7 @@ class RowTransactions:
             try:
                 changes = work_out(rows)
                 if changes:
-                    index.commit(changes)
+                    commit_logged(index, changes, journal)
                 return
             except port_errors.Contended:
                 self._region.back_off(attempt)

@@ -12,6 +12,7 @@ from memolith.core.limits import DRAIN_S, ERASE_DELAY_DAYS_DEFAULT, LEASE_US, ME
 from memolith.core.retention import DAY_US
 from memolith.core.rows.base import Attributes, RowKey, mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow
+from memolith.core.rows.journal import OpenPeriod
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
 from memolith.ports.index import Index
@@ -44,7 +45,7 @@ class View:
     watermarks: Mapping[str, int] = field(default_factory=dict)
     regions: tuple[str, ...] = ()
     former: frozenset[str] = frozenset()
-    period: int | None = None
+    period: OpenPeriod | None = None
     ticks_us: int | None = None
     mark: str | None = None
 
@@ -151,7 +152,7 @@ class Region:
             watermarks=watermarks if control.complete else {},
             regions=self.regions,
             former=frozenset(self.former),
-            period=None if row is None else row.period,
+            period=None if row is None else row.open_period,
             ticks_us=ticks_us,
             mark=None if row is None else row.mark,
         )

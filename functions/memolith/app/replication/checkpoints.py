@@ -27,7 +27,17 @@ from memolith.core.errors import Busy
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import NAMES_PER_PART, Checkpoint, Named, part_from_json, part_to_json
 from memolith.core.rows.base import Attributes, Row, RowKey
-from memolith.core.rows.journal import JOURNAL_LIFETIME_US, JOURNAL_SHARDS, JournalRow, JournalStateRow, PeriodRow
+from memolith.core.rows.journal import (
+    JOURNAL_LIFETIME_US,
+    SHARDS_MAX,
+    SHARDS_MIN,
+    JournalRow,
+    JournalStateRow,
+    OpenPeriod,
+    PeriodRow,
+    next_shards,
+    shards_for,
+)
 from memolith.ports import errors as port_errors
 from memolith.ports.index import Change, Query
 
@@ -50,7 +60,7 @@ class Checkpoints:
         self._home = region.name
         self._key = JournalStateRow.key(region.name)
 
-    def turn(self, deadline_us: int) -> int:
+    def turn(self, deadline_us: int) -> OpenPeriod:
         """Open the next period and publish the one before it; or go on with publishing that. Return the open period.
 
         A period with few acknowledged writes costs a transaction, a write and a query for each partition, one PUT.
@@ -61,13 +71,13 @@ class Checkpoints:
         """
         state = self._state()
         if state is None:
-            return self._begin().open
+            return self._begin().open_period
         if state.closing is None:
             state = self._open_next(state)
         if not self._close(state) and not state.listed:
             state = self._list_instead(state)
         self._publish(state, deadline_us)
-        return state.open
+        return state.open_period
 
     # ---- opening ------------------------------------------------------------------------------------------------
 
@@ -97,24 +107,29 @@ class Checkpoints:
             closing=state.open,
             until=now_us,
             listed=state.listed or now_us - state.opened_at > TRUSTED_US,
+            shards=next_shards(state),
+            closing_shards=state.shards,
         )
         self._open(state, turned)
         return turned
 
     def _open(self, before: JournalStateRow | None, after: JournalStateRow) -> None:
         """Put the period's rows together with the state that names it, so that no caller reopens a closed period."""
-        row = PeriodRow(open=True).to_attributes()
-        keys = [PeriodRow.key(self._home, after.open, shard) for shard in range(JOURNAL_SHARDS)]
-        found = self._region.read(self._region.index, keys)
+        row, shards = PeriodRow(open=True).to_attributes(), after.open_period.shards
+        keys = [PeriodRow.key(self._home, after.open, shard) for shard in range(SHARDS_MAX)]
+        found = self._region.read(self._region.index, keys if before is None else keys[:shards])
         state = Change(self._key, None if before is None else before.to_attributes(), after.to_attributes())
-        self._commit([state, *(Change(key, found.get(key), row) for key in keys)])
+        # Where only the state was lost, a writer may still know of more shards: nobody would read what it puts there.
+        left_over = [Change(key, found[key], None) for key in keys[shards:] if key in found]
+        self._commit([state, *(Change(key, found.get(key), row) for key in keys[:shards]), *left_over])
 
     # ---- closing ------------------------------------------------------------------------------------------------
 
     def _close(self, state: JournalStateRow) -> bool:
         """Close every partition; return whether the log in them is whole."""
         whole = self._region.clock.now_us() - (state.until or 0) < TRUSTED_US
-        keys = [PeriodRow.key(self._home, state.closing or 0, shard) for shard in range(JOURNAL_SHARDS)]
+        shards = state.closing_shards or SHARDS_MIN
+        keys = [PeriodRow.key(self._home, state.closing or 0, shard) for shard in range(shards)]
         found = self._region.read(self._region.index, keys)
         for key in keys:
             whole = self._close_partition(key, found.get(key)) and whole
@@ -159,13 +174,13 @@ class Checkpoints:
 
     def _names(self, state: JournalStateRow) -> Iterator[tuple[Named, str]]:
         """Yield what the checkpoint names, each with where to go on after it."""
-        return self._listed(state.cursor) if state.listed else self._journaled(state.closing or 0, state.cursor)
+        return self._listed(state.cursor) if state.listed else self._journaled(state)
 
-    def _journaled(self, period: int, cursor: str | None) -> Iterator[tuple[Named, str]]:
-        first, _, last_key = (cursor or "0 ").partition(" ")
+    def _journaled(self, state: JournalStateRow) -> Iterator[tuple[Named, str]]:
+        first, _, last_key = (state.cursor or "0 ").partition(" ")
         after: str | None = last_key or None
-        for shard in range(int(first), JOURNAL_SHARDS):
-            partition = JournalRow.partition(self._home, period, shard)
+        for shard in range(int(first), state.closing_shards or SHARDS_MIN):
+            partition = JournalRow.partition(self._home, state.closing or 0, shard)
             query = Query("journal", partition, prefix=f"{self._home}/", after=after, limit=ROWS_PER_QUERY)
             for row in rows_of(self._region.index, query, JournalRow):
                 yield Named(row.object_key, row.version_id), f"{shard} {row.object_key}"
@@ -196,7 +211,14 @@ class Checkpoints:
         checkpoint = replace(self._checkpoint(state), names=names)
         key = str(CheckpointKey(self._home, checkpoint.period))
         ours = self._put(key, checkpoint.to_json()) or Checkpoint.from_json(self._body(key)).run == state.run
-        over = JournalStateRow(run=state.run, open=state.open, opened_at=state.opened_at, listed=not ours)
+        over = JournalStateRow(
+            run=state.run,
+            open=state.open,
+            opened_at=state.opened_at,
+            listed=not ours,
+            shards=state.shards,
+            next_shards=None if state.listed else shards_for(state.parts * NAMES_PER_PART + len(names)),
+        )
         self._set(state, over)
         if ours:
             self._region.metrics.count("checkpoint_published")

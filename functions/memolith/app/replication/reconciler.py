@@ -10,6 +10,7 @@ from memolith.app.kernel.region import Region
 from memolith.app.replication.checkpoints import Checkpoints
 from memolith.app.replication.watermark import Watermark
 from memolith.core.errors import MemolithError
+from memolith.core.rows.journal import OpenPeriod
 
 TICK_US = 45_000_000
 """How long a tick works at most before it leaves the rest to the next one."""
@@ -19,7 +20,7 @@ TICK_US = 45_000_000
 class ReconcilerResult:
     """One tick: the journal's open period, where it got that far, and the kinds of errors that stopped parts of it."""
 
-    period: int | None = None
+    period: OpenPeriod | None = None
     failures: list[str] = field(default_factory=list)
 
 

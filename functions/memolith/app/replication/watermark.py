@@ -24,6 +24,7 @@ from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, Named, part_from_json
 from memolith.core.rows.base import Attributes, RowKey, mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow
+from memolith.core.rows.journal import SHARDS_MIN, OpenPeriod
 from memolith.core.tables import TABLES
 from memolith.ports import errors as port_errors
 from memolith.ports.index import Change
@@ -85,7 +86,7 @@ class Watermark:
         self._missing_objects = missing_objects
         self._epoch_sweep = epoch_sweep
 
-    def advance(self, period: int | None, deadline_us: int) -> None:
+    def advance(self, period: OpenPeriod | None, deadline_us: int) -> None:
         """Follow every home as far as possible, until `deadline_us` at most, and write that to the row that calls read.
 
         `period` is the acknowledgement log's open one, which that row hints at. Of each checkpoint a GET, and a read
@@ -130,12 +131,11 @@ class Watermark:
             return None
         return _Tables(view, control, row, {mark: rows[mark] for mark in _MARKS if mark in rows})
 
-    def _begin(self, tables: _Tables, period: int | None) -> None:
+    def _begin(self, tables: _Tables, period: OpenPeriod | None) -> None:
         """Mark the tables. Nothing is known of any home yet."""
         mark = self._region.new_id("mark")
-        row = CompletenessRow(
-            mark=mark, until={}, before={}, folded={}, period=period, written_at=self._region.clock.now_us()
-        )
+        now_us = self._region.clock.now_us()
+        row = _hinting(CompletenessRow(mark=mark, until={}, before={}, folded={}, written_at=now_us), period)
         changes = [Change(tables.key, None, row.to_attributes())]
         changes += [Change(key, None, {"mark": mark}, unconditional=True) for key in _MARKS]
         self._commit([*changes, Change(ControlRow.KEY, tables.control, tables.control)])
@@ -153,16 +153,18 @@ class Watermark:
         self._commit([Change(ControlRow.KEY, tables.control, incomplete), Change(tables.key, unchanged, unchanged)])
         self._region.metrics.count("tables_emptied")
 
-    def _write(self, tables: _Tables, row: CompletenessRow, followed: list[_Followed], period: int | None) -> None:
+    def _write(
+        self, tables: _Tables, row: CompletenessRow, followed: list[_Followed], period: OpenPeriod | None
+    ) -> None:
         until = {one.home: str(one.until) for one in followed if one.until is not None}
         after = replace(
             row,
             until=until,
             before={home: said for home, said in row.until.items() if home in until},
             folded={one.home: one.text for one in followed if one.period or one.parts},
-            period=row.period if period is None else period,
             written_at=self._region.clock.now_us(),
         )
+        after = _hinting(after, period)
         if replace(after, written_at=row.written_at) == row:
             return
         marks = [Change(key, {"mark": row.mark}, {"mark": row.mark}) for key in _MARKS]
@@ -224,6 +226,13 @@ class Watermark:
     def _commit(self, changes: list[Change]) -> None:
         others = "another reconciler is at it, or the tables are no longer what they were"
         commit_or_busy(self._region.index, changes, others)
+
+
+def _hinting(row: CompletenessRow, period: OpenPeriod | None) -> CompletenessRow:
+    """Return the row with the open period in it; as it was where that is not known."""
+    if period is None:
+        return row
+    return replace(row, period=period.number, shards=period.shards if period.shards > SHARDS_MIN else None)
 
 
 def _marked(marks: Mapping[RowKey, Attributes], row: CompletenessRow) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from memolith.core.rows.base import Row, RowKey
+from memolith.core.rows.journal import SHARDS_MIN, OpenPeriod
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,8 @@ class CompletenessRow(Row):
             after the others.
         folded: by home, the last checkpoint that is folded here whole, as text; what is next, if it has begun, in part.
         written_at: when the row was last written.
-        period: the period that was open when the row was written; a hint, which the journal confirms.
+        period, shards: the period that was open when the row was written, and its partitions (None: as few as there
+            may be); a hint, which the journal confirms.
     """
 
     mark: str
@@ -71,6 +73,12 @@ class CompletenessRow(Row):
     folded: Mapping[str, str]
     written_at: int = 0
     period: int | None = None
+    shards: int | None = None
+
+    @property
+    def open_period(self) -> OpenPeriod | None:
+        """The hint, if there is one."""
+        return None if self.period is None else OpenPeriod(self.period, self.shards or SHARDS_MIN)
 
     @staticmethod
     def key(generation: int) -> RowKey:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
+from zlib import crc32
 
 from memolith.core.rows.base import Row, RowKey
 
@@ -26,8 +28,9 @@ class JournalRow(Row):
         return RowKey("journal", JournalRow.partition(home, period, shard), object_key)
 
     @staticmethod
-    def shard_of(object_key: str) -> int:
-        return sum(object_key[-10:].encode()) % JOURNAL_SHARDS
+    def shard_of(object_key: str, shards: int) -> int:
+        """Return where an object is logged first: of the whole key, as the slots of two paths may be equal."""
+        return crc32(object_key.encode()) % shards
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,8 @@ class JournalStateRow(Row):
         until: what that checkpoint is complete up to.
         listed: the closing period (while there is none, the open one, once it closes) is made from a listing.
         parts, cursor: how many parts of the checkpoint stand already, and where its names go on.
+        shards, closing_shards: into how many partitions the open and the closing period are split; None: `SHARDS_MIN`.
+        next_shards: how many the next period is to have, by what the last published one named.
     """
 
     run: str
@@ -67,13 +72,56 @@ class JournalStateRow(Row):
     listed: bool = False
     parts: int = 0
     cursor: str | None = None
+    shards: int | None = None
+    closing_shards: int | None = None
+    next_shards: int | None = None
 
     @staticmethod
     def key(home: str) -> RowKey:
         return RowKey("journal", home, "state")
 
+    @property
+    def open_period(self) -> OpenPeriod:
+        """The period in which writers log."""
+        return OpenPeriod(self.open, self.shards or SHARDS_MIN)
 
-JOURNAL_SHARDS = 8
+
+class OpenPeriod(NamedTuple):
+    """A period that was open when somebody looked, and into how many partitions it was split then; a hint."""
+
+    number: int
+    shards: int
+
+
+SHARDS_MIN = 8
+
+
+SHARDS_MAX = 64
+"""As many as one transaction opens with room to spare; 500 writes a second leave each of them idle most of the time."""
+
+
+WRITES_PER_SHARD = 300
+"""In one period, a minute: a shard is held for a tenth of the time, at 20 ms a transaction."""
+
+
+def shards_for(writes: int) -> int | None:
+    """Return into how many partitions a period of so many writes is split; None stands for the fewest."""
+    shards = min(SHARDS_MAX, -(-writes // WRITES_PER_SHARD))
+    return shards if shards > SHARDS_MIN else None
+
+
+def next_shards(state: JournalStateRow) -> int | None:
+    """Return into how many partitions the next period is split: as the last published one asks, halved at most.
+
+    What the open period named is not known yet: its writers may have split it because they are more than there were.
+    """
+    shards = max(state.next_shards or 0, (state.shards or 0) // 2)
+    return shards if shards > SHARDS_MIN else None
+
+
+def split_further(shards: int) -> int:
+    """Return into how many partitions a period is split whose writers meet each other."""
+    return min(SHARDS_MAX, shards * 4)
 
 
 JOURNAL_LIFETIME_US = 7 * 24 * 3600 * 1_000_000

@@ -276,8 +276,9 @@ def test_after_the_switch_the_homes_next_checkpoint_is_made_from_a_listing(scene
     scene.update(orphan.id, "built on it")  # type: ignore[union-attr]
     key = RowKey("versions", scene.store, orphan.version_id)  # type: ignore[union-attr]
     slot = scene.cloud.rows(HOME, "versions")[key.pk, key.sk]["position"]
-    period = site.reconciling.tick().period
-    checkpoint = Checkpoint.from_json(site.region.objects.get(str(CheckpointKey(HOME, (period or 0) - 1))).body)
+    opened = site.reconciling.tick().period
+    assert opened is not None
+    checkpoint = Checkpoint.from_json(site.region.objects.get(str(CheckpointKey(HOME, opened.number - 1))).body)
     assert checkpoint.listed
     path_hash, _, place = slot.partition("/")
     assert Named(str(LogKey(scene.store, path_hash, Slot.parse(place)))) in checkpoint.names
