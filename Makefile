@@ -16,7 +16,7 @@ PYTHON312 ?= $(shell for minor in 14 13 12; do python3.$$minor -c "" 2>/dev/null
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock check format test guards e2e interop interop-basic-memory sim bench bench-scanner bench-search demo drill moves cost clean
+.PHONY: help setup lock check format test first-hour guards e2e interop interop-basic-memory sim bench bench-scanner bench-search demo drill moves cost clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-21s %s\n", $$1, $$2}'
@@ -57,7 +57,10 @@ format: setup ## put the code in shape
 	$(BIN)/ruff check --fix .
 
 test: setup ## every test that needs no local cloud (under five minutes)
-	$(BIN)/python -m pytest -m "not e2e and not guards" -n 2
+	$(BIN)/python -m pytest -m "not e2e and not guards and not fresh_install" -n 2
+
+first-hour: setup ## the README followed to the letter, in a fresh home and virtual environment (two minutes; installs packages)
+	$(BIN)/python -m pytest -m fresh_install -v tests/laptop/test_to_the_letter.py
 
 chaos: setup ## two hundred random damages to a laptop's folder (some three minutes); `make test` does twelve
 	MEMOLITH_CHAOS=200 $(BIN)/python -m pytest -n 2 tests/laptop/test_damages.py

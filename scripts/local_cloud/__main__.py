@@ -13,6 +13,9 @@ def main() -> None:
         if error.name is None or error.name.partition(".")[0] in ("memolith", "scripts"):
             raise
         helping = "--help" in sys.argv
+        if helping:
+            words = " ".join(["memolith dev", *(word for word in sys.argv[1:] if not word.startswith("-"))])
+            print(f"Usage: {words} [OPTIONS]\n")
         print(
             f"memolith dev runs with the development packages of the checkout, and {error.name} is not installed: "
             "run `make setup` there.",
