@@ -12,9 +12,9 @@ from memolith.adapters.layered import InterceptedPeers
 from memolith.adapters.memory import MemoryPeers, MemoryTargets, SeededRandomness
 from memolith.app.auth.session_tokens import READ_WRITE
 from memolith.app.kernel.results import ReadConsistency, StoreToAttach
-from memolith.entry.compose_mcp import mcp_on
 from memolith.entry.compose_tool import forms_on
 from memolith.wire.http import HttpApi
+from memolith.wire.mcp.invoking import mcp_on
 from memolith.wire.wsgi import to_event
 from scripts.costing.paths import AWAY, HOME, LISTED, TEXT, Path, Played
 from scripts.costing.prices import PATH

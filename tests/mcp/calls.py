@@ -18,6 +18,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "build_context": {"url": "memory://n/a"},
     "backlinks": {"path": "/memories/n/a.md"},
     "recall": {"query": "when do deploys go out?"},
+    "list_memory_projects": {},
 }
 
 

@@ -17,8 +17,8 @@ from mcp_types import TextContent
 
 from memolith.adapters.memory import ManualClock, MemoryPeers
 from memolith.adapters.system import SystemClock, SystemRandomness
-from memolith.entry.compose_mcp import mcp_on
 from memolith.ports.errors import Unavailable
+from memolith.wire.mcp.invoking import mcp_on
 from memolith.wire.mcp.server import TOOLS, OpenStore, server_on
 from memolith.wire.wsgi import body_of, to_event
 from tests.memory_tool.conftest import Fresh
@@ -236,13 +236,58 @@ def test_who_shows_no_key_and_no_token_is_told_to(remote: Remote, authorization:
     assert answer["headers"]["www-authenticate"].startswith("Bearer")
 
 
-def test_a_path_must_name_a_store_unless_a_token_has_just_one(remote: Remote) -> None:
-    other = remote.fresh.backend.client().beta.memory_stores.create(name="Other").id
-    two = remote.token(remote.fresh.store_id, other)
-    for path, bearer in (("/mcp", remote.fresh.backend.api_key), ("/mcp", two), ("/mcp/notes", two)):
-        answer = remote.gateway.answer(path, {"authorization": f"Bearer {bearer}"}, b"{}")
-        assert answer["statusCode"] == 404
-        assert "/mcp/" in json.loads(answer["body"])["error"]["message"]
+def test_a_path_that_names_no_store_by_its_id_is_refused(remote: Remote) -> None:
+    answer = remote.gateway.answer("/mcp/notes", {"authorization": f"Bearer {remote.fresh.backend.api_key}"}, b"{}")
+    assert answer["statusCode"] == 404
+    assert "/mcp/" in json.loads(answer["body"])["error"]["message"]
+
+
+@pytest.mark.parametrize("credentials", ["key", "token"])
+def test_one_address_serves_every_store_of_a_key_or_a_token(remote: Remote, credentials: str) -> None:
+    stores = remote.fresh.backend.client().beta.memory_stores
+    other, unseen = stores.create(name="Other").id, stores.create(name="Unseen").id
+    bearer = remote.token(remote.fresh.store_id, other) if credentials == "token" else remote.fresh.backend.api_key
+
+    async def act(client: Client) -> list[Any]:
+        return [
+            (await client.call_tool("list_memory_projects", {})).structured_content,
+            await client.call_tool("memory", CREATE),
+            await client.call_tool("memory", {**CREATE, "project": "Other"}),
+            await client.call_tool("write_note", {"path": "/memories/b", "content": "2\n", "project": other}),
+            await client.call_tool("read_note", {"path": "/memories/b", "project": "other"}),
+            await client.call_tool("list_directory", {"project": unseen}),
+            [resource.uri for resource in (await all_resources(client))],
+            (await client.read_resource(f"memolith://{other}/b")).contents[0],
+        ]
+
+    listed, unnamed, first, second, misspelled, elsewhere, uris, contents = remote.ask(act, path="/mcp", bearer=bearer)
+    seen = {"Other": other, "Unseen": unseen} if credentials == "key" else {"Other": other}
+    names = {one["name"]: one["id"] for one in listed["projects"]}
+    assert names.items() >= seen.items() and ("Unseen" in names) is (credentials == "key")
+    assert unnamed.is_error and "'Other'" in unnamed.content[0].text
+    assert not first.is_error and not second.is_error
+    assert misspelled.is_error and "'other'" in misspelled.content[0].text
+    assert elsewhere.is_error is (credentials == "token")
+    assert uris == [f"memolith://{other}/a.md", f"memolith://{other}/b"]
+    assert contents.text == "2\n"
+    assert remote.fresh.paths() == {}
+
+
+async def all_resources(client: Client) -> list[Any]:
+    found, cursor = [], None
+    while True:
+        page = await client.list_resources(cursor=cursor)
+        found += page.resources
+        if not (cursor := page.next_cursor):
+            return found
+
+
+def test_of_two_stores_with_one_name_none_is_chosen(remote: Remote) -> None:
+    twins = [remote.fresh.backend.client().beta.memory_stores.create(name="Twin").id for _ in range(2)]
+    called = {"path": "/memories", "project": "Twin"}
+    answer = remote.ask(lambda client: client.call_tool("list_directory", called), path="/mcp")
+    assert answer.is_error
+    assert all(twin in str(answer.content) for twin in twins)
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])

@@ -15,6 +15,7 @@ from tests.mcp.conftest import Server
 
 TOOLS = ["memory", "search_notes", "read_note", "write_note", "edit_note"]
 TOOLS += ["recent_activity", "build_context", "recall", "backlinks", "list_directory", "memory_versions"]
+TOOLS += ["list_memory_projects"]
 
 
 def sha256(text: str) -> str:

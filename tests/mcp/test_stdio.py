@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from memolith.clients.cli import main
 from memolith.wire.mcp.server import TOOLS
 from tests.api.loopback import serving
 from tests.mcp.conftest import with_client
@@ -103,20 +102,63 @@ def test_a_sessions_token_serves_its_store_in_its_mode(fresh: Fresh) -> None:
     assert fresh.paths() == {}
 
 
-@pytest.mark.parametrize("store", [None, "notes"])
-def test_a_store_that_is_not_named_or_is_none_ends_with_a_line_that_says_so(
-    fresh: Fresh, store: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_tools_act_with_a_session_of_their_own_that_ends_with_the_input(
+    fresh: Fresh, desktop: StdioServerParameters
 ) -> None:
-    fresh.backend.client().beta.memory_stores.create(name="Second")
-    with started(fresh, **({"MEMOLITH_MEMORY_STORE_ID": store} if store else {})) as parameters:
-        for name, value in (parameters.env or {}).items():
-            monkeypatch.setenv(name, value)
-        with pytest.raises(SystemExit) as ended:
-            main.run(["mcp"])
-    assert ended.value.code not in (None, 0)
-    out, err = capsys.readouterr()
-    assert "--store" in err
-    assert out == ""
+    async def act(client: Client) -> bool:
+        return (await client.call_tool("write_note", {"path": "/memories/a.md", "content": "1\n"})).is_error
+
+    assert with_client(desktop, act) is False
+    (version,) = fresh.backend.client().beta.memory_stores.memory_versions.list(fresh.store_id)
+    assert version.created_by is not None and version.created_by.type == "session_actor"
+    listed = fresh.backend.raw("GET", "/v1/sessions", query="include_archived=true").body["data"]
+    assert [(one["title"], one["status"]) for one in listed] == [("memolith mcp", "terminated")]
+
+
+@pytest.mark.parametrize("stores", [["Second"], []])
+def test_a_store_is_named_by_its_name_or_chosen_as_the_tools_project(fresh: Fresh, stores: list[str]) -> None:
+    second = fresh.backend.client().beta.memory_stores.create(name="Second").id
+
+    async def act(client: Client) -> list[Any]:
+        written = {"path": "/memories/a.md", "content": "1\n", **({} if stores else {"project": "Second"})}
+        return [
+            (await client.call_tool("list_memory_projects", {})).structured_content,
+            await client.call_tool("write_note", written),
+            await client.call_tool("read_note", {"path": "/memories/a.md"}),
+        ]
+
+    with started(fresh) as parameters:
+        named = [word for store in stores for word in ("--store", store)]
+        listed, wrote, read = with_client(
+            parameters.model_copy(update={"args": [*COMMAND, *named]}),
+            act,
+        )
+    assert [one["id"] for one in listed["projects"]] == ([second] if stores else [fresh.store_id, second][::-1])
+    assert not wrote.is_error
+    assert read.is_error is not bool(stores), "without a project, of two stores none is chosen"
+    assert fresh.paths() == {}
+
+
+def test_a_key_that_may_only_read_serves_what_it_may_read(fresh: Fresh) -> None:
+    key = fresh.backend.issue_key("main", "read")
+
+    async def act(client: Client) -> list[bool]:
+        written = await client.call_tool("write_note", {"path": "/memories/a", "content": "1"})
+        return [written.is_error, (await client.call_tool("list_directory", {})).is_error]
+
+    with started(fresh, ANTHROPIC_API_KEY=key) as parameters:
+        assert with_client(parameters, act) == [True, False]
+    assert fresh.paths() == {}
+
+
+def test_a_store_that_there_is_not_is_an_answer_in_words_and_no_end(fresh: Fresh) -> None:
+    async def act(client: Client) -> list[Any]:
+        return [await client.call_tool("list_directory", {}) for _ in range(2)]
+
+    with started(fresh, MEMOLITH_MEMORY_STORE_ID="Other notes") as parameters:
+        first, second = with_client(parameters, act)
+    assert first.is_error and second.is_error
+    assert "Other notes" in first.content[0].text
 
 
 def test_the_pages_configuration_serves_the_pages_tools(fresh: Fresh) -> None:
@@ -125,8 +167,7 @@ def test_the_pages_configuration_serves_the_pages_tools(fresh: Fresh) -> None:
     configured = json.loads(filled)["mcpServers"]["memory"]
     assert configured["command"] == "memolith"
     with started(fresh) as parameters:
-        env = {**(parameters.env or {}), **configured["env"]}
-        env["ANTHROPIC_BASE_URL"] = (parameters.env or {})["ANTHROPIC_BASE_URL"]
+        env = {**(parameters.env or {}), **configured.get("env", {})}
         args = [*COMMAND[:-1], *configured["args"]]
         desktop = parameters.model_copy(update={"env": env, "args": args})
         tools = with_client(desktop, lambda client: client.list_tools()).tools

@@ -23,6 +23,7 @@ from memolith.adapters.local.compiled_scanner import load_scanner
 from memolith.adapters.local.failures import explain
 from memolith.core.errors import MemolithError
 from memolith.entry.compose_laptop import WORKSPACE, LocalSite, Machine, open_site, owner_key
+from memolith.entry.laptop_http import LaptopHttp
 from memolith.entry.laptop_log import start_logging
 from memolith.entry.settings import LocalSettings, SettingsError
 from memolith.ports.errors import PortError
@@ -55,7 +56,7 @@ class Server:
     def __init__(self, site: LocalSite, port: int) -> None:
         self._channels: dict[int, Any] = {}
         self._server = create_server(
-            application(site.api.answer),
+            application(LaptopHttp(site.api.answer, site.region.clock, site.region.randomness).answer),
             map=self._channels,
             host=HOST,
             port=port,

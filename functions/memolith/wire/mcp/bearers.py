@@ -8,8 +8,9 @@ checked there. A bearer that was revoked meanwhile is told, for a minute, which 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from memolith.app.auth.session_tokens import PREFIX
 from memolith.app.kernel.recent import Recent
 from memolith.core.errors import Unauthenticated, Unavailable
 from memolith.ports.clock import Clock
@@ -19,15 +20,15 @@ from memolith.wire.memory_tool.tree import Reply
 REMEMBERED_US = 60_000_000
 REMEMBERED_MAX = 1_000
 
-Ask = Callable[[str, str], Reply]
-"""A store's id and a bearer to the API's answer; raises ToolFailure where there is none."""
+Ask = Callable[[str | None, str], Reply]
+"""A store's id, or None for all, and a bearer to the API's answer; raises ToolFailure where there is none."""
 
 
 class Bearers:
     """The bearers that were good a short while ago, by their SHA-256.
 
     Args:
-        ask: reads a store with a bearer.
+        ask: reads a store, or lists one, with a bearer.
         clock: its wall clock; one that is set back forgets.
     """
 
@@ -35,7 +36,7 @@ class Bearers:
         self._ask = ask
         self._good = Recent(clock, REMEMBERED_US, REMEMBERED_MAX)
 
-    def check(self, store_id: str, bearer: str) -> None:
+    def check(self, store_id: str | None, bearer: str) -> None:
         """Return if the API lets the bearer in, whatever it may do there. One invocation, or none.
 
         A bearer that is refused is not remembered: a key that has just been made may be known in a moment.
@@ -55,3 +56,19 @@ class Bearers:
         if reply.status >= 500:
             raise Unavailable(str(reply.body["error"]["message"]), hint="try again")
         self._good.note(digest)
+
+
+def stores_in(token: str) -> list[str]:
+    """List the stores that a token says it opens. It is not verified: the API does that, with each request.
+
+    Raises:
+        Unauthenticated: it is no token.
+    """
+    import jwt
+
+    try:
+        claims = jwt.decode(token.removeprefix(PREFIX), options={"verify_signature": False})
+    except jwt.InvalidTokenError:
+        raise Unauthenticated("this is not a token of Memolith") from None
+    access = claims.get("acc")
+    return [str(store_id) for store_id in access] if isinstance(access, Mapping) else []

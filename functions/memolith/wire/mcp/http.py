@@ -1,12 +1,12 @@
 """The server over streamable HTTP, one HTTP API event at a time: stateless, answers as JSON, no streams.
 
     POST /mcp/{memory_store_id}     the store in the path
-    POST /mcp                       the only store of a session's token
+    POST /mcp                       every store of a session's token, or of an API key; a tool's `project` says which
 
 Every event has a server and a session manager of its own: the manager runs once in its life, and nothing may be left
 between two callers in one process. The bearer is sent on with every request to the API, which alone decides what it is
 worth; the API is asked for it before the message is read (`bearers`), and here it is only looked at to see that it is
-one, and which store it names.
+one, and which stores it names.
 Source: https://modelcontextprotocol.io/specification, "Streamable HTTP"; RFC 6750 §3 (WWW-Authenticate).
 """
 
@@ -15,10 +15,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jwt
 from anyio import sleep_forever
 from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -28,8 +27,8 @@ from memolith.app.auth.session_tokens import PREFIX
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, MemolithError, Unauthenticated, Unavailable
 from memolith.wire import auth
-from memolith.wire.mcp.bearers import Bearers
-from memolith.wire.mcp.server import OpenStore, server_on
+from memolith.wire.mcp.bearers import Bearers, stores_in
+from memolith.wire.mcp.server import Stores, server_on
 from memolith.wire.requests import BODY_MAX_BYTES
 
 ROOT = "/mcp"
@@ -40,13 +39,20 @@ class McpHttp:
     """Answers HTTP API events (payload format 2.0).
 
     Args:
-        open_store: a store's id and a bearer to what the tools act on.
+        open_stores: ids of stores, or None for all, and a bearer to what the tools act on.
         bearers: who is let in.
+        own_address: the hosts and origins that a request may name, from its event.
     """
 
-    def __init__(self, open_store: Callable[[str, str], OpenStore], bearers: Bearers) -> None:
-        self._open_store = open_store
+    def __init__(
+        self,
+        open_stores: Callable[[Sequence[str] | None, str], Stores],
+        bearers: Bearers,
+        own_address: Callable[[Event], TransportSecuritySettings] | None = None,
+    ) -> None:
+        self._open_stores = open_stores
         self._bearers = bearers
+        self._own_address = own_address or _of_domain
 
     def answer(self, event: Event) -> dict[str, Any]:
         """Answer an event. A request of the protocol that fails gets the protocol's own error."""
@@ -55,8 +61,8 @@ class McpHttp:
         headers = {str(name).lower(): str(value) for name, value in (event.get("headers") or {}).items()}
         try:
             bearer = _bearer(headers)
-            store_id = _store_of(str(event["rawPath"]), bearer)
-            self._bearers.check(store_id, bearer)
+            store_ids = _stores_of(str(event["rawPath"]), bearer)
+            self._bearers.check(store_ids[0] if store_ids else None, bearer)
             body = _body_of(event)
         except Unavailable as error:
             return _refused(503, str(error))
@@ -66,8 +72,8 @@ class McpHttp:
             return _refused(401, str(error), {"www-authenticate": 'Bearer realm="memolith"'})
         except MemolithError as error:
             return _refused(404, str(error))
-        server = server_on(self._open_store(store_id, bearer))
-        return asyncio.run(_exchange(server, event, headers, body))
+        server = server_on(self._open_stores(store_ids, bearer))
+        return asyncio.run(_exchange(server, self._own_address(event), headers, body))
 
 
 class _Unreadable(Exception):
@@ -91,33 +97,31 @@ def _bearer(headers: Mapping[str, str]) -> str:
     return bearer
 
 
-def _store_of(path: str, bearer: str) -> str:
-    """Return the store that the path names, or else the token's only one. Raises InvalidRequest."""
+def _stores_of(path: str, bearer: str) -> list[str] | None:
+    """Return the store that the path names, or else the token's; None for all of a key's. Raises InvalidRequest."""
     named = path.removeprefix(ROOT).strip("/")
     if named:
         if not ids.STORE.fullmatch(named):
-            raise InvalidRequest("path", f"must be {ROOT}/ and a memory store's id, memstore_…")
-        return named
-    stores = _stores_in(bearer) if bearer.startswith(PREFIX) else []
-    if len(stores) != 1:
-        raise InvalidRequest("path", f"must name the store, {ROOT}/memstore_…, unless a token has exactly one")
-    return stores[0]
+            raise InvalidRequest("path", f"must be {ROOT}, or {ROOT}/ and a memory store's id, memstore_…")
+        return [named]
+    if not bearer.startswith(PREFIX):
+        return None
+    stores = stores_in(bearer)
+    if not stores:
+        raise InvalidRequest("path", f"must name the store, {ROOT}/memstore_…: the token has none")
+    return stores
 
 
-def _stores_in(token: str) -> list[str]:
-    """List the stores that a token says it opens. It is not verified: the API does that, with each request."""
-    try:
-        claims = jwt.decode(token.removeprefix(PREFIX), options={"verify_signature": False})
-    except jwt.InvalidTokenError:
-        raise Unauthenticated("this is not a token of Memolith") from None
-    access = claims.get("acc")
-    return [str(store_id) for store_id in access] if isinstance(access, Mapping) else []
-
-
-async def _exchange(server: Server[Any], event: Event, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
-    """Run one request through a session manager that lives as long as it."""
+def _of_domain(event: Event) -> TransportSecuritySettings:
+    """Allow the API's own domain alone."""
     domain = str(event["requestContext"].get("domainName", ""))
-    security = TransportSecuritySettings(allowed_hosts=[domain], allowed_origins=[f"https://{domain}"])
+    return TransportSecuritySettings(allowed_hosts=[domain], allowed_origins=[f"https://{domain}"])
+
+
+async def _exchange(
+    server: Server[Any], security: TransportSecuritySettings, headers: Mapping[str, str], body: bytes
+) -> dict[str, Any]:
+    """Run one request through a session manager that lives as long as it."""
     manager = StreamableHTTPSessionManager(
         server,
         json_response=True,
@@ -125,7 +129,7 @@ async def _exchange(server: Server[Any], event: Event, headers: Mapping[str, str
         security_settings=security,
         max_request_body_size=BODY_MAX_BYTES,
     )
-    exchange = _Exchange(body, headers, domain)
+    exchange = _Exchange(body, headers)
     async with manager.run():
         await manager.handle_request(exchange.scope, exchange.receive, exchange.send)
     return exchange.response()
@@ -134,7 +138,7 @@ async def _exchange(server: Server[Any], event: Event, headers: Mapping[str, str
 class _Exchange:
     """One event as ASGI's request, and the response that is sent to it. Source: ASGI 3, "HTTP"."""
 
-    def __init__(self, body: bytes, headers: Mapping[str, str], domain: str) -> None:
+    def __init__(self, body: bytes, headers: Mapping[str, str]) -> None:
         self._body = body
         self._received = False
         self._status = 500
@@ -151,7 +155,7 @@ class _Exchange:
             "query_string": b"",
             "root_path": "",
             "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-            "server": (domain, 443),
+            "server": None,
             "client": None,
         }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
@@ -55,6 +56,10 @@ Timeframe = Annotated[
     str | None,
     Field(max_length=TIMEFRAME_MAX_CHARS, description="How far back: 7d, 24h, 2 weeks, yesterday, 2026-05, …"),
 ]
+ProjectName = Annotated[
+    str | None,
+    Field(max_length=STORE_NAME_MAX_CHARS, description="A project's name or id; leave out where there is one alone"),
+]
 
 
 class Arguments(BaseModel):
@@ -79,15 +84,17 @@ class MemoryArguments(Arguments):
     insert_text: Annotated[Text | None, Field(description="insert: the text")] = None
     old_path: Annotated[PathText | None, Field(description="rename: from")] = None
     new_path: Annotated[PathText | None, Field(description="rename: to")] = None
+    project: ProjectName = None
+
+
+class ProjectsArguments(Arguments):
+    """Of `list_memory_projects`, which takes none."""
 
 
 class NoteArguments(Arguments):
-    """Of every tool on notes: Basic Memory's `project`, which is checked and selects nothing."""
+    """Of every tool on notes: Basic Memory's `project`, the name or id of one of the server's stores."""
 
-    project: Annotated[
-        str | None,
-        Field(max_length=STORE_NAME_MAX_CHARS, description="Leave out: this server has one project"),
-    ] = None
+    project: ProjectName = None
 
 
 class ReadArguments(NoteArguments):
@@ -327,3 +334,22 @@ class Versions(BaseModel):
     """Versions, newest first."""
 
     versions: list[Version]
+
+
+class Project(BaseModel):
+    """A memory store, by the name that tools take as `project`."""
+
+    name: str
+    id: str
+    description: str
+
+    @classmethod
+    def of(cls, store: Mapping[str, Any]) -> Project:
+        """Make it of a store, as the API has it."""
+        return cls(name=store["name"], id=store["id"], description=store.get("description") or "")
+
+
+class Projects(BaseModel):
+    """The stores of this server."""
+
+    projects: list[Project]

@@ -1,4 +1,4 @@
-"""One store as a server of the protocol, for any transport.
+"""One store, or all that a caller has, as a server of the protocol, for any transport.
 
 The use cases are synchronous; each call runs in a thread, so that one that waits holds up no other.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
 from anyio.to_thread import run_sync
@@ -54,6 +54,9 @@ PROJECT = ROOT[1:]
 ARGUMENTS_MAX = 64
 """Of one call. No tool has more, and each that is not known would be told of."""
 
+URI_SHOWN = 200
+"""So many characters of a URI are repeated where it is none of ours."""
+
 Context = ServerRequestContext[Any]
 
 
@@ -71,16 +74,58 @@ class OpenStore:
         """What the tools beside `memory` act on."""
         return Notes(self.tree, self.clock)
 
-    def check_project(self, project: str | None) -> None:
-        """Return if `project` is this store, by id or name, or `memories`. One read for a name. Raises ToolFailure."""
-        if project in (None, "", PROJECT, self.store_id):
-            return
+    @property
+    def template(self) -> str:
+        """The template of the URIs of its memories."""
+        return f"{SCHEME}{self.store_id}/{{+path}}"
+
+    def project(self) -> schemas.Project:
+        """Return what the store says of itself. One read. Raises ToolFailure."""
         try:
-            name = self.tree.store_name()
+            return schemas.Project.of(self.tree.store())
         except Gone:
             raise ToolFailure(texts.NO_STORE.format(id=self.store_id)) from None
-        if project != name:
-            raise ToolFailure(texts.NO_SUCH_PROJECT.format(name=name, id=self.store_id))
+
+    def choose(self, project: str | None) -> OpenStore:
+        """Return this store if `project` is it: its id, its name (one read) or `memories`. Raises ToolFailure."""
+        if project not in (None, "", PROJECT, self.store_id):
+            name = self.project().name
+            if project != name:
+                raise ToolFailure(texts.NO_SUCH_PROJECT.format(name=name, id=self.store_id))
+        return self
+
+    def projects(self) -> list[schemas.Project]:
+        """List the one store. One read. Raises ToolFailure."""
+        return [self.project()]
+
+    def page(self, cursor: str | None) -> tuple[list[tuple[str, File]], str | None]:
+        """Return some of the store's memories with its id, and the cursor of the next ones. Raises ToolFailure."""
+        files, following = self.tree.page(cursor)
+        return [(self.store_id, file) for file in files], following
+
+    def opened(self, store_id: str) -> OpenStore | None:
+        """Return this store if it has this id; None for any other."""
+        return self if store_id == self.store_id else None
+
+
+class Stores(Protocol):
+    """The stores of one server, with the rights of its caller. `OpenStore` is one alone, `AllStores` several."""
+
+    @property
+    def template(self) -> str:
+        """The template of the URIs of memories."""
+
+    def choose(self, project: str | None) -> OpenStore:
+        """Return the store that a tool's `project` names, or the only one. Raises ToolFailure."""
+
+    def projects(self) -> list[schemas.Project]:
+        """List the stores. Raises ToolFailure."""
+
+    def page(self, cursor: str | None) -> tuple[list[tuple[str, File]], str | None]:
+        """Return some memories, each with its store's id, and the cursor of the next ones. Raises ToolFailure."""
+
+    def opened(self, store_id: str) -> OpenStore | None:
+        """Return the store with this id; None where this server has none such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +136,12 @@ class Offered:
     gives: type[BaseModel]
     description: str
     annotations: ToolAnnotations
-    run: Callable[[OpenStore, Any], BaseModel]
+    run: Callable[[Stores, Any], BaseModel]
 
 
-def server_on(store: OpenStore) -> Server[Any]:
-    """Make a server on one store. It keeps nothing between calls."""
-    handlers = _Handlers(store)
+def server_on(stores: Stores) -> Server[Any]:
+    """Make a server on one store, or on several. It keeps nothing between calls."""
+    handlers = _Handlers(stores)
     return Server(
         NAME,
         title="Memolith memory",
@@ -117,8 +162,13 @@ def _annotated(*, reads: bool = False, destroys: bool = False, repeatable: bool 
     )
 
 
+def _in_project(run: Callable[[OpenStore, Any], BaseModel]) -> Callable[[Stores, Any], BaseModel]:
+    """Make a tool that acts on the store that its argument `project` names."""
+    return lambda stores, given: run(stores.choose(given.project), given)
+
+
 def _memory(store: OpenStore, given: schemas.MemoryArguments) -> BaseModel:
-    return schemas.Said(text=store.tool.run(given.model_dump(exclude_unset=True)))
+    return schemas.Said(text=store.tool.run(given.model_dump(exclude_unset=True, exclude={"project"})))
 
 
 def _edit(store: OpenStore, given: schemas.EditArguments) -> BaseModel:
@@ -129,70 +179,81 @@ def _edit(store: OpenStore, given: schemas.EditArguments) -> BaseModel:
 
 
 TOOLS: dict[str, Offered] = {
-    "memory": Offered(schemas.MemoryArguments, schemas.Said, texts.MEMORY, _annotated(destroys=True), _memory),
+    "memory": Offered(
+        schemas.MemoryArguments, schemas.Said, texts.MEMORY, _annotated(destroys=True), _in_project(_memory)
+    ),
     "search_notes": Offered(
         schemas.SearchArguments,
         schemas.Hits,
         texts.SEARCH_NOTES,
         _annotated(reads=True),
-        lambda store, given: store.notes.search(given.query, given.directory, given.limit),
+        _in_project(lambda store, given: store.notes.search(given.query, given.directory, given.limit)),
     ),
     "read_note": Offered(
         schemas.ReadArguments,
         schemas.Note,
         texts.READ_NOTE,
         _annotated(reads=True),
-        lambda store, given: store.notes.read(given.path),
+        _in_project(lambda store, given: store.notes.read(given.path)),
     ),
     "write_note": Offered(
         schemas.WriteArguments,
         schemas.Written,
         texts.WRITE_NOTE,
         _annotated(destroys=True, repeatable=True),
-        lambda store, given: store.notes.write(given.path, given.content, given.expected_content_sha256),
+        _in_project(lambda store, given: store.notes.write(given.path, given.content, given.expected_content_sha256)),
     ),
-    "edit_note": Offered(schemas.EditArguments, schemas.Said, texts.EDIT_NOTE, _annotated(destroys=True), _edit),
+    "edit_note": Offered(
+        schemas.EditArguments, schemas.Said, texts.EDIT_NOTE, _annotated(destroys=True), _in_project(_edit)
+    ),
     "recent_activity": Offered(
         schemas.ActivityArguments,
         schemas.Versions,
         texts.RECENT_ACTIVITY,
         _annotated(reads=True),
-        lambda store, given: store.notes.activity(given.limit, given.page, given.timeframe),
+        _in_project(lambda store, given: store.notes.activity(given.limit, given.page, given.timeframe)),
     ),
     "build_context": Offered(
         schemas.ContextArguments,
         schemas.Context,
         texts.BUILD_CONTEXT,
         _annotated(reads=True),
-        lambda store, given: store.notes.context(given),
+        _in_project(lambda store, given: store.notes.context(given)),
     ),
     "recall": Offered(
         schemas.RecallArguments,
         schemas.Recall,
         texts.RECALL,
         _annotated(reads=True),
-        lambda store, given: store.notes.recall(given.query, given.recent_tools, given.loaded),
+        _in_project(lambda store, given: store.notes.recall(given.query, given.recent_tools, given.loaded)),
     ),
     "backlinks": Offered(
         schemas.BacklinksArguments,
         schemas.Backlinks,
         texts.BACKLINKS,
         _annotated(reads=True),
-        lambda store, given: store.notes.backlinks(given.path, given.limit),
+        _in_project(lambda store, given: store.notes.backlinks(given.path, given.limit)),
     ),
     "list_directory": Offered(
         schemas.DirectoryArguments,
         schemas.Directory,
         texts.LIST_DIRECTORY,
         _annotated(reads=True),
-        lambda store, given: store.notes.directory(given.path),
+        _in_project(lambda store, given: store.notes.directory(given.path)),
     ),
     "memory_versions": Offered(
         schemas.VersionsArguments,
         schemas.Versions,
         texts.MEMORY_VERSIONS,
         _annotated(reads=True),
-        lambda store, given: store.notes.versions(given.path, given.limit),
+        _in_project(lambda store, given: store.notes.versions(given.path, given.limit)),
+    ),
+    "list_memory_projects": Offered(
+        schemas.ProjectsArguments,
+        schemas.Projects,
+        texts.LIST_MEMORY_PROJECTS,
+        _annotated(reads=True),
+        lambda stores, _: schemas.Projects(projects=stores.projects()),
     ),
 }
 
@@ -200,8 +261,8 @@ TOOLS: dict[str, Offered] = {
 class _Handlers:
     """What the protocol's requests do."""
 
-    def __init__(self, store: OpenStore) -> None:
-        self._store = store
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
 
     async def list_tools(self, _: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(
@@ -229,7 +290,7 @@ class _Handlers:
             return _told(texts.TOO_MANY_ARGUMENTS.format(most=ARGUMENTS_MAX))
         try:
             given = offered.arguments.model_validate(params.arguments or {})
-            answer = await run_sync(self._run, offered, given)
+            answer = await run_sync(offered.run, self._stores, given)
         except ToolFailure as failure:
             return _told(str(failure))
         except ValidationError as wrong:
@@ -237,31 +298,24 @@ class _Handlers:
         text = answer.text if isinstance(answer, schemas.Said) else answer.model_dump_json()
         return CallToolResult(content=[TextContent(text=text)], structured_content=answer.model_dump(mode="json"))
 
-    def _run(self, offered: Offered, given: schemas.Arguments) -> BaseModel:
-        if isinstance(given, schemas.NoteArguments):
-            self._store.check_project(given.project)
-        return offered.run(self._store, given)
-
     async def list_resources(self, _: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
-        """Return a page of the store's memories, in order of path."""
+        """Return a page of the memories, in order of store and path."""
         cursor = params.cursor if params else None
         try:
-            files, following = await run_sync(self._store.tree.page, cursor)
+            files, following = await run_sync(self._stores.page, cursor)
         except ToolFailure as failure:
             raise MCPError(INVALID_PARAMS, str(failure)) from None
-        return ListResourcesResult(resources=[self._resource(file) for file in files], next_cursor=following)
+        return ListResourcesResult(resources=[_resource(*file) for file in files], next_cursor=following)
 
     async def list_templates(self, _: Context, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-        template = ResourceTemplate(
-            name="memory", uri_template=f"{SCHEME}{self._store.store_id}/{{+path}}", description=texts.READ_NOTE
-        )
+        template = ResourceTemplate(name="memory", uri_template=self._stores.template, description=texts.READ_NOTE)
         return ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(self, _: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         """Return a memory's content. Another store's URI is as unknown as one of nothing."""
-        path = self._path_of(params.uri)
+        store, path = self._place_of(params.uri)
         try:
-            note = await run_sync(self._store.notes.read, f"{ROOT}{path}")
+            note = await run_sync(store.notes.read, f"{ROOT}{path}")
         except ToolFailure as failure:
             raise MCPError(INVALID_PARAMS, str(failure)) from None
         contents = TextResourceContents(uri=params.uri, mime_type=_mime_type(path), text=note.content or "")
@@ -276,15 +330,18 @@ class _Handlers:
         message = PromptMessage(role="user", content=TextContent(text=texts.GUIDE))
         return GetPromptResult(description=texts.GUIDE_DESCRIPTION, messages=[message])
 
-    def _resource(self, file: File) -> Resource:
-        uri = f"{SCHEME}{self._store.store_id}{quote(file.path)}"
-        return Resource(name=file.path, uri=uri, mime_type=_mime_type(file.path), size=file.size_bytes)
+    def _place_of(self, uri: str) -> tuple[OpenStore, str]:
+        """Return the store and the path in it that a resource's URI names. Raises MCPError."""
+        store_id, slash, path = uri.removeprefix(SCHEME).partition("/")
+        store = self._stores.opened(store_id) if slash and uri.startswith(SCHEME) else None
+        if store is None:
+            raise MCPError(INVALID_PARAMS, texts.NO_SUCH_RESOURCE.format(uri=uri[:URI_SHOWN], scheme=SCHEME))
+        return store, "/" + unquote(path)
 
-    def _path_of(self, uri: str) -> str:
-        prefix = f"{SCHEME}{self._store.store_id}"
-        if not uri.startswith(f"{prefix}/"):
-            raise MCPError(INVALID_PARAMS, f"There is no resource {uri}; resources begin with {prefix}/")
-        return unquote(uri.removeprefix(prefix))
+
+def _resource(store_id: str, file: File) -> Resource:
+    uri = f"{SCHEME}{store_id}{quote(file.path)}"
+    return Resource(name=file.path, uri=uri, mime_type=_mime_type(file.path), size=file.size_bytes)
 
 
 def _told(failure: str) -> CallToolResult:

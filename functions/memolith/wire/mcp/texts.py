@@ -40,6 +40,10 @@ RECALL = (
 BACKLINKS = "The notes that link to a note, by [[title]], by relation or by path."
 SEVERAL_NOTES = "{path} may mean {paths}. Name one of them."
 LIST_DIRECTORY = "What stands directly in a directory: notes with size and time, and directories."
+LIST_MEMORY_PROJECTS = (
+    "The projects of this server, which are memory stores: name one as project where a tool takes it. "
+    "Where there is one alone, project may be left out everywhere."
+)
 MEMORY_VERSIONS = "A note's history: each version, what it did, by whom and when."
 
 STANDS_ALREADY = (
@@ -50,6 +54,11 @@ NOT_THERE = "Nothing was written: nothing is at {path} any more. Leave expected_
 NOT_A_DIRECTORY = "The path {path} is not a directory."
 NO_SUCH_TOOL = "There is no tool {name!r}; there are {names}."
 NO_SUCH_PROJECT = 'This server has one project, "{name}". Leave project out, or give that name, {id} or memories.'
+WHICH_PROJECT = "This server has several projects: name one as project. There are {names}."
+NONE_CALLED = "There is no project {name!r} here. There are {names}."
+SEVERAL_CALLED = "{count} projects are called {name!r}: name one by its id, {ids}."
+NO_PROJECT = "There is no memory store yet: `memolith stores create NAME` makes one."
+NO_SUCH_RESOURCE = "There is no resource {uri} here; resources begin with {scheme} and the id of a memory store."
 NO_STORE = "The memory store {id} does not exist, or this server may not use it."
 TOO_MANY_ARGUMENTS = "These are too many arguments: a tool has at most {most}."
 BAD_ARGUMENT = "The argument {name}: {reason}."

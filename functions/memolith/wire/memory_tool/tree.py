@@ -179,9 +179,9 @@ class Tree:
         asked = {name: str(value) for name, value in query.items() if value is not None}
         return self._ask("GET", f"/v1/memory_stores/{self._store_id}/{operation}", asked)
 
-    def store_name(self) -> str:
-        """Return the store's name. Raises Gone, ToolFailure."""
-        return str(self._ask("GET", f"/v1/memory_stores/{self._store_id}")["name"])
+    def store(self) -> Mapping[str, Any]:
+        """Return the store, as the API has it. Raises Gone, ToolFailure."""
+        return self._ask("GET", f"/v1/memory_stores/{self._store_id}")
 
     def _pages(self, query: Mapping[str, str]) -> Iterator[File | Folder]:
         for row in self._rows(self._memories, {**query, "limit": str(PAGE)}):
@@ -199,23 +199,34 @@ class Tree:
     def _ask(
         self, method: str, path: str, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
     ) -> Mapping[str, Any]:
-        reply = self._caller.call(method, path, query, body)
-        if reply.status < 300:
-            return reply.body
-        error = reply.body.get("error") or {}
-        reason = str(error.get("message") or f"status {reply.status}")
-        match error.get("type"):
-            case "memory_path_conflict_error":
-                raise Occupied(str(error.get("conflicting_path", "")))
-            case "memory_precondition_failed_error":
-                raise Changed
-            case "memory_damaged_error":
-                raise ToolFailure(texts.REFUSED.format(reason=reason))
-            case "not_found_error" if path != self._memories:
-                raise Gone
-        if reply.status >= 500 or reply.status in (408, 429):
-            raise ToolFailure(texts.UNANSWERED.format(reason=reason))
-        raise ToolFailure(texts.REFUSED.format(reason=_with_findings(reason, error.get("findings") or ())))
+        return accepted(self._caller.call(method, path, query, body), may_be_gone=path != self._memories)
+
+
+def accepted(reply: Reply, *, may_be_gone: bool = False) -> Mapping[str, Any]:
+    """Return the body of an answer that is no error.
+
+    Args:
+        may_be_gone: whether a 404 says that what was asked for is gone; otherwise it is a refusal like any other.
+
+    Raises:
+        Occupied, Changed, Gone; ToolFailure for any other error.
+    """
+    if reply.status < 300:
+        return reply.body
+    error = reply.body.get("error") or {}
+    reason = str(error.get("message") or f"status {reply.status}")
+    match error.get("type"):
+        case "memory_path_conflict_error":
+            raise Occupied(str(error.get("conflicting_path", "")))
+        case "memory_precondition_failed_error":
+            raise Changed
+        case "memory_damaged_error":
+            raise ToolFailure(texts.REFUSED.format(reason=reason))
+        case "not_found_error" if may_be_gone:
+            raise Gone
+    if reply.status >= 500 or reply.status in (408, 429):
+        raise ToolFailure(texts.UNANSWERED.format(reason=reason))
+    raise ToolFailure(texts.REFUSED.format(reason=_with_findings(reason, error.get("findings") or ())))
 
 
 def _file(row: Mapping[str, Any]) -> File:

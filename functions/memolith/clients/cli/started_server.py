@@ -1,0 +1,100 @@
+"""This machine's own server, started in the background by a program that needs one and finds none.
+
+It is the same process as `memolith serve`, detached, so that it outlives the program that started it. Its warnings are
+in ``ROOT/serve.log``. Two programs may start one at once: the second server finds the port taken and ends, and both
+programs use the first.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from memolith.clients.cli.api_address import DEV_FILE, LAPTOP_PORT, LAPTOP_ROOT, Address, find_address
+from memolith.clients.cli.failures import ApiFailed, Exit
+from memolith.core.errors import InvalidRequest
+from memolith.ports.clock import Clock
+
+LOG = "serve.log"
+LOG_MAX_BYTES = 1_000_000
+START_S = 180
+"""A first start compiles the scanner's patterns, on a slow machine for a minute."""
+
+LOOK_AGAIN_S = 0.2
+NEEDED = ("waitress", "hyperscan", "pydantic")
+
+
+def laptop_root() -> Path:
+    """Return the folder of this person's server."""
+    return Path(os.environ.get("MEMOLITH_ROOT") or LAPTOP_ROOT).expanduser().absolute()
+
+
+def find_or_start(url: str | None, key: str | None, clock: Clock) -> Address:
+    """Find the API as every command does; where that is this machine's own server and none listens, start one.
+
+    Raises:
+        InvalidRequest: no address is known, or no key for it. ApiFailed: the server did not start.
+    """
+    own = f"http://127.0.0.1:{os.environ.get('MEMOLITH_PORT') or LAPTOP_PORT}"
+    if url is None and not DEV_FILE.exists() and not (laptop_root() / "key").is_file():
+        _start(own, clock)
+    address = find_address(url, key)
+    if address.url.rstrip("/") == own and not _listens(own):
+        _start(own, clock)
+    return address
+
+
+def _listens(url: str) -> bool:
+    place = urlsplit(url)
+    try:
+        with socket.create_connection((place.hostname or "", place.port or 80), timeout=5):
+            return True
+    except OSError:
+        return False
+
+
+def _start(url: str, clock: Clock) -> None:
+    """Start a server and wait until it listens. Raises InvalidRequest, ApiFailed."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise InvalidRequest("", f"no server runs here, and {', '.join(missing)} is missing: pip install '.[local]'")
+    root = laptop_root()
+    log = root / LOG
+    environment = {**os.environ, "MEMOLITH_ROOT": str(root), "MEMOLITH_PORT": str(urlsplit(url).port)}
+    try:
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if log.exists() and log.stat().st_size > LOG_MAX_BYTES:
+            log.replace(log.with_name(f"{LOG}.1"))
+        with log.open("ab") as said:
+            log.chmod(0o600)
+            process = subprocess.Popen(
+                [sys.executable, "-m", "memolith.entry.serve"],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,  # it begins with the key, which belongs into no log
+                stderr=said,
+                start_new_session=True,
+                cwd=root,
+            )
+    except OSError as error:
+        raise ApiFailed(f"{error.filename or root} cannot be used: {error.strerror}", Exit.NO_ANSWER) from error
+    end_us = clock.now_us() + START_S * 1_000_000
+    while not _listens(url):
+        if process.poll() is not None:
+            advice = f"{_last_line(log)}\n`memolith doctor` says what is wrong."
+            raise ApiFailed(
+                f"`memolith serve` was started and has ended with code {process.returncode}", Exit.FAILED, advice
+            )
+        if clock.now_us() > end_us:
+            raise ApiFailed(f"`memolith serve` was started and does not listen yet at {url}: see {log}", Exit.NO_ANSWER)
+        clock.pause(LOOK_AGAIN_S)
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines()
+    return lines[-1] if lines else ""

@@ -1,0 +1,109 @@
+"""Every store that a caller has, behind one server: a tool's `project` says which of them is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from memolith.core import ids
+from memolith.wire.mcp import schemas, texts
+from memolith.wire.mcp.server import PROJECT, SCHEME, OpenStore
+from memolith.wire.memory_tool.texts import ToolFailure
+from memolith.wire.memory_tool.tree import Caller, File, accepted
+
+STORES_MAX = 500
+"""So many stores are looked at for a name; one of a larger workspace is named by its id."""
+
+NAMED_MAX = 20
+"""So many names stand in an error."""
+
+PAGE = 100
+
+
+class AllStores:
+    """Several stores (see `memolith.wire.mcp.server.Stores`). Nothing is kept: a store that is made later is there.
+
+    Args:
+        caller: asks the API, with the caller's rights.
+        open_store: a store's id to what the tools act on.
+        only: returns the ids of the stores to serve; None: all that the API lists for this caller.
+    """
+
+    def __init__(
+        self, caller: Caller, open_store: Callable[[str], OpenStore], only: Callable[[], Sequence[str]] | None = None
+    ) -> None:
+        self._caller = caller
+        self._open = open_store
+        self._only = only
+
+    @property
+    def template(self) -> str:
+        """The template of the URIs of memories, of any store."""
+        return f"{SCHEME}{{memory_store_id}}/{{+path}}"
+
+    def choose(self, project: str | None) -> OpenStore:
+        """Return the store that `project` names; without one, the only store. No call for an id, else a listing.
+
+        Raises:
+            ToolFailure: there is none such, or it takes a name to say which.
+        """
+        if project is not None and ids.STORE.fullmatch(project) and self._has(project):
+            return self._open(project)
+        if project in (None, "", PROJECT) and self._only is not None and len(only := self._only()) == 1:
+            return self._open(only[0])
+        there = self.projects()
+        wanted = [one for one in there if project in (None, "", PROJECT, one.name)]
+        if len(wanted) != 1:
+            raise ToolFailure(_which(project, wanted, there))
+        return self._open(wanted[0].id)
+
+    def projects(self) -> list[schemas.Project]:
+        """List the stores, at most `STORES_MAX`. A call for each hundred, or one for each that was named."""
+        if self._only is not None:
+            return [self._open(store_id).project() for store_id in self._only()]
+        found: list[schemas.Project] = []
+        query = {"limit": str(PAGE)}
+        while len(found) < STORES_MAX:
+            body = accepted(self._caller.call("GET", "/v1/memory_stores", query))
+            found += map(schemas.Project.of, body["data"])
+            if not body["next_page"]:
+                break
+            query["page"] = str(body["next_page"])
+        return found
+
+    def page(self, cursor: str | None) -> tuple[list[tuple[str, File]], str | None]:
+        """Return a page of one store's memories; the cursor is the store's id and its own cursor."""
+        stores = [one.id for one in self.projects()]
+        store_id, _, inner = (cursor or "").partition(" ")
+        if not store_id and stores:
+            store_id = stores[0]
+        if store_id not in stores:
+            return [], None
+        files, following = self._open(store_id).page(inner or None)
+        if following:
+            return files, f"{store_id} {following}"
+        after = stores[stores.index(store_id) + 1 :]
+        return files, after[0] if after else None
+
+    def opened(self, store_id: str) -> OpenStore | None:
+        """Return a store; the API says whether the caller may use it."""
+        return self._open(store_id) if ids.STORE.fullmatch(store_id) and self._has(store_id) else None
+
+    def _has(self, store_id: str) -> bool:
+        return self._only is None or store_id in self._only()
+
+
+def _which(project: str | None, wanted: Sequence[schemas.Project], there: Sequence[schemas.Project]) -> str:
+    """Say which stores there are, where `project` names none of them, or several."""
+    if not there:
+        return texts.NO_PROJECT
+    if project in (None, "", PROJECT):
+        return texts.WHICH_PROJECT.format(names=_names(there))
+    if wanted:
+        ids_of_them = ", ".join(one.id for one in wanted[:NAMED_MAX])
+        return texts.SEVERAL_CALLED.format(count=len(wanted), name=project, ids=ids_of_them)
+    return texts.NONE_CALLED.format(name=project, names=_names(there))
+
+
+def _names(there: Sequence[schemas.Project]) -> str:
+    more = f" and {len(there) - NAMED_MAX} more" if len(there) > NAMED_MAX else ""
+    return ", ".join(repr(one.name) for one in there[:NAMED_MAX]) + more
