@@ -98,7 +98,8 @@ def _check_store(body: Mapping[str, Any]) -> None:
     assert set(body["retention"]) == {"days", "versions"}
     assert all(type(number) is int and number > 0 for number in body["retention"].values())
     assert body["durability"] == ("one_region" if body["second_region"] is None else "two_regions")
-    assert set(body["scan_policy"]) == {"policy", "allow"}
+    assert set(body["scan_policy"]) == {"policy", "allow", "secrets"}
+    assert body["scan_policy"]["secrets"] in {"refuse", "redact", "flag"}
     assert body["scan_policy"]["policy"] in {"strict", "standard", "audit"}
     assert all(isinstance(rule, str) for rule in body["scan_policy"]["allow"])
 
@@ -111,8 +112,12 @@ def _check_memory(body: Mapping[str, Any]) -> None:
     _fields(
         body,
         "id memory_store_id memory_version_id path content content_sha256 content_size_bytes created_at updated_at"
-        " flags withheld trust",
+        " flags withheld trust" + (" redacted" if "redacted" in body else ""),
     )
+    for secret in body.get("redacted", ()):
+        assert set(secret) == {"kind", "line", "column"}
+        assert re.fullmatch(r"[a-z0-9-]{1,60}", secret["kind"])
+        assert min(secret["line"], secret["column"]) > 0
     assert body["id"].startswith("mem_")
     assert body["memory_store_id"].startswith("memstore_")
     assert body["memory_version_id"].startswith("memver_")
@@ -182,7 +187,7 @@ def _check_version(body: Mapping[str, Any]) -> None:
 
 
 def _check_imported(body: Mapping[str, Any]) -> None:
-    _fields(body, "memory_version_id memory_id status reason path_taken withheld_rules")
+    _fields(body, "memory_version_id memory_id status reason path_taken withheld_rules redacted")
     assert body["status"] in {"imported", "known", "waiting", "refused"}
     assert (body["reason"] is not None) == (body["status"] == "refused")
     assert body["status"] == "refused" or not body["path_taken"]

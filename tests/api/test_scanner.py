@@ -32,18 +32,22 @@ def refused(call: Any) -> dict[str, Any]:
 
 def test_a_store_is_scanned_under_the_standard_policy_unless_it_says_otherwise(client: anthropic.Anthropic) -> None:
     plain = client.beta.memory_stores.create(name="plain")
-    assert plain.to_dict()["scan_policy"] == {"policy": "standard", "allow": []}
+    assert plain.to_dict()["scan_policy"] == {"policy": "standard", "allow": [], "secrets": "refuse"}
     strict = client.beta.memory_stores.create(name="strict", extra_body={"scan_policy": {"policy": "strict"}})
-    assert strict.to_dict()["scan_policy"] == {"policy": "strict", "allow": []}
+    assert strict.to_dict()["scan_policy"] == {"policy": "strict", "allow": [], "secrets": "refuse"}
     assert client.beta.memory_stores.retrieve(strict.id) == strict
 
 
 def test_an_update_of_the_policy_changes_what_it_names(client: anthropic.Anthropic) -> None:
     rules = ["secret-b", "secret-a", "secret-b"]
     before = client.beta.memory_stores.create(name="n", extra_body={"scan_policy": {"allow": rules}})
-    assert before.to_dict()["scan_policy"] == {"policy": "standard", "allow": ["secret-a", "secret-b"]}
+    assert before.to_dict()["scan_policy"] == {
+        "policy": "standard",
+        "allow": ["secret-a", "secret-b"],
+        "secrets": "refuse",
+    }
     after = client.beta.memory_stores.update(before.id, extra_body={"scan_policy": {"policy": "audit"}})
-    assert after.to_dict()["scan_policy"] == {"policy": "audit", "allow": ["secret-a", "secret-b"]}
+    assert after.to_dict()["scan_policy"] == {"policy": "audit", "allow": ["secret-a", "secret-b"], "secrets": "refuse"}
     assert after.updated_at > before.updated_at
     unchanged: list[dict[str, object]] = [
         {},
@@ -54,13 +58,15 @@ def test_an_update_of_the_policy_changes_what_it_names(client: anthropic.Anthrop
     for nothing in unchanged:
         assert client.beta.memory_stores.update(before.id, extra_body=nothing) == after
     emptied = client.beta.memory_stores.update(before.id, extra_body={"scan_policy": {"allow": []}})
-    assert emptied.to_dict()["scan_policy"] == {"policy": "audit", "allow": []}
+    assert emptied.to_dict()["scan_policy"] == {"policy": "audit", "allow": [], "secrets": "refuse"}
 
 
 @pytest.mark.parametrize(
     ("policy", "field", "rule"),
     [
         ({"policy": "lenient"}, "scan_policy.policy", "must be 'strict', 'standard' or 'audit'"),
+        ({"secrets": "keep"}, "scan_policy.secrets", "must be 'refuse', 'redact' or 'flag'"),
+        ({"secrets": 1}, "scan_policy.secrets", "must be 'refuse', 'redact' or 'flag'"),
         ({"colour": "red"}, "scan_policy.colour", "is not a field"),
         ({"allow": "x"}, "scan_policy.allow", "must be a list"),
         ({"allow": [""]}, "scan_policy.allow.0", "at least 1"),

@@ -21,6 +21,7 @@ SETTINGS = (
     "metadata",
     "scan_policy",
     "scan_allow",
+    "scan_secrets",
     "retention_days",
     "retention_versions",
     "second_region",

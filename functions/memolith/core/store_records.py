@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from memolith.core.log_position import Slot
-from memolith.core.objects.store_record import SCAN_POLICY_DEFAULT, StoreRecord, StoreState
+from memolith.core.objects.store_record import SCAN_POLICY_DEFAULT, SCAN_SECRETS_DEFAULT, StoreRecord, StoreState
 from memolith.core.rows.identity import StoreRow
 
 MOVER = "service_account:mover"
@@ -26,6 +26,7 @@ def to_row(placed: PlacedRecord) -> StoreRow:
     del fields["created_by"]
     if placed.record.state is StoreState.DELETED:
         fields |= {"name": "", "description": "", "metadata": {}, "salt": "", "scan_policy": "", "scan_allow": ()}
+        fields["scan_secrets"] = SCAN_SECRETS_DEFAULT
     return StoreRow(
         **{
             **fields,
@@ -38,6 +39,7 @@ def to_row(placed: PlacedRecord) -> StoreRow:
             "metadata": dict(fields["metadata"]),
             "scan_policy": None if fields["scan_policy"] in ("", SCAN_POLICY_DEFAULT) else fields["scan_policy"],
             "scan_allow": list(fields["scan_allow"]) or None,
+            "scan_secrets": None if fields["scan_secrets"] == SCAN_SECRETS_DEFAULT else fields["scan_secrets"],
         }
     )
 
@@ -56,5 +58,6 @@ def to_record(row: StoreRow, created_by: str) -> StoreRecord:
             "created_by": created_by,
             "scan_policy": row.scan_policy or SCAN_POLICY_DEFAULT,
             "scan_allow": tuple(row.scan_allow or ()),
+            "scan_secrets": row.scan_secrets or SCAN_SECRETS_DEFAULT,
         }
     )

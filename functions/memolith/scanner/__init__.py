@@ -7,7 +7,17 @@ commands that carry secrets away. It is one layer and no more: `docs/security.md
 
 from typing import TYPE_CHECKING
 
-from memolith.scanner.findings import Family, Finding, Policy, Report, Severity, Verdict
+from memolith.scanner.findings import (
+    Family,
+    Finding,
+    Policy,
+    RedactedSecret,
+    Report,
+    Secrets,
+    Severity,
+    Verdict,
+)
+from memolith.scanner.redaction import Redacted
 
 if TYPE_CHECKING:
     from memolith.scanner.database import build_database
@@ -18,9 +28,12 @@ __all__ = [
     "Family",
     "Finding",
     "Policy",
+    "Redacted",
+    "RedactedSecret",
     "Report",
     "Scanner",
     "ScannerUnavailableError",
+    "Secrets",
     "Severity",
     "Status",
     "Verdict",

@@ -7,6 +7,7 @@ what to change; it never holds a secret. A *report* is every finding of one text
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 
@@ -64,6 +65,23 @@ class Finding:
     column: int
     excerpt: str
     weight: float = 0.0
+
+
+class Secrets(StrEnum):
+    """What happens to a write with a secret in it: a store's choice, beside its policy."""
+
+    REFUSE = "refuse"
+    REDACT = "redact"
+    FLAG = "flag"
+
+
+@dataclass(frozen=True, slots=True)
+class RedactedSecret:
+    """One secret that was taken out of a text: what kind it was, and where it stood, 1-based; never what it was."""
+
+    kind: str
+    line: int
+    column: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +145,21 @@ class Report:
     verdict: Verdict
     findings: tuple[Finding, ...]
     policy: Policy
+    secrets: Secrets = Secrets.REFUSE
 
     @property
     def rejecting(self) -> tuple[Finding, ...]:
-        """The findings that reject the write under this report's policy; empty unless the verdict is ``reject``."""
-        return tuple(finding for finding in self.findings if self.policy.rejects(finding))
+        """The findings that reject the write as this report was judged; empty unless the verdict is ``reject``."""
+        return tuple(finding for finding in self.findings if _rejects(finding, self.policy, self.secrets))
+
+    @property
+    def secret(self) -> tuple[Finding, ...]:
+        """The findings of secrets that are more than a hint."""
+        return tuple(
+            finding
+            for finding in self.findings
+            if finding.family is Family.SECRET and finding.severity is not Severity.LOW
+        )
 
     def __str__(self) -> str:
         lines = [f"{self.verdict.value}: {len(self.findings)} finding(s) under the {self.policy.value} policy"]
@@ -145,16 +173,23 @@ class Report:
 _ORDER = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
 
 
-def judge(findings: list[Finding], policy: Policy) -> Report:
-    """Order the findings and take the verdict: the worst that any one of them asks for."""
+def _rejects(finding: Finding, policy: Policy, secrets: Secrets) -> bool:
+    return policy.rejects(finding) and not (secrets is Secrets.FLAG and finding.family is Family.SECRET)
+
+
+def judge(findings: Iterable[Finding], policy: Policy, secrets: Secrets = Secrets.REFUSE) -> Report:
+    """Order the findings and take the verdict: the worst that any one of them asks for.
+
+    A secret asks for no more than a flag where secrets are to be flagged.
+    """
     ordered = tuple(sorted(findings, key=lambda f: (_ORDER[f.severity], -f.weight, f.line, f.column, f.rule)))
-    if any(policy.rejects(finding) for finding in ordered):
+    if any(_rejects(finding, policy, secrets) for finding in ordered):
         verdict = Verdict.REJECT
     elif any(finding.severity is not Severity.LOW for finding in ordered):
         verdict = Verdict.FLAG
     else:
         verdict = Verdict.ALLOW
-    return Report(verdict, ordered, policy)
+    return Report(verdict, ordered, policy, secrets)
 
 
 def at(finding: Finding, severity: Severity) -> Finding:

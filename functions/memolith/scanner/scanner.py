@@ -27,6 +27,7 @@ from memolith.scanner.engine import Located
 from memolith.scanner.excerpts import Spot, excerpt, show
 from memolith.scanner.findings import Family, Finding, Policy, Report, Severity, judge
 from memolith.scanner.misspelling import misspellings
+from memolith.scanner.redaction import Redacted, redact
 from memolith.scanner.scoring import TOGETHER, Hit, told_once, weigh
 
 MAX_SCANNED_CHARACTERS = 1_000_000
@@ -40,6 +41,9 @@ UNFINISHED = "limit-not-fully-scanned"
 
 SCAN_SECONDS, DEEP_SECONDS = 0.07, 0.9
 """CPU that the parts of a scan may take whose cost a text can choose; twenty times what an ordinary text takes."""
+
+REDACTION_SECONDS = 1.0
+"""CPU that finding every secret of one text may take; only texts that have some ask for it."""
 
 LANGUAGE_SHARE = 0.6
 """Of a scan's seconds, those for rules about language; secrets have the rest, and what was not needed."""
@@ -175,6 +179,30 @@ class Scanner:
         else:
             findings += look(text, allow)
         return judge([finding for finding in findings if finding.rule not in allow], policy)
+
+    def redact(self, text: str, allow: frozenset[str] = frozenset()) -> Redacted:
+        """Replace every secret in a text by ``[REDACTED:kind]``.
+
+        Args:
+            text: as for `scan`.
+            allow: ids of rules whose finds stay.
+
+        Returns:
+            The text without them, and what was taken out. Pure. A search of some milliseconds for every twenty places.
+
+        Raises:
+            ScannerUnavailableError: the secret engine failed.
+        """
+        budget = Budget(REDACTION_SECONDS, self._meter)
+
+        def find(text: str) -> list[Spot]:
+            whole, encoded = _whole(text)
+            located = self._matchers.written.scan(whole, encoded, budget)
+            candidates, _ = self._matchers.split_marks(located.marks)
+            found = secrets.find_spots(whole, encoded, candidates, located.matches, self._secrets, budget)
+            return [spot for spot in found if spot.rule not in allow]
+
+        return redact(text, find)
 
     def scan_path(self, path: str, policy: Policy = Policy.STANDARD, allow: frozenset[str] = frozenset()) -> Report:
         """Scan a path alone. Microseconds."""

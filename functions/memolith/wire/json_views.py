@@ -48,7 +48,7 @@ def store(answer: Store) -> Json:
         "created_at": rfc3339(answer.created_at),
         "updated_at": rfc3339(answer.updated_at),
         "archived_at": _instant(answer.archived_at),
-        "scan_policy": {"policy": answer.scan_policy.policy, "allow": list(answer.scan_policy.allow)},
+        "scan_policy": asdict(answer.scan_policy) | {"allow": list(answer.scan_policy.allow)},
         "retention": {"days": answer.retention.days, "versions": answer.retention.versions},
         "durability": durability_of(answer.second_region),
         "second_region": answer.second_region,
@@ -77,6 +77,7 @@ def memory(answer: Memory) -> Json:
         "withheld": _withheld(answer.withheld),
         **_damaged(answer),
         "trust": name_of(answer.trust),
+        **({"redacted": [asdict(secret) for secret in answer.redacted]} if answer.redacted else {}),
     }
 
 
@@ -149,6 +150,7 @@ def imported_version(answer: ImportResult) -> Json:
         "reason": answer.reason or None,
         "path_taken": answer.path_taken,
         "withheld_rules": list(answer.withheld_rules),
+        "redacted": list(answer.redacted),
     }
 
 

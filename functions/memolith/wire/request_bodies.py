@@ -1,8 +1,7 @@
 """The bodies of requests: strict JSON, strict types, no field that is not named here.
 
 Every fault becomes one `InvalidRequest` that names the field and the rule. Where the API leaves a field out, null means
-the same as leaving it out; `content` of a new memory and `precondition` are the exceptions, where null could hide a
-mistake.
+the same as leaving it out; not so for `content` of a new memory and `precondition`, where it could hide a mistake.
 Source: docs/api-compatibility.md §1.2 and §1.10.
 """
 
@@ -111,6 +110,7 @@ class ScanPolicy(Body):
 
     policy: Literal["strict", "standard", "audit"] | None = None
     allow: RuleIds | None = None
+    secrets: Literal["refuse", "redact", "flag"] | None = None
 
 
 class Retention(Body):

@@ -132,7 +132,8 @@ class Stores:
 
 def scanning(change: object, before: ScanPolicy = ScanPolicy()) -> ScanPolicy:  # noqa: B008 - frozen
     given = change if isinstance(change, Mapping) else {}
-    return ScanPolicy(given.get("policy", before.policy), tuple(sorted(set(given.get("allow", before.allow)))))
+    allow = tuple(sorted(set(given.get("allow", before.allow))))
+    return ScanPolicy(given.get("policy", before.policy), allow, given.get("secrets", before.secrets))
 
 
 def refuse_second(durability: object, second_region: object) -> None:

@@ -293,6 +293,17 @@ class TestUnderTheScanner:
         assert held["status"] == "withheld"
         assert desk.json("import", "bad.tar", "--store", store)["versions"] == {"known": 2}
 
+    def test_a_store_that_redacts_takes_the_secrets_out_of_a_history(self, desk: Desk) -> None:
+        desk.ok("stores", "update", desk.store, "--secrets", "flag")
+        desk.put("/a", "use ghp_" + "q8Zt3mW0xKcVbN5rYs2LdJ7fHgP1aEuR4oTi\n")
+        desk.ok("export", desk.store, "history.tar", "--history")
+        store = desk.ok("stores", "create", "redacting", "--secrets", "redact").strip()
+        report = desk.json("import", "history.tar", "--store", store)
+        told = {row["reason"] for row in report["rows"] if row["result"] == "noted"}
+        assert "1 secrets were taken out of its texts (github-pat)" in told
+        assert "the store's own (standard, secrets: flag) is not taken over: set it anew" in " ".join(map(str, told))
+        assert [text for _, text in live(desk, store).values()] == ["use [REDACTED:github-pat]\n"]
+
     def test_a_path_that_is_refused_stops_its_memory(self, desk: Desk) -> None:
         desk.put("/a", "harmless")
         desk.ok("export", desk.store, "history.tar", "--history")

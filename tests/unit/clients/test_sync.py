@@ -360,6 +360,17 @@ class TestUnderTheScanner:
         fill(root, {"bad.md": "Builds run with make."})
         assert synced(desk, root) == {"/bad.md": "sent"}
 
+    def test_a_file_with_a_secret_becomes_what_the_store_has_of_it(self, desk: Desk, tmp_path: Path) -> None:
+        desk.ok("stores", "update", desk.store, "--secrets", "redact")
+        token = "ghp_" + "q8Zt3mW0xKcVbN5rYs2LdJ7fHgP1aEuR4oTi"
+        root = fill(tmp_path / "folder", {"a.md": f"use {token}\n", "b.md": "x"})
+        ended, out, _ = desk.run("sync", desk.store, str(root), "--json")
+        told = [(row["path"], row["result"], row["reason"]) for row in json.loads(out)["rows"]]
+        assert (ended, told[0][:2], told[2:]) == (0, ("/a.md", "sent"), [("/b.md", "sent", None)])
+        assert "took secrets out" in told[0][2]
+        assert files(root) == memories(desk) == {"a.md": "use [REDACTED:github-pat]\n", "b.md": "x"}
+        assert synced(desk, root) == {}
+
 
 # ---- the rule -----------------------------------------------------------------------------------------------------
 

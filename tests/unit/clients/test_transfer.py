@@ -269,6 +269,19 @@ class TestUnderTheScanner:
         assert "safety scanner" in reasons(report)["/bad.md"]
         assert desk.ok("ls", desk.store).split() == ["/good.md"]
 
+    def test_secrets_that_the_store_takes_out_are_reported_by_kind_and_line(self, desk: Desk, tmp_path: Path) -> None:
+        desk.ok("stores", "update", desk.store, "--secrets", "redact")
+        token = "ghp_" + "q8Zt3mW0xKcVbN5rYs2LdJ7fHgP1aEuR4oTi"
+        folder = fill(tmp_path / "f", {"a.md": f"one\nuse {token}\n"})
+        report = moved(desk, "import", str(folder), "--store", desk.store)
+        assert reasons(report)["/a.md"] == "secrets were taken out before it was stored: github-pat in line 2"
+        again = moved(desk, "import", str(folder), "--store", desk.store, "--replace")
+        assert again["results"] == {"unchanged": 1}
+        _, out, err = desk.run("put", desk.store, "/b.md", str(folder / "a.md"))
+        assert out.startswith("created")
+        assert "github-pat in line 2" in err
+        assert desk.ok("cat", desk.store, "/b.md") == "one\nuse [REDACTED:github-pat]\n"
+
 
 # ---- Claude Code, Codex, Basic Memory -----------------------------------------------------------------------------
 

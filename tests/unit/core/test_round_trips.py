@@ -265,6 +265,7 @@ def test_an_outcome_crosses_as_it_is(head: MemoryRow, entry: Entry, error: error
         archived_at=st.none() | values.instants_us,
         scan_policy=st.sampled_from(["strict", "standard", "audit"]),
         scan_allow=st.lists(values.rules, max_size=3).map(tuple),
+        scan_secrets=st.sampled_from(["refuse", "redact", "flag"]),
         erase_after=st.none() | values.instants_us,
     )
 )

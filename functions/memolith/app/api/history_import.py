@@ -12,7 +12,7 @@ blank begins in a log of its own, which no path has, and moves to the first path
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from memolith.app.api.redaction import Redactions
@@ -24,13 +24,13 @@ from memolith.app.kernel.peer_messages import decode_resolved, encode_resolved
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import RequestContext
 from memolith.app.safety.verdicts import SCANNER, Verdicts
-from memolith.app.safety.write_gate import TextScanner, finding_to_json, policy_of
+from memolith.app.safety.write_gate import TextScanner, finding_to_json, read
 from memolith.core.commands import ImportedVersion, ImportVersion, version_ids
 from memolith.core.decide import sha256_hex
 from memolith.core.errors import InvalidRequest, MemolithError, NotFound, PathConflict, Unavailable
 from memolith.core.limits import CONTENT_MAX_BYTES, IMPORT_AHEAD_MAX_US, IMPORT_MAX_VERSIONS
 from memolith.core.log_position import LogRef
-from memolith.core.objects.entry import Operation, kept_flags
+from memolith.core.objects.entry import Operation
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.objects.store_record import StoreState
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
@@ -39,7 +39,7 @@ from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
-from memolith.scanner import Finding, Severity, Verdict
+from memolith.scanner import Finding, Verdict
 
 Status = Literal["imported", "known", "waiting", "refused"]
 
@@ -52,6 +52,7 @@ class ImportResult:
         status: ``imported``; ``known``: it was here; ``waiting``: an earlier version of its memory was refused in this
             call; ``refused``: as `reason` says. A path that is taken may become free by other versions.
         withheld_rules: the rules for which its text is withheld.
+        redacted: the kinds of the secrets that were taken out of its text, one for each.
     """
 
     version_id: str
@@ -60,6 +61,7 @@ class ImportResult:
     reason: str = ""
     path_taken: bool = False
     withheld_rules: tuple[str, ...] = ()
+    redacted: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -74,11 +76,15 @@ class _Imported:
 
 @dataclass(frozen=True, slots=True)
 class _Scanned:
-    """What the scanner says of a text that is brought in: flags of the version, and a withholding's findings."""
+    """What the scanner says of a version that is brought in: its flags, a withholding's findings, and secrets that are
+    not in the version's text any more.
+    """
 
+    version: ImportedVersion
     flags: tuple[str, ...] = ()
     findings: tuple[Mapping[str, object], ...] = ()
     reason: str = ""
+    redacted: tuple[str, ...] = ()
 
     @property
     def withheld(self) -> bool:
@@ -132,7 +138,7 @@ class HistoryImport:
             self._projector.fold_redaction(access.view, Redaction.from_json(text.encode()), unseen=True)
         for text in answer["verdicts"]:
             self._verdicts.fold(access.view, VerdictRecord.from_json(text.encode()))
-        return [ImportResult(**{**row, "withheld_rules": tuple(row["withheld_rules"])}) for row in answer["results"]]
+        return [_decoded(row) for row in answer["results"]]
 
     def import_at_home(self, store: StoreRow, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Import for a call that landed in another region; return what it has to project, too.
@@ -196,11 +202,10 @@ class HistoryImport:
         known = next((row for row in (_row(view, key) for key in keys) if row is not None), None)
         if known is not None and known.memory_id != version.memory_id:
             raise InvalidRequest("versions", f"{version.version_id} is a version of another memory here")
-        scanned = _Scanned()
-        if version.content is not None:
-            scanned = self._scan(store, version)
-            if scanned.withheld:
-                imported.verdicts.append(self._verdicts.put(self._withholding(store, version, scanned)))
+        scanned = _Scanned(version) if version.content is None else self._scan(store, version)
+        command = ImportVersion(store.store_id, scanned.version)
+        if scanned.withheld:
+            imported.verdicts.append(self._verdicts.put(self._withholding(store, scanned)))
         position = None if known is None else known.position
         if position is not None:
             self._writer.answer_for(store, LogRef.parse(position))
@@ -216,7 +221,8 @@ class HistoryImport:
             imported.orders.append(self._redactions.give(view, store, order))
         status: Status = "imported" if known is None else "known"
         rules = tuple(str(one["rule"]) for one in scanned.findings) if scanned.withheld else ()
-        return ImportResult(version.version_id, version.memory_id, status, withheld_rules=tuple(dict.fromkeys(rules)))
+        told, kinds = tuple(dict.fromkeys(rules)), scanned.redacted
+        return ImportResult(version.version_id, version.memory_id, status, withheld_rules=told, redacted=kinds)
 
     def _now(self, view: View, store: StoreRow) -> StoreRow:
         """Return the store's record as this batch has it. Raises NotFound; Unavailable for a home that has moved."""
@@ -234,19 +240,24 @@ class HistoryImport:
         Raises:
             InvalidRequest: the path is refused.
         """
-        policy, allow = policy_of(store)
-        report = self._scanner.scan(version.content or "", version.path, policy, allow)
-        flags = kept_flags(finding.rule for finding in report.findings if finding.severity is not Severity.LOW)
+        report, admitted = read(self._scanner, store, version.content or "", version.path)
+        scanned = _Scanned(
+            replace(version, content=admitted.text),
+            admitted.flags,
+            redacted=tuple(secret.kind for secret in admitted.redacted),
+        )
         if report.verdict is Verdict.REJECT:
             _require_path(report.rejecting)
-            return _Scanned(flags, tuple(map(finding_to_json, report.rejecting)), report.rejecting[0].reason)
+            findings: tuple[Mapping[str, object], ...] = tuple(map(finding_to_json, report.rejecting))
+            return replace(scanned, findings=findings, reason=report.rejecting[0].reason)
         if version.withheld_reason is not None:
             findings = tuple({"rule": rule, "reason": version.withheld_reason} for rule in version.withheld_rules)
-            return _Scanned(flags, findings, version.withheld_reason or "withheld where it comes from")
-        return _Scanned(flags if report.verdict is Verdict.FLAG else ())
+            return replace(scanned, findings=findings, reason=version.withheld_reason or "withheld where it comes from")
+        return scanned
 
-    def _withholding(self, store: StoreRow, version: ImportedVersion, scanned: _Scanned) -> VerdictRecord:
+    def _withholding(self, store: StoreRow, scanned: _Scanned) -> VerdictRecord:
         """Make the verdict. Its `position` is the path's first slot: the verdict comes before its version has one."""
+        version = scanned.version
         hash = path_hash(bytes.fromhex(store.salt), version.path or version.memory_id)
         epoch = store.epochs[-1]
         return VerdictRecord(
@@ -260,6 +271,12 @@ class HistoryImport:
             reason=scanned.reason,
             findings=scanned.findings,
         )
+
+
+def _decoded(row: Mapping[str, Any]) -> ImportResult:
+    """Parse what `dataclasses.asdict` made, after JSON."""
+    lists = {name: tuple(row.get(name, ())) for name in ("withheld_rules", "redacted")}
+    return ImportResult(**{**row, **lists})
 
 
 def _require_path(findings: Sequence[Finding]) -> None:

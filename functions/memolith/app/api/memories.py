@@ -23,6 +23,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Memory, MemoryPrefix, Page, RequestContext
 from memolith.app.safety.text_access import TextReader, TextRequest, TextView, within_budget
 from memolith.app.safety.verdicts import verdict_keys
+from memolith.app.safety.write_gate import REDACTED_FLAG
 from memolith.core import ids
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload, version_ids
 from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
@@ -91,7 +92,8 @@ class Memories:
         memory_id, version_id = self._region.new_id("mem"), self._region.new_id("memver")
         trust = class_of(access, self._region.name, origin)
         command = CreateMemory(store_id, memory_id, version_id, access.actor, path, content, trust)
-        return self._answer(self._execute(access, command), TextView(content if full else None))
+        outcome = self._execute(access, command)
+        return self._answer(outcome, self._written(access, outcome, content) if full else TextView())
 
     def update(
         self,
@@ -128,10 +130,7 @@ class Memories:
         expected = expected_content_sha256
         command = UpdateMemory(store_id, memory_id, version_id, access.actor, content, path, expected, trust)
         outcome = self._execute(access, command)
-        text = TextView(content if full else None)
-        if full and content is None and outcome.memory is not None and outcome.error is None:
-            text = self._kept_content(access, outcome.memory)
-        return self._answer(outcome, text)
+        return self._answer(outcome, self._written(access, outcome, content) if full else TextView())
 
     def delete(
         self, call: RequestContext, store_id: str, memory_id: str, *, expected_content_sha256: str | None
@@ -227,11 +226,20 @@ class Memories:
                 raise
             raise OutcomeUnknown("the write may be committed, but is not indexed here; read before retrying") from error
 
+    def _written(self, access: StoreAccess, outcome: Outcome, content: str | None) -> TextView:
+        """Return the text that was written. Read where the caller did not give it, or it was stored without secrets."""
+        memory = outcome.memory
+        if memory is None or outcome.error is not None:
+            return TextView()
+        if content is None or REDACTED_FLAG in (memory.flags or ()):
+            return self._kept_content(access, memory)
+        return TextView(content)
+
     def _kept_content(self, access: StoreAccess, memory: MemoryRow) -> TextView:
         try:
             return self._show(access, memory)
         except Unavailable as error:
-            raise OutcomeUnknown("the memory was moved, but its content cannot be read now; read it again") from error
+            raise OutcomeUnknown("the memory was written, but its content cannot be read now; read it again") from error
 
     def _show(self, access: StoreAccess, memory: MemoryRow) -> TextView:
         [text] = self._texts.show(access, [_wanted(memory)])
@@ -242,7 +250,7 @@ class Memories:
             raise outcome.error
         if outcome.memory is None:
             raise Unavailable("the write's outcome was not told; read before trying again")
-        return to_memory(outcome.memory, text)
+        return replace(to_memory(outcome.memory, text), redacted=outcome.redacted)
 
     def creation_keys(self, store_id: str, path: str | None, content: str | None) -> list[RowKey]:
         """Return the rows of `path` and of `content`'s verdict, to be read with the first batch.

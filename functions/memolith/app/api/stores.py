@@ -21,7 +21,7 @@ from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Una
 from memolith.core.listing import check_position
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.metadata import patched
-from memolith.core.objects.store_record import SCAN_POLICY_DEFAULT, StoreRecord, StoreState
+from memolith.core.objects.store_record import SCAN_POLICY_DEFAULT, SCAN_SECRETS_DEFAULT, StoreRecord, StoreState
 from memolith.core.retention import Retention
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import PlacedRecord, to_record, to_row
@@ -77,8 +77,8 @@ class Stores:
     ) -> Store:
         """Create a store whose home is this region. One PUT, one index read and write; in two regions, two PUTs.
 
-        `scan_policy` has ``policy``, ``allow``, both or neither, `retention` ``days`` and ``versions``; what either
-        lacks is the default. `durability` and `second_region` are as in `memolith.core.sync_replica.chosen_second`.
+        `scan_policy` has any of ``policy``, ``allow`` and ``secrets``, `retention` of ``days`` and ``versions``; what
+        either lacks is the default. `durability`, `second_region`: see `memolith.core.sync_replica.chosen_second`.
         """
         self._check_policy(scan_policy)
         access = self._authorizer.enter(call, Scope.admin)
@@ -349,14 +349,20 @@ class Stores:
 
 
 def _scanning(before: ScanPolicy, change: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the two fields of a record, with what the change mentions changed."""
+    """Return the three fields of a record, with what the change mentions changed."""
     changed = {name: value for name, value in (change or {}).items() if value is not None}
     allow = tuple(sorted(set(changed.get("allow", before.allow))))
-    return {"scan_policy": changed.get("policy", before.policy), "scan_allow": allow}
+    return {
+        "scan_policy": changed.get("policy", before.policy),
+        "scan_allow": allow,
+        "scan_secrets": changed.get("secrets", before.secrets),
+    }
 
 
 def _policy_of(row: StoreRow) -> ScanPolicy:
-    return ScanPolicy(row.scan_policy or SCAN_POLICY_DEFAULT, tuple(row.scan_allow or ()))
+    return ScanPolicy(
+        row.scan_policy or SCAN_POLICY_DEFAULT, tuple(row.scan_allow or ()), row.scan_secrets or SCAN_SECRETS_DEFAULT
+    )
 
 
 def _chosen(retention: Mapping[str, int | None] | None, name: str, before: int | None) -> int | None:

@@ -15,6 +15,7 @@ from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.identity import StoreRow
+from memolith.scanner import RedactedSecret
 
 
 def encode_outcome(outcome: Outcome) -> dict[str, Any]:
@@ -23,6 +24,7 @@ def encode_outcome(outcome: Outcome) -> dict[str, Any]:
         "memory": None if outcome.memory is None else asdict(outcome.memory),
         "refusal": None if outcome.error is None else encode_error(outcome.error),
         "settled": encode_resolved(outcome.resolved),
+        "redacted": [asdict(secret) for secret in outcome.redacted],
     }
 
 
@@ -33,6 +35,7 @@ def decode_outcome(payload: Mapping[str, Any]) -> Outcome:
         memory=None if memory is None else MemoryRow.from_attributes(memory),
         error=None if refusal is None else decode_error(refusal),
         resolved=decode_resolved(payload["settled"]),
+        redacted=tuple(RedactedSecret(**secret) for secret in payload.get("redacted", ())),
     )
 
 
@@ -41,12 +44,13 @@ class Outcome:
     """What became of a command, and every entry that was put or met on the way, for whoever passed it on to fold.
 
     `memory` is the head after it (for a deletion, the tombstone's row); `error` is set for a refusal, and `memory` is
-    then the head that it was decided against, where there is one.
+    then the head that it was decided against, where there is one. `redacted` was taken out of the command's text.
     """
 
     memory: MemoryRow | None = None
     error: MemolithError | None = None
     resolved: list[ResolvedEntry] = field(default_factory=list)
+    redacted: tuple[RedactedSecret, ...] = ()
 
 
 class Step(Enum):

@@ -55,7 +55,8 @@ class Writer:
     # ---- the loop ---------------------------------------------------------------------------------------------
 
     def write(self, view: View, store: StoreRow, command: Command, passed_on_us: int | None = None) -> Outcome:
-        """Scan the text, then carry the command out, or say why not.
+        """Scan the text, then carry the command out, or say why not. Where the store has secrets redacted, the text
+        that is decided on and put is the one without them.
 
         `view.rows` may hold the rows concerned already; what is missing is read. An update costs one PUT and one
         transaction; a creation adds its claim and its look; a refusal costs one HEAD. With `passed_on_us` (`Attempt`) a
@@ -75,7 +76,12 @@ class Writer:
 
     def _carry_out(self, view: View, store: StoreRow, command: Command, passed_on_us: int | None) -> Outcome:
         self._refuse_withheld(view, store, command)
-        return self.commit(view, store, command, admit(self._scanner, store, command), passed_on_us)
+        clean, admitted = admit(self._scanner, store, command)
+        if admitted.redacted:
+            self._refuse_withheld(view, store, clean)
+        outcome = self.commit(view, store, clean, admitted.flags, passed_on_us)
+        outcome.redacted = admitted.redacted
+        return outcome
 
     def commit(
         self,

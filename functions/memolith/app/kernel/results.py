@@ -8,10 +8,11 @@ from typing import Generic, TypeVar
 
 from memolith.app.kernel.region import View
 from memolith.core.objects.session_record import Attachment, SessionRecord
-from memolith.core.objects.store_record import SCAN_POLICY_DEFAULT
+from memolith.core.objects.store_record import SCAN_POLICY_DEFAULT, SCAN_SECRETS_DEFAULT
 from memolith.core.objects.verdict_record import VerdictRecord
 from memolith.core.retention import Retention
 from memolith.core.rows.content import VersionRow
+from memolith.scanner import RedactedSecret
 
 T = TypeVar("T")
 
@@ -109,10 +110,14 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ScanPolicy:
-    """How a store's writes are scanned: ``strict``, ``standard`` or ``audit``, and the rules that are let pass."""
+    """How a store's writes are scanned: ``strict``, ``standard`` or ``audit``, and the rules that are let pass.
+
+    `secrets` is what becomes of a write with a secret in it: ``refuse``, ``redact`` or ``flag``.
+    """
 
     policy: str = SCAN_POLICY_DEFAULT
     allow: tuple[str, ...] = ()
+    secrets: str = SCAN_SECRETS_DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +153,7 @@ class Memory:
     `content` is None unless it was asked for and may be shown; `withheld`, which is known only where content was asked
     for, says why not. An admin is shown both. `blank` is for the past alone: path, hash, size and content of that
     version have been erased since. `damaged` is for listings: no region has a whole copy of the content. `trust` is the
-    letter of its class (`memolith.core.trust`).
+    letter of its class (`memolith.core.trust`). `redacted` is what a write took out of the text before it was stored.
     """
 
     id: str
@@ -165,6 +170,7 @@ class Memory:
     blank: bool = False
     damaged: bool = False
     trust: str | None = None
+    redacted: tuple[RedactedSecret, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from memolith.app.safety.write_gate import (
     STORE_RULES,
     finding_to_json,
     policy_of,
+    secrets_of,
 )
 from memolith.core import verdicts
 from memolith.core.errors import Unavailable
@@ -144,7 +145,7 @@ class DeepScan:
             return DeepScanResult.NOTHING_TO_READ
         report = self._scanner.scan_deeply(subject.text, subject.entry.path, subject.policy, subject.allow)
         across = [one for one in self._across(view, subject, report) if one.rule not in subject.allow]
-        report = judge([*report.findings, *across], subject.policy)
+        report = judge([*report.findings, *across], subject.policy, secrets_of(subject.store))
         opinion, silence = self._ask(subject, report)
         if opinion is not None:
             report = with_opinion(report, opinion, subject.allow)
@@ -336,7 +337,7 @@ def _repeated(finding: Finding, memories: int) -> Finding:
 def with_opinion(report: Report, opinion: Opinion, allow: frozenset[str]) -> Report:
     """Add what a guardrail made of the text to a report, unless its rule is allowed."""
     added = [] if GUARDRAIL_RULE in allow else _of_opinion(opinion)
-    return judge([*report.findings, *added], report.policy) if added else report
+    return judge([*report.findings, *added], report.policy, report.secrets) if added else report
 
 
 def _of_opinion(opinion: Opinion) -> list[Finding]:

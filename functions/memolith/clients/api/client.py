@@ -146,5 +146,14 @@ class Versions:
         return self._api.get(_address(memory_store_id, "memory_versions", version_id), at_home=True)
 
 
+def redacted_in_words(memory: Mapping[str, Any]) -> str | None:
+    """Say which secrets a write took out of a text before it was stored, and where; None if it took none."""
+    secrets = memory.get("redacted") or ()
+    if not secrets:
+        return None
+    told = ", ".join(f"{secret['kind']} in line {secret['line']}" for secret in secrets)
+    return f"secrets were taken out before it was stored: {told}"
+
+
 def _address(*parts: str) -> str:
     return "/".join([STORES, *(quote(part, safe="") for part in parts)])

@@ -113,8 +113,10 @@ def _import_history(
 def settings_left_behind(told: Mapping[str, Any]) -> list[Row]:
     """Name those settings of a store that an import does not take over."""
     policy, rows = told.get("scan_policy", {}), list[Row]()
-    if policy.get("policy", "standard") != "standard" or policy.get("allow"):
-        rows.append(Row("scan policy", "noted", f"the store's own ({policy['policy']}) is not taken over: set it anew"))
+    secrets = policy.get("secrets", "refuse")
+    if policy.get("policy", "standard") != "standard" or policy.get("allow") or secrets != "refuse":
+        own = f"{policy.get('policy', 'standard')}, secrets: {secrets}"
+        rows.append(Row("scan policy", "noted", f"the store's own ({own}) is not taken over: set it anew"))
     if told.get("second_region") is not None:
         rows.append(Row("durability", "noted", "the store's second region is not taken over: set it anew"))
     return rows

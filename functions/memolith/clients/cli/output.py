@@ -15,6 +15,8 @@ from typing import Annotated, Any
 
 import typer
 
+from memolith.clients.api.client import redacted_in_words
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _STYLES = {"bold": "1", "red": "31", "green": "32", "cyan": "36"}
@@ -59,6 +61,8 @@ def show_memory(memory: Any, done: str, as_json: bool) -> None:
         print(json.dumps({**memory, "result": done}))
         return
     say(f"{done}  {visible(memory.path)}  {memory.id}  {memory.memory_version_id}")
+    if redacted := redacted_in_words(memory):
+        print(visible(redacted), file=sys.stderr)
 
 
 def confirm(question: str, yes: bool) -> None:

@@ -33,6 +33,14 @@ Regions = Annotated[
 Second = Annotated[
     str | None, typer.Option("--second-region", help="The second region; by default the one after the home.")
 ]
+Secrets = Annotated[
+    str | None,
+    typer.Option(
+        "--secrets",
+        metavar="refuse|redact|flag",
+        help="A write with a secret in it is refused, is stored without the secret, or is stored and flagged.",
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
@@ -66,6 +74,7 @@ def create(
     metadata: Metadata = None,
     durability: Regions = None,
     second_region: Second = None,
+    secrets: Secrets = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -75,7 +84,7 @@ def create(
     Example: memolith stores create "Team notes" --description "What the team has learned" --metadata team=core
     """
     fields = _given(description=description, metadata=_pairs(metadata, removing=False))
-    ours = _given(durability=durability, second_region=second_region)
+    ours = _given(durability=durability, second_region=second_region, scan_policy=_scanning(secrets))
     with speaking():
         store = connect(url, key).stores.create(name=name, **fields, **ours)
     if as_json:
@@ -103,20 +112,21 @@ def update(
     metadata: Metadata = None,
     durability: Regions = None,
     second_region: Second = None,
+    secrets: Secrets = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Change a store's name, description, metadata or durability. What you do not give stays.
+    """Change a store's name, description, metadata, durability or what becomes of secrets. What you do not give stays.
 
     `--metadata NAME=` removes a pair.
 
     Example: memolith stores update memstore_useast1_01kb… --name "Team notes" --metadata team=
     """
     fields = _given(name=name, description=description, metadata=_pairs(metadata, removing=True))
-    ours = _given(durability=durability, second_region=second_region)
+    ours = _given(durability=durability, second_region=second_region, scan_policy=_scanning(secrets))
     if not fields and not ours:
-        raise InvalidRequest("", "nothing to change: give --name, --description, --metadata or --durability")
+        raise InvalidRequest("", "nothing to change: give --name, --description, --metadata, --durability or --secrets")
     with speaking():
         changed = connect(url, key).stores.update(store, **fields, **ours)
     show_fields(changed, as_json)
@@ -169,6 +179,10 @@ def restore(store: Store, url: Url = None, key: Key = None, as_json: Json = Fals
     with speaking():
         restored = connect(url, key).post(store_address(store, "restore"))
     show_fields(restored, as_json)
+
+
+def _scanning(secrets: str | None) -> Mapping[str, str] | None:
+    return None if secrets is None else {"secrets": secrets}
 
 
 def _given(**fields: Any) -> dict[str, Any]:

@@ -205,6 +205,7 @@ class _Memory:
     blank: list[dict[str, Any]] = field(default_factory=list)
     told: Counter[str] = field(default_factory=Counter)
     withheld: set[str] = field(default_factory=set)
+    redacted: Counter[str] = field(default_factory=Counter)
     reason: str = ""
     waits: bool = False
 
@@ -282,6 +283,7 @@ class HistoryImporter:
             if row["status"] in ("imported", "known"):
                 memory.told[row["status"]] += 1
                 memory.withheld.update(row["withheld_rules"])
+                memory.redacted.update(row.get("redacted", ()))
                 self._advance(1)
                 continue
             if row["status"] == "refused":
@@ -297,6 +299,9 @@ class HistoryImporter:
             tell(Row(path, "left out", f"its last {len(memory.blank)} versions have no text"))
         else:
             tell(Row(path, "created" if memory.told["imported"] else "unchanged"))
+        if memory.redacted:
+            kinds = ", ".join(sorted(memory.redacted))
+            tell(Row(path, "noted", f"{memory.redacted.total()} secrets were taken out of its texts ({kinds})"))
         if memory.withheld:
             rules = ", ".join(sorted(memory.withheld))
             tell(Row(path, "withheld", f"texts of it are here, and withheld by the safety scanner ({rules})"))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from memolith.clients.api.client import ApiClient
+from memolith.clients.api.client import ApiClient, redacted_in_words
 from memolith.clients.api.http import ApiRefused
 from memolith.clients.transfer.discovery import File, text_of
 from memolith.clients.transfer.report import Row, Tell
@@ -86,11 +86,12 @@ class Importer:
     def _bring(self, path: str, text: str, live: Any) -> Row:
         try:
             if live is None:
-                self._memories.create(self._store_id, path=path, content=text)
-                return Row(path, "created")
+                done = self._memories.create(self._store_id, path=path, content=text)
+                return Row(path, "created", redacted_in_words(done))
             still: Any = {"type": "content_sha256", "content_sha256": live.content_sha256}
-            self._memories.update(live.id, memory_store_id=self._store_id, content=text, precondition=still)
-            return Row(path, "changed")
+            done = self._memories.update(live.id, memory_store_id=self._store_id, content=text, precondition=still)
+            changed = done.memory_version_id != live.memory_version_id
+            return Row(path, "changed" if changed else "unchanged", redacted_in_words(done))
         except ApiRefused as error:
             if error.status == CONFLICT:
                 return self._after_conflict(path, text, error)

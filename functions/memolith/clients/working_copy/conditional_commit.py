@@ -46,7 +46,9 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What the path has now. `text` is the edit's own, unless it was appended to what others wrote."""
+    """What the path has now. `text` is the edit's own, unless it was appended to what others wrote, or the store took
+    secrets out of it.
+    """
 
     head: Head
     text: str
@@ -59,7 +61,8 @@ class ConditionalCommit:
         self._client, self._clock, self._randomness = client, clock, randomness
 
     def commit(self, edit: Edit) -> Committed:
-        """Write an edit. One request; two or three more each time an append is made again.
+        """Write an edit. One request; two or three more each time an append is made again, and one to read a text that
+        was not stored as it was sent.
 
         Raises:
             Overtaken: another writer was first, and `now` says what is at the path. Nothing was written.
@@ -70,7 +73,7 @@ class ConditionalCommit:
         doubtful: set[str] = set()
         for attempt in range(APPEND_ATTEMPTS):
             try:
-                return Committed(self._write(edit.path, base, text, doubtful), text)
+                return self._stored(self._write(edit.path, base, text, doubtful), text)
             except (Overtaken, Gone):
                 found = self._found(edit.path, base)
             same = found is not None and found[1] == text and edit.appended_from is None
@@ -81,6 +84,12 @@ class ConditionalCommit:
             base, text = found[0], found[1] + edit.text[edit.appended_from :]
             self._pause(attempt)
         raise NoAnswer("too many others append to it at once")
+
+    def _stored(self, head: Head, text: str) -> Committed:
+        """Return what the store has of a text that it took: the text itself, unless secrets were taken out of it."""
+        if head.content_sha256 == hash_of(text):
+            return Committed(head, text)
+        return Committed(*self._text(head.memory_id))
 
     def _write(self, path: str, base: Head | None, text: str, doubtful: set[str]) -> Head:
         """Write the text. Adds to `doubtful` the hash of a text that may have been written without an answer."""

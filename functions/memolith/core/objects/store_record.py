@@ -11,6 +11,7 @@ from memolith.core.log_position import Epoch
 from memolith.core.objects.schema import SCHEMA, _load, known
 
 SCAN_POLICY_DEFAULT = "standard"
+SCAN_SECRETS_DEFAULT = "refuse"
 
 
 class StoreState(StrEnum):
@@ -34,7 +35,8 @@ class StoreRecord:
 
     `home` and `epochs` say where its logs are written: `epochs` is the accepted chain, oldest first, this one included.
     `scan_policy` and `scan_allow` say how its writes are scanned (`memolith.scanner.Policy`, ids of rules); the body
-    leaves them out where they are the default.
+    leaves them out where they are the default. `scan_secrets` says what becomes of a write with a secret in it
+    (`memolith.scanner.Secrets`); likewise.
     `retention_days` and `retention_versions` are None, and not in the body, where they are (`memolith.core.retention`).
     `second_region` is where a write must stand too before it is acknowledged (`memolith.core.sync_replica`); None, and
     not in the body, where its home is enough.
@@ -63,6 +65,7 @@ class StoreRecord:
     archived_at: int | None = None
     scan_policy: str = SCAN_POLICY_DEFAULT
     scan_allow: tuple[str, ...] = ()
+    scan_secrets: str = SCAN_SECRETS_DEFAULT
     retention_days: int | None = None
     retention_versions: int | None = None
     second_region: str | None = None
@@ -91,6 +94,8 @@ class StoreRecord:
         fields = {"schema": SCHEMA, **asdict(self)}
         if (self.scan_policy, self.scan_allow) == (SCAN_POLICY_DEFAULT, ()):
             del fields["scan_policy"], fields["scan_allow"]
+        if self.scan_secrets == SCAN_SECRETS_DEFAULT:
+            del fields["scan_secrets"]
         for name in ("retention_days", "retention_versions", "second_region", "erase_after"):
             if fields[name] is None:
                 del fields[name]

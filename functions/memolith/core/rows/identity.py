@@ -13,7 +13,7 @@ from memolith.core.rows.base import Row, RowKey
 class StoreRow(Row):
     """A store's record as the index knows it; stands twice, by id and in its workspace's order of creation.
 
-    No `scan_policy` is the default one.
+    No `scan_policy` is the default one; so is no `scan_secrets`.
     """
 
     store_id: str
@@ -32,6 +32,7 @@ class StoreRow(Row):
     archived_at: int | None = None
     scan_policy: str | None = None
     scan_allow: list[str] | None = None
+    scan_secrets: str | None = None
     retention_days: int | None = None
     retention_versions: int | None = None
     second_region: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from memolith.core import ages
 from memolith.core.times import parse_rfc3339, rfc3339
@@ -65,14 +65,14 @@ class Notes:
         if found is not None:
             return _unchanged_or_refused(path, found, sha256)
         try:
-            self._tree.create(target, content)
+            made = self._tree.create(target, content)
         except Occupied as occupied:
             standing = self._tree.find(target) if occupied.path == target else None
             if isinstance(standing, File):
                 return _unchanged_or_refused(path, standing, sha256)
             holder = f"{ROOT}{occupied.path}"
             raise ToolFailure(tool_texts.FILE_IN_THE_WAY.format(path=path, holder=holder)) from None
-        return Written(path=f"{ROOT}{target}", outcome="created", content_sha256=sha256)
+        return _written(made, "created")
 
     def directory(self, path: str) -> Directory:
         """List what is directly in a directory. One listing."""
@@ -162,16 +162,14 @@ class Notes:
             raise ToolFailure(texts.NOT_THERE.format(path=path))
         if found.content_sha256 not in (expected_sha256, sha256):
             raise ToolFailure(texts.CHANGED_MEANWHILE.format(path=path))
-        outcome = Written(path=f"{ROOT}{found.path}", outcome="replaced", content_sha256=sha256)
         if found.content_sha256 == sha256:
-            return outcome.model_copy(update={"outcome": "unchanged"})
+            return _written(found, "unchanged")
         try:
-            self._tree.update(found, content)
+            return _written(self._tree.update(found, content), "replaced")
         except Changed:
             raise ToolFailure(texts.CHANGED_MEANWHILE.format(path=path)) from None
         except Gone:
             raise ToolFailure(texts.NOT_THERE.format(path=path)) from None
-        return outcome
 
 
 def _url(text: str) -> str:
@@ -183,7 +181,12 @@ def _unchanged_or_refused(path: str, standing: File, sha256: str) -> Written:
     """Accept a write that was done already, as after a lost answer; refuse one that would lose other content."""
     if standing.content_sha256 != sha256:
         raise ToolFailure(texts.STANDS_ALREADY.format(path=path))
-    return Written(path=f"{ROOT}{standing.path}", outcome="unchanged", content_sha256=sha256)
+    return _written(standing, "unchanged")
+
+
+def _written(file: File, outcome: Literal["created", "replaced", "unchanged"]) -> Written:
+    path, redacted = f"{ROOT}{file.path}", list(file.redacted)
+    return Written(path=path, outcome=outcome, content_sha256=file.content_sha256, redacted=redacted)
 
 
 def _note(file: File, now_us: int) -> Note:

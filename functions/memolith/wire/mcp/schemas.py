@@ -234,6 +234,8 @@ class Written(BaseModel):
     path: str
     outcome: Literal["created", "replaced", "unchanged"]
     content_sha256: str
+    redacted: list[str] = []
+    """Kinds of the secrets that were taken out before the text was stored: it says [REDACTED:kind] there."""
 
 
 class Found(BaseModel):

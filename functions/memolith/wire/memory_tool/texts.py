@@ -53,6 +53,10 @@ PART_RENAMED = "Renamed {done} of {total} files from {old} to {new}; then {at}: 
 REFUSED = "Refused: {reason}"
 UNANSWERED = "The memory store does not answer now ({reason}). Nothing is known to have changed; try again."
 CUT = "\n\n(Cut here: this is as much as fits into one answer. View the rest with view_range, or a deeper directory.)"
+REDACTED = (
+    "\n\n({count} taken out before this was stored: {kinds}. Where a secret stood, the file now says [REDACTED:…]. "
+    "Name the place where the secret is kept instead of writing it here.)"
+)
 
 # For who sets an agent up.
 NO_STORE = "The {name} is missing or is none: it must be the id of a memory store, memstore_…"
@@ -124,6 +128,14 @@ def age_remark(age_us: int) -> str:
     if days < 1:
         return ""
     return AGED.format(age="yesterday" if days == 1 else f"{days} days ago")
+
+
+def redaction_remark(kinds: Sequence[str]) -> str:
+    """Return a remark for a write from which secrets were taken out, of these kinds; nothing for any other."""
+    if not kinds:
+        return ""
+    count = "1 secret was" if len(kinds) == 1 else f"{len(kinds)} secrets were"
+    return REDACTED.format(count=count, kinds=", ".join(dict.fromkeys(kinds)))
 
 
 def whole_number(value: object, name: str) -> int:

@@ -114,12 +114,12 @@ class MemoryTool:
         if target == "":
             raise ToolFailure(texts.EXISTS.format(path=path))
         try:
-            self._tree.create(target, content)
+            made = self._tree.create(target, content)
         except Occupied as occupied:
             if is_within(target, occupied.path):
                 raise ToolFailure(texts.FILE_IN_THE_WAY.format(path=path, holder=f"{ROOT}{occupied.path}")) from None
             raise ToolFailure(texts.EXISTS.format(path=path)) from None
-        return texts.CREATED.format(path=path)
+        return texts.CREATED.format(path=path) + texts.redaction_remark(made.redacted)
 
     def _str_replace(self, command: Mapping[str, Any]) -> str:
         path, old = command["path"], text(command["old_str"], "old_str")
@@ -130,8 +130,10 @@ class MemoryTool:
                 raise ToolFailure(texts.CHANGED_MEANWHILE.format(path=path))
             return edits.replaced(path, now, old, new)
 
-        before, after = self._edit(path, edit)
-        return f"{texts.REPLACED}\n{edits.snippet(before, old, after)}"
+        before, after, done = self._edit(path, edit)
+        if done.redacted:
+            after = self._read(done, path).content or ""
+        return f"{texts.REPLACED}\n{edits.snippet(before, old, after)}" + texts.redaction_remark(done.redacted)
 
     def _insert(self, command: Mapping[str, Any]) -> str:
         path, addition = command["path"], text(command["insert_text"], "insert_text")
@@ -143,11 +145,13 @@ class MemoryTool:
                 raise ToolFailure(texts.CHANGED_MEANWHILE.format(path=path))
             return edits.inserted(now, target, addition)
 
-        self._edit(path, edit)
-        return texts.INSERTED.format(path=path)
+        _, _, done = self._edit(path, edit)
+        return texts.INSERTED.format(path=path) + texts.redaction_remark(done.redacted)
 
-    def _edit(self, path: str, edit: Callable[[str, str], str]) -> tuple[str, str]:
-        """Edit a file; return the content before and after. Commits on exactly what was read, and retries on changes.
+    def _edit(self, path: str, edit: Callable[[str, str], str]) -> tuple[str, str, File]:
+        """Edit a file; return the content before and after, and the file as the write left it.
+
+        Commits on exactly what was read, and retries on changes. A secret may be stored as what stands for it.
 
         `edit` gets what was read first, and what is there now.
         """
@@ -158,7 +162,7 @@ class MemoryTool:
             now = read if attempt == 0 else file.content or ""
             edited = edit(read, now)
             try:
-                self._tree.update(file, edited)
+                done = self._tree.update(file, edited)
             except Gone:
                 raise ToolFailure(texts.VANISHED.format(path=path)) from None
             except Changed:
@@ -166,7 +170,7 @@ class MemoryTool:
                 self._clock.pause(self._randomness.fraction() * longest_s)
                 file = self._read(file, path)
             else:
-                return now, edited
+                return now, edited, done
         raise ToolFailure(texts.STILL_CONTENDED.format(path=path))
 
     def _file(self, path: str) -> File:

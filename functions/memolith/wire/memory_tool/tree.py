@@ -40,7 +40,10 @@ class Caller(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A memory: `content` is None unless it was read, or where it is withheld. `trust` is the name of its class."""
+    """A memory: `content` is None unless it was read, or where it is withheld. `trust` is the name of its class.
+
+    `redacted` are the kinds of the secrets that a write took out of its content, one for each.
+    """
 
     id: str
     path: str
@@ -49,6 +52,7 @@ class File:
     updated_at: str
     content: str | None = None
     trust: str = UNKNOWN
+    redacted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +125,15 @@ class Tree:
             raise ToolFailure(texts.REFUSED.format(reason="the content of this memory is withheld by the scanner"))
         return file
 
-    def create(self, path: str, content: str) -> None:
-        """Create a memory. Raises Occupied, ToolFailure."""
-        self._ask("POST", self._memories, body={"path": path, "content": content})
+    def create(self, path: str, content: str) -> File:
+        """Create a memory; return it without content. Raises Occupied, ToolFailure."""
+        return _file(self._ask("POST", self._memories, body={"path": path, "content": content}))
 
-    def update(self, file: File, content: str) -> None:
-        """Replace the content that was read. Raises Changed, Gone, ToolFailure."""
+    def update(self, file: File, content: str) -> File:
+        """Replace the content that was read; return the file without content. Raises Changed, Gone, ToolFailure."""
         precondition = {"type": "content_sha256", "content_sha256": file.content_sha256}
-        self._ask("POST", f"{self._memories}/{file.id}", body={"content": content, "precondition": precondition})
+        body = {"content": content, "precondition": precondition}
+        return _file(self._ask("POST", f"{self._memories}/{file.id}", body=body))
 
     def rename(self, file: File, path: str) -> None:
         """Rename a memory, even if its content changed. Raises Occupied, Gone, ToolFailure."""
@@ -238,6 +243,7 @@ def _file(row: Mapping[str, Any]) -> File:
         updated_at=row["updated_at"],
         content=row.get("content"),
         trust=row.get("trust", UNKNOWN),
+        redacted=tuple(secret["kind"] for secret in row.get("redacted", ())),
     )
 
 

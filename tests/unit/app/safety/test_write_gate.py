@@ -10,7 +10,7 @@ from memolith.app.kernel.results import UNSET, ScanPolicy, VersionFilter
 from memolith.app.safety.write_gate import Unscanning
 from memolith.core.errors import InvalidRequest, PermissionDenied, Unavailable
 from memolith.core.objects.store_record import StoreRecord
-from memolith.scanner import Family, Finding, Policy, Report, Severity, Verdict
+from memolith.scanner import Family, Finding, Policy, Redacted, Report, Severity, Verdict
 from tests.support.cloud import Cloud
 
 Judge = Callable[[str, str | None], Verdict]
@@ -26,6 +26,9 @@ class Scripted:
 
     def knows(self, rule_id: str) -> bool:
         return rule_id == "test-rule"
+
+    def redact(self, text: str, allow: frozenset[str] = frozenset()) -> Redacted:
+        return Redacted(text, ())
 
     def scan(
         self, text: str, path: str | None = None, policy: Policy = Policy.STANDARD, allow: frozenset[str] = frozenset()

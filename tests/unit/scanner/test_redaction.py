@@ -1,0 +1,64 @@
+"""Taking secrets out of a text: all of each secret goes, and nothing else does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memolith.scanner import Scanner
+
+TOKEN = "ghp_" + "q8Zt3mW0xKcVbN5rYs2LdJ7fHgP1aEuR4oTi"
+KEY_LINE = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW"
+BEGIN, END = "-----BEGIN OPENSSH PRIVATE KEY-----", "-----END OPENSSH PRIVATE KEY-----"
+
+
+@pytest.fixture(scope="module")
+def scanner(scanner_database: Path) -> Scanner:
+    return Scanner.load(scanner_database)
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        (f"the token is {TOKEN}.", "the token is [REDACTED:github-pat]."),
+        (f"{TOKEN} here, {TOKEN} there", "[REDACTED:github-pat] here, [REDACTED:github-pat] there"),
+        ("Passwort: Blau7!Kiesel\n", "Passwort: [REDACTED:password]\n"),
+        ("contraseña: Verde42!roca", "contraseña: [REDACTED:password]"),
+        ("db password = Kestrel!9Stone! # prod", "db password = [REDACTED:password] # prod"),
+        ("postgres://app:v8Kq2Zt5mWx0@db.internal/app", "postgres://app:[REDACTED:generic-credential-uri]@db.internal/app"),
+        (f"before\n{BEGIN}\n" + f"{KEY_LINE}\n" * 40 + f"{END}\nafter", "before\n[REDACTED:private-key]\nafter"),
+        (f"{BEGIN}\n{KEY_LINE}\n{KEY_LINE}\n\nThis prose stays.", "[REDACTED:private-key]\n\nThis prose stays."),
+        ('{"api_key": "q8Zt3mW0xKcVbN5rYs2LdJ7f", "n": 2}', '{"api_key": "[REDACTED:generic-api-key]", "n": 2}'),
+        ("Authorization: Bearer q8Zt3mW0xKcVbN5rYs2LdJ7fHgP1", "Authorization: Bearer [REDACTED:bearer-token]"),
+        ("Builds run with make; the password is in the vault.", "Builds run with make; the password is in the vault."),
+    ],
+)  # fmt: skip
+def test_each_secret_becomes_the_name_of_its_kind_and_the_rest_of_the_text_stays(
+    scanner: Scanner, given: str, stored: str
+) -> None:
+    redacted = scanner.redact(given)
+    assert redacted.text == stored
+    assert scanner.redact(stored).text == stored
+    assert scanner.scan(stored).secret == ()
+
+
+def test_what_was_taken_out_is_told_by_kind_and_by_its_place_in_the_text_as_given(scanner: Scanner) -> None:
+    given = f"one\ntwo {TOKEN}\nPasswort: Blau7!Kiesel\nagain {TOKEN}\n"
+    told = [(secret.kind, secret.line, secret.column) for secret in scanner.redact(given).secrets]
+    assert told == [("github-pat", 2, 5), ("password", 3, 11), ("github-pat", 4, 7)]
+
+
+def test_more_secrets_than_one_search_reports_are_all_taken_out(scanner: Scanner) -> None:
+    tokens = [f"ghp_{number:03d}t3mW0xKcVbN5rYs2LdJ7fHgP1aEuR4oTi" for number in range(90)]
+    redacted = scanner.redact("\n".join(f"line {number} {token}" for number, token in enumerate(tokens)))
+    assert not any(token in redacted.text for token in tokens)
+    assert [secret.line for secret in redacted.secrets] == list(range(1, 91))
+    assert scanner.scan(redacted.text).secret == ()
+
+
+def test_a_secret_whose_rule_is_allowed_stays(scanner: Scanner) -> None:
+    given = f"a {TOKEN}\nPasswort: Blau7!Kiesel\n"
+    [rule] = {finding.rule for finding in scanner.scan(given).secret} - {"secret-password"}
+    allowed = frozenset({rule, "secret-vendor-token"})
+    assert scanner.redact(given, allowed).text == f"a {TOKEN}\nPasswort: [REDACTED:password]\n"
