@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +25,10 @@ settings.load_profile("memolith")
 
 # What botocore knows of a service is megabytes of JSON, which every session of boto3 reads anew; here all share it.
 botocore.session.create_loader = cache(botocore.session.create_loader)
+
+
+# No test leaves keys in the configuration of whoever runs it; the processes that tests start have this folder too.
+os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="memolith-seals-")
 
 
 def pytest_collection_finish() -> None:

@@ -16,6 +16,7 @@ from infra.constructs.functions.scanner import SHAPE as SCANNER
 from infra.constructs.queues import RegionQueues
 from infra.constructs.rollout import GradualRollout
 from infra.constructs.routing import RegionRouting
+from infra.constructs.sealing import SealingKey
 from infra.constructs.signing import SigningSecrets
 from infra.constructs.tables import RegionTables
 from infra.deployment import Deployment
@@ -44,6 +45,7 @@ class BaseStack(Stack):
             self, deployment, region, notified_arn=queues.index.queue.queue_arn, notified_ready=queues.index_policy
         )
         RegionTables(self, deployment, region)
+        SealingKey(self, deployment)
         functions = RegionFunctions(self, deployment, region, queues)
         if region == deployment.regions[0]:
             SigningSecrets(self, deployment, region, dependencies=functions.layers.dependencies)

@@ -36,6 +36,10 @@ def queue(name: str) -> str:
     return f"arn:aws:sqs:{HERE}:{ACCOUNT}:memolith-test-{name}"
 
 
+def kms_keys(region: str) -> str:
+    return f"arn:aws:kms:{region}:{ACCOUNT}:key/*"
+
+
 def function(name: str, region: str) -> str:
     """What callers of a function invoke: its alias."""
     return f"arn:aws:lambda:{region}:{ACCOUNT}:function:memolith-test-{name}:live"
@@ -164,6 +168,8 @@ RECONCILER = (
     | READ_OBJECTS
     | each(["s3:PutObject"], [f"{bucket(HERE)}/*"])
     | each(["sqs:SendMessage"], [queue("index"), queue("rebuild")])
+    | each(["kms:Sign"], [kms_keys(HERE)])
+    | each(["kms:GetPublicKey"], [kms_keys(region) for region in (HERE, THERE, FAR)])
     | each(
         ["lambda:InvokeFunction"],
         [function(name, region) for name in ("peerwriter", "reconciler") for region in (THERE, FAR)]

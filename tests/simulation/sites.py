@@ -22,6 +22,7 @@ from memolith.adapters.memory import (
     MemoryDatabase,
     MemoryIndex,
     MemoryObjects,
+    MemorySealing,
     MemorySigningKeys,
     RecordingMetrics,
     SeededRandomness,
@@ -64,7 +65,9 @@ class Sandbox:
         self.indexing = indexer_service.make_indexer(region)
         self.batches = rebuild.BatchProjector(region, self.indexing)
         self.erasures = erasure_service.make_erasures(region, erasable, packs, day_us)
-        self.reconciling = replication_service.make_reconciler(region, BATCH_MAX_US)
+        self.reconciling = replication_service.make_reconciler(
+            region, MemorySealing(MemorySealing.keys_of(region.regions), region.name), BATCH_MAX_US
+        )
         self.homes = homes_service.make_homes(region)
         compare = replication_service.make_comparisons(region, queue)
         self.comparisons = (compare.listing.run, compare.checkpoints.run, compare.rows.run)

@@ -32,6 +32,7 @@ from memolith.adapters.memory import (
     MemoryObjects,
     MemoryPeers,
     MemoryQueue,
+    MemorySealing,
     MemorySigningKeys,
     MemoryTables,
     PutEvent,
@@ -142,6 +143,7 @@ class Cloud:
         self.buckets.observers.append(self._put)
         self.peers = MemoryPeers()
         self.signing = MemorySigningKeys({"k1": b"1" * 32})
+        self.seal_keys = MemorySealing.keys_of(self.regions)
         self.pending: list[PutEvent] = []
         self.sites: dict[str, Site] = {}
         for region in self.regions:
@@ -185,7 +187,10 @@ class Cloud:
         inspecting = None if deep is None else make_deep_scan(region, deep, self._guardrail)
         passed_on = None if deep is None else translated_queue(InterceptedQueue(inspections, name, interceptor), name)
         noted = translated_queue(InterceptedQueue(packings, name, interceptor), name) if self._packs_by_events else None
-        indexing, reconciling = make_indexer(region, None, passed_on, noted), make_reconciler(region)
+        indexing, reconciling = (
+            make_indexer(region, None, passed_on, noted),
+            make_reconciler(region, self.sealing_of(name)),
+        )
         memolith = Memolith(region, scanner, self.signing, packs)
         site = Site(
             region,
@@ -203,6 +208,10 @@ class Cloud:
         for function in ("peerreader", "peerwriter", "keys", "indexer", "eraser", "packer", "reconciler"):
             self.peers.register(name, function, _function(site, function, erasures))
         site.reconciling.tick()
+
+    def sealing_of(self, region: str) -> MemorySealing:
+        """The keys that seal checkpoints, as this region has them."""
+        return MemorySealing(self.seal_keys, region)
 
     def tables(self, region: str) -> MemoryTables:
         return MemoryTables(self.sites[region].database)

@@ -8,6 +8,8 @@
     ROOT/signing.json   the keys that sign the tokens of sessions
     ROOT/set-aside/     broken files that a start replaced, until something is erased
 
+    ~/.config/memolith/ the key that seals checkpoints, and which one was sealed last: outside the folder on purpose
+
 Reader, writer, peerwriter, eraser, indexer and scanner are the same use cases as in Lambda. Several processes may serve
 one folder: objects, tables and queue are shared between them, and whatever a dead one left in the queue another one
 folds, or the next.
@@ -15,9 +17,10 @@ folds, or the next.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +32,8 @@ from memolith.adapters.local import (
     LocalIndex,
     LocalObjects,
     LocalQueue,
+    LocalSealing,
+    LocalSealMemory,
     LocalSigningKeys,
 )
 from memolith.adapters.local.database import Database
@@ -44,10 +49,11 @@ from memolith.app.erasure.service import make_erasures
 from memolith.app.indexer.rebuild import BatchProjector
 from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.region import Region
+from memolith.app.replication.service import make_checkpoints
 from memolith.app.safety.deep_scan import DeepScanner, make_deep_scan
 from memolith.app.safety.write_gate import TextScanner
 from memolith.app.search.packer import make_packer
-from memolith.core.errors import Damaged, MemolithError
+from memolith.core.errors import Busy, Damaged, MemolithError
 from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, LAPTOP_DRAIN_S, LAPTOP_LEASE_US, MEMORIES_PER_STORE_DEFAULT
 from memolith.core.objects.search_pack import REFRESH_DELAY_S
 from memolith.core.retention import DAY_US
@@ -67,6 +73,7 @@ from memolith.entry.laptop_files import (
 )
 from memolith.entry.laptop_rebuild import make_index
 from memolith.entry.laptop_worker import Delayed, LaptopConsumer, LaptopWorker
+from memolith.entry.settings import seal_folder
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
 from memolith.ports.index import Change
@@ -74,6 +81,8 @@ from memolith.ports.metrics import Metrics
 from memolith.wire import auth
 from memolith.wire.http import HttpApi
 from memolith.wire.rpc import Rpc, eraser_calls, indexer_calls, packer_calls, peerwriter_calls
+
+_log = logging.getLogger(__name__)
 
 REGION = "laptop"
 """Not ``local``: what begins with that is outside the index in every region
@@ -84,6 +93,9 @@ WORKSPACE = "wrkspc_default"
 ERASURES = ("erased", "done", "ended", "pending", "blanked", "mended")
 """What the eraser answers where it has erased something, or may have."""
 
+SEALING_US = 5_000_000
+"""How long one checkpoint is worked on; the next minute goes on."""
+
 FOLD_AFTER_S = 1.0
 """When the indexer looks at what was announced: by then a writer that lives has folded it."""
 
@@ -92,11 +104,12 @@ Handler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a laptop site takes from its machine; a test gives others."""
+    """What a laptop site takes from its machine; a test gives others. `seals` is outside every data folder."""
 
     clock: Clock
     randomness: Randomness
     metrics: Metrics
+    seals: Path = field(default_factory=seal_folder)
 
     @classmethod
     def real(cls) -> Machine:
@@ -164,15 +177,37 @@ class LocalSite:
         erasable = translated_erasable(LocalErasableObjects(bucket), REGION)
         erasing = _erasing(eraser_calls(make_erasures(self.region, erasable, packs)), self._databases[0], root)
         sweep = partial(erasing, {"call": "sweep"})
-        self.arrivals = LaptopWorker(queue, folding, bucket, self.tables, sweep, machine.clock)
+        self.sealing = LocalSealing(machine.seals)
+        self.seal_memory = LocalSealMemory(machine.seals, root)
+        self.checkpoints = make_checkpoints(self.region, self.sealing, self.seal_memory)
+        self.arrivals = LaptopWorker(queue, folding, bucket, self.tables, sweep, self._seal, machine.clock)
         peers.register(REGION, "peerwriter", peerwriter_calls(self.memolith))
         peers.register(REGION, "indexer", indexer_calls(indexing))
         peers.register(REGION, "eraser", erasing)
         peers.register(REGION, "packer", packer_calls(packing))
 
+    def seal(self) -> None:
+        """Seal what was acknowledged until now in a checkpoint; nothing where nothing was.
+
+        Raises:
+            MemolithError: it is sealed later, by this process or another one.
+        """
+        if self.checkpoints.has_news():
+            self.checkpoints.turn(self.region.clock.now_us() + SEALING_US)
+
+    def _seal(self) -> None:
+        """Seal, or leave it to the next minute."""
+        try:
+            self.seal()
+        except Busy:  # another process of the folder is at it
+            return
+        except MemolithError as error:
+            _log.warning("what was written is not sealed yet", extra={"cause": error.message})
+
     def close(self) -> None:
-        """Stop the indexer and close the databases. Calls that are still under way fail as Unavailable."""
-        self.arrivals.stop()
+        """Stop the indexer, seal what was acknowledged and close the databases. Calls under way fail as Unavailable."""
+        if self.arrivals.stop():
+            self._seal()
         for database in self._databases:
             database.close()
         self._serving.close()
@@ -208,6 +243,7 @@ def open_site(
                 site.tables.make(1)
             _complete_index(site)
             _claim_complete(site)
+            site.checkpoints.begin()
             remove_others(root, lambda name: name.startswith(index_path(root).stem))
             site.arrivals.start()
         except BaseException:

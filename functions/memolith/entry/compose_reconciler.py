@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from memolith.adapters.aws.queue import SqsQueue
+from memolith.adapters.aws.sealing import KmsSealing
 from memolith.adapters.layered.translated import translated_queue
 from memolith.app.homes.service import make_homes
 from memolith.app.index.resumable_scan import ScanProgress
@@ -41,9 +42,8 @@ def compose(settings: Settings) -> Handler:
         "checkpoints": compare.checkpoints.run,
         "rows": compare.rows.run,
     }
-    return running.handler(
-        dispatch(make_reconciler(region), comparisons, region.clock, homes_calls(make_homes(region)))
-    )
+    reconciling = make_reconciler(region, KmsSealing(running.clients, deployment))
+    return running.handler(dispatch(reconciling, comparisons, region.clock, homes_calls(make_homes(region))))
 
 
 def dispatch(

@@ -32,6 +32,7 @@ BATCH = 20
 IDLE_S = 0.2
 SWEEP_EVERY_S = 3600.0
 ERASE_EVERY_S = 60.0
+SEAL_EVERY_S = 60.0
 TELL_EVERY_US = 60_000_000
 
 _log = logging.getLogger(__name__)
@@ -94,8 +95,8 @@ class LaptopConsumer:
 
 
 class LaptopWorker:
-    """A thread that empties the queue, once a minute goes on with erasures, and once an hour removes what dead
-    writers left and what has expired."""
+    """A thread that empties the queue, once a minute goes on with erasures and seals what was acknowledged, and once an
+    hour removes what dead writers left and what has expired."""
 
     def __init__(
         self,
@@ -104,9 +105,11 @@ class LaptopWorker:
         bucket: LocalBucket,
         tables: LocalTables,
         erase: Callable[[], object],
+        seal: Callable[[], object],
         clock: Clock,
     ) -> None:
         self._clock = clock
+        self._seal = seal
         self._queue = queue
         self._folding = folding
         self._bucket = bucket
@@ -119,14 +122,19 @@ class LaptopWorker:
         """Start, in a thread of its own."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Stop once the message at hand is done. Messages taken and not done come back, here or elsewhere."""
+    def stop(self) -> bool:
+        """Stop once the message at hand is done; tell whether it had been started.
+
+        Messages taken and not done come back, here or elsewhere.
+        """
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()
+        return self._thread.ident is not None
 
     def _run(self) -> None:
         swept_us = erased_us = 0
+        sealed_us = self._clock.now_us()
         waits = _Waits()
         while not self._stopped.is_set():
             try:
@@ -138,6 +146,9 @@ class LaptopWorker:
                 if now_us - erased_us >= ERASE_EVERY_S * 1_000_000:
                     erased_us = now_us
                     self._erase()
+                if now_us - sealed_us >= SEAL_EVERY_S * 1_000_000:
+                    sealed_us = now_us
+                    self._seal()
                 taken = self._queue.take(BATCH, LEASE_S)
                 self._queue.finish([message for message in taken if self._is_done(message)])
                 waits.over()

@@ -101,6 +101,16 @@ def _alias(environment: Mapping[str, str]) -> str | None:
     return _matching(environment, "MEMOLITH_FUNCTION_ALIAS", _ALIAS, "an alias such as live")
 
 
+def seal_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return where this user keeps what seals a laptop's checkpoints, outside of every data folder.
+
+    ``MEMOLITH_SEAL_FOLDER``; by default ``memolith`` in the folder of the user's configuration.
+    """
+    told = environment.get("MEMOLITH_SEAL_FOLDER", "").strip()
+    configuration = environment.get("XDG_CONFIG_HOME", "").strip() or "~/.config"
+    return Path(told or f"{configuration}/memolith").expanduser().absolute()
+
+
 DEFAULT_ROOT = "~/.memolith"
 DEFAULT_PORT = 8377
 

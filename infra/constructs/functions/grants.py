@@ -158,6 +158,22 @@ class Grants:
         """Read the public keys that verify tokens; nothing can be signed with them."""
         return self._read_secret("ReadVerificationKeys", "verification")
 
+    def seal(self) -> iam.PolicyStatement:
+        """Sign with the key of the region's own checkpoints."""
+        return self._use_seal_keys("SealCheckpoints", "kms:Sign", [self._region])
+
+    def read_seal_keys(self) -> iam.PolicyStatement:
+        """Read the public halves of the keys that sign the checkpoints of every region."""
+        return self._use_seal_keys("ReadSealKeys", "kms:GetPublicKey", self._deployment.regions)
+
+    def _use_seal_keys(self, sid: str, action: str, regions: Iterable[str]) -> iam.PolicyStatement:
+        """Use the key behind the alias: the id of a key cannot be known, and no other key has the alias."""
+        statement = self._allow(sid, [action], [self._deployment.arn("kms", region, "key/*") for region in regions])
+        statement.add_condition(
+            "ForAnyValue:StringEquals", {"kms:ResourceAliases": f"alias/{self._deployment.prefix}-seal"}
+        )
+        return statement
+
     def read_targets(self) -> iam.PolicyStatement:
         """Read what gateways' targets may touch: a secret that an operator makes, and without one there are none."""
         return self._read_secret("ReadTargets", "gateway")

@@ -26,6 +26,8 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
         grants.write_control(),
         *grants.read_objects(),
         grants.put_copies(),
+        grants.seal(),
+        grants.read_seal_keys(),
         grants.send("index", "rebuild"),
         *grants.invoke(
             "InvokePeers", *((name, peers) for name in INVOKES), *((name, [region]) for name in INVOKES_HERE)

@@ -12,7 +12,7 @@ import pytest
 from memolith.adapters.aws.clients import Clients
 from memolith.adapters.aws.compose import region_on_aws
 from memolith.adapters.layered import CallCounts, InterceptedIndex, InterceptedObjects
-from memolith.adapters.memory import RecordingMetrics
+from memolith.adapters.memory import MemorySealing, RecordingMetrics
 from memolith.app.api.service import Memolith
 from memolith.app.kernel.results import Credentials, Memory, RequestContext
 from memolith.app.replication.service import make_reconciler
@@ -34,7 +34,7 @@ class OnAws:
         self.counts, self.sent = CallCounts(), Counter[str]()
         region = region_on_aws(clients, DEPLOYMENT, RecordingMetrics())
         region.index.commit([Change(ControlRow.KEY, None, ControlRow(serving=1, complete=True).to_attributes())])
-        make_reconciler(region).tick()
+        make_reconciler(region, MemorySealing(MemorySealing.keys_of((HOME,)), HOME)).tick()
         region.objects = InterceptedObjects(region.objects, HOME, self.counts)
         region.index = InterceptedIndex(region.index, HOME, self.counts)
         self.memolith = Memolith(region, LettingAllThrough())

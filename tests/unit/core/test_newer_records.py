@@ -24,7 +24,7 @@ from memolith.core.commands import (
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.objects.api_key_record import ApiKeyRecord
-from memolith.core.objects.checkpoint import Checkpoint, Named, part_from_json, part_to_json
+from memolith.core.objects.checkpoint import Checkpoint, Named, Seal, part_from_json, part_to_json
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.epoch_cut import Cut
 from memolith.core.objects.redaction_order import Redaction
@@ -56,8 +56,19 @@ RECORDS: list[Any] = [
     VerdictRecord(STORE, VERSION, POSITION, HASH, VerdictOutcome.WITHHOLD, 1, "scanner", findings=({"rule": "r"},)),
     Cut({HASH: "0001-0.us-east-1.0000000001"}, {HASH: "mem_x"}, {"mem_x": POSITION}),
     Checkpoint("us-east-1", 1, 2, "run", (Named("a"), Named("b", VERSION))),
+    Checkpoint(
+        "us-east-1",
+        2,
+        3,
+        "run",
+        (Named("a", None, "1digest"), Named("b", VERSION, "1digest")),
+        count=2,
+        previous=HASH,
+        root=HASH,
+        seal=Seal("key", "signature"),
+    ),
 ]
-FREE = {"metadata", "findings", "tails", "residents", "occupants", "names"}
+FREE = {"metadata", "findings", "tails", "residents", "occupants", "names", "seal"}
 """Fields whose values have no fields of their own."""
 
 
@@ -142,8 +153,8 @@ def test_an_entry_of_another_schema_is_refused_with_what_reads_it() -> None:
 
 
 def test_a_name_in_a_part_of_a_checkpoint_may_have_more_to_say() -> None:
-    names = (Named("a"), Named("b", VERSION))
-    newer = [[*one, "more"] if len(one) == 2 else one for one in json.loads(part_to_json(names))]
+    names = (Named("a"), Named("b", VERSION, "1digest"))
+    newer = [[*one, "more"] if len(one) == 3 else one for one in json.loads(part_to_json(names))]
     assert part_from_json(json.dumps(newer).encode()) == names
 
 

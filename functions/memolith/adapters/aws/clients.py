@@ -94,6 +94,10 @@ class Clients:
         client: SecretsManagerClient = self._client("secretsmanager", region, 3)
         return client
 
+    def kms(self, region: str) -> Any:
+        """Return the client of a region's keys; a signature changes nothing and is repeated."""
+        return self._client("kms", region, 3)
+
     def sts(self, region: str) -> STSClient:
         """Return the client that says who is calling."""
         client: STSClient = self._client("sts", region, 3)

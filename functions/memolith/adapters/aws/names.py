@@ -67,6 +67,11 @@ class Deployment:
         return f"{self.prefix}-verification"
 
     @property
+    def seal_alias(self) -> str:
+        """The alias, of the same name in every region, of the KMS key that signs the region's checkpoints."""
+        return f"alias/{self.prefix}-seal"
+
+    @property
     def gateway_secret(self) -> str:
         """The secret with what gateways' targets may touch; there is none until an operator sets up a gateway."""
         return f"{self.prefix}-gateway"

@@ -11,6 +11,7 @@ from memolith.adapters.local.failures import DamagedDatabase
 from memolith.adapters.local.index import LocalIndex, LocalTables
 from memolith.adapters.local.objects import LocalBucket, LocalErasableObjects, LocalObjects
 from memolith.adapters.local.queue import LocalQueue, Message
+from memolith.adapters.local.sealing import LocalSealing, LocalSealMemory
 from memolith.adapters.local.signing import LocalSigningKeys
 
 __all__ = [
@@ -21,6 +22,8 @@ __all__ = [
     "LocalIndex",
     "LocalObjects",
     "LocalQueue",
+    "LocalSealMemory",
+    "LocalSealing",
     "LocalSigningKeys",
     "LocalTables",
     "Message",

@@ -16,6 +16,7 @@ from memolith.adapters.memory.parallel import OneByOne
 from memolith.adapters.memory.peers import MemoryPeers
 from memolith.adapters.memory.queue import MemoryQueue
 from memolith.adapters.memory.randomness import SeededRandomness
+from memolith.adapters.memory.sealing import MemorySealing, MemorySealMemory
 from memolith.adapters.memory.signing import MemorySigningKeys
 from memolith.adapters.memory.targets import MemoryTargets
 
@@ -30,6 +31,8 @@ __all__ = [
     "MemoryObjects",
     "MemoryPeers",
     "MemoryQueue",
+    "MemorySealMemory",
+    "MemorySealing",
     "MemorySigningKeys",
     "MemoryTables",
     "MemoryTargets",

@@ -26,10 +26,10 @@ from memolith.core import ids
 from memolith.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.fold import is_live, join_redaction
 from memolith.core.object_keys import RedactionKey
-from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
+from memolith.core.sealing import named_record
 
 
 class Redactions:
@@ -108,7 +108,7 @@ class Redactions:
         key = RedactionKey(self._region.name, order.store_id, order.version_id)
         try:
             self._second.keep(store, str(key))
-            self._projector.fold_redaction(view, order, Named(str(key)), own=True)
+            self._projector.fold_redaction(view, order, named_record(key, order.to_json()), own=True)
         except Unavailable as error:
             raise OutcomeUnknown(
                 f"the order to redact {order.version_id} stands in {self._region.name} and will be carried out, but not"

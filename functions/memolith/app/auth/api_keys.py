@@ -14,7 +14,7 @@ from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.port_calls import find, require
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Credentials, IssuedKey
-from memolith.app.log.conditional_put import put_if_absent
+from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core import ids
 from memolith.core.api_keys import joined, to_record
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable
@@ -24,6 +24,7 @@ from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.objects.checkpoint import Named
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.identity import ApiKeyRow
+from memolith.core.sealing import named_record
 from memolith.core.trust import HOLDERS
 from memolith.ports.index import Change, Index, Query
 
@@ -88,8 +89,9 @@ class ApiKeys:
             workspace_id, key_id, name, scope, digest, now_us, expires_at=expires_at, stores=limited, holder=holder
         )
         key = ApiKeyKey(self._region.name, workspace_id, key_id, 1)
-        put_if_absent(self._region, str(key), record.to_json(), {})
-        self.fold(self._region.view(), record, Named(str(key)), own=True)
+        body = record.to_json()
+        mine = put_if_absent(self._region, str(key), body, {}) is Put.MINE
+        self.fold(self._region.view(), record, named_record(key, body) if mine else Named(str(key)), own=True)
         return IssuedKey(text, workspace_id, key_id, name, scope, record.created_at, expires_at, limited, holder)
 
     def revoke(self, workspace_id: str, key_id: str) -> tuple[ApiKeyRecord, ApiKeyKey]:
@@ -108,8 +110,9 @@ class ApiKeys:
             raise NotFound("api_key", key_id)
         record = to_record(replace(row, revoked_at=row.revoked_at or self._region.clock.now_us()))
         key = ApiKeyKey(self._region.name, workspace_id, key_id, 2)
-        put_if_absent(self._region, str(key), record.to_json(), {})
-        self.fold(self._region.view(), record, Named(str(key)), own=True)
+        body = record.to_json()
+        mine = put_if_absent(self._region, str(key), body, {}) is Put.MINE
+        self.fold(self._region.view(), record, named_record(key, body) if mine else Named(str(key)), own=True)
         return record, key
 
     def of_workspace(self, workspace_id: str) -> list[ApiKeyRow]:

@@ -145,7 +145,7 @@ class LogSteps:
     def observe(self, attempt: Attempt, entry: Entry, paths_too: bool = False) -> None:
         """Fold one entry that was met, and finish its rename where that is half done."""
         resolved = self.logs.resolve(entry, self._finish, store=attempt.store)
-        self._projector.fold(attempt.view, resolved, paths_too=paths_too)
+        self._projector.fold(attempt.view, resolved, paths_too=paths_too, salt=attempt.store.salt)
         attempt.outcome.resolved.extend(resolved)
 
     def _finish(self, moved_in: Entry) -> None:
@@ -166,7 +166,7 @@ class LogSteps:
     ) -> None:
         """Fold what this call committed: it stands in the log, so an index that fails now leaves it unacknowledged."""
         try:
-            self._projector.fold(attempt.view, resolved, known, own=True)
+            self._projector.fold(attempt.view, resolved, known, own=True, salt=attempt.store.salt)
         except Unavailable as error:
             raise OutcomeUnknown("the write was committed, but is not indexed yet; read before trying again") from error
         attempt.outcome.resolved.extend(resolved)

@@ -81,7 +81,7 @@ class AckJournal:
         period = self._period.number
         changes = [Change(PeriodRow.key(home, period, shard), _OPEN, _OPEN)]
         for name in names:
-            row = JournalRow(object_key=name.key, version_id=name.version_id, expires_at=expires_at)
+            row = JournalRow(object_key=name.key, version_id=name.version_id, expires_at=expires_at, digest=name.digest)
             key = JournalRow.key(home, period, shard, name.key)
             changes.append(Change(key, None, row.to_attributes(), unconditional=True))
         return changes
@@ -207,4 +207,4 @@ def from_listing(state: JournalStateRow, run: str) -> JournalStateRow:
     """
     if state.closing is None:
         return replace(state, listed=True)
-    return replace(state, run=run, listed=True, parts=0, cursor=None)
+    return replace(state, run=run, listed=True, parts=0, cursor=None, tree=None)

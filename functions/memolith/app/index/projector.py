@@ -29,6 +29,8 @@ from memolith.core.rows.content import (
     PathRow,
     VersionRow,
 )
+from memolith.core.rows.identity import StoreRow
+from memolith.core.sealing import entry_digest
 from memolith.ports.index import Change
 
 ENTRIES_PER_TRANSACTION = 8
@@ -53,6 +55,7 @@ class Projector:
         paths_too: bool = False,
         own: bool = False,
         elsewhere: Collection[LogKey] = (),
+        salt: str = "",
     ) -> None:
         """Make the index hold at least what these entries say, and the acknowledgement log those committed here.
 
@@ -65,19 +68,29 @@ class Projector:
         `elsewhere` are the entries that the caller has from another region's answer or bucket: the rows say that their
         objects were not seen here, until a projection of the objects themselves.
 
+        `salt` is the store's, for the digests that are logged with what was committed here; without it, and where the
+        view does not have the store's record either, the log has none.
+
         One transaction when `known` gives every row concerned as it is now; otherwise a read before it, or a few. More
         than a handful of entries go in several transactions: between them a path may be listed late, never twice.
 
         Raises:
             Unavailable, OutcomeUnknown: the index could not be brought so far; the entries themselves stand.
         """
+        salt = salt or _salt_in(view, resolved)
         for index in view.indexes:
             serving = index.generation == view.index.generation
             for start in range(0, len(resolved), ENTRIES_PER_TRANSACTION):
                 some = resolved[start : start + ENTRIES_PER_TRANSACTION]
                 period = AckJournal(self._region, view.period) if journal and serving else None
                 work_out = partial(
-                    self._work_out, resolved=some, journal=period, paths_too=paths_too, own=own, elsewhere=elsewhere
+                    self._work_out,
+                    resolved=some,
+                    journal=period,
+                    paths_too=paths_too,
+                    own=own,
+                    elsewhere=elsewhere,
+                    salt=salt,
                 )
                 self._transactions.commit(index, work_out, known if serving else None, period)
 
@@ -153,6 +166,7 @@ class Projector:
         paths_too: bool,
         own: bool,
         elsewhere: Collection[LogKey],
+        salt: str,
     ) -> list[Change]:
         rows.load([key for one in resolved for key in _own_keys(one)])
         paths: dict[str, str] = {}
@@ -168,7 +182,7 @@ class Projector:
                 occupancy.append(one)
         read_also = self._join_occupancy(rows, occupancy, paths)
         changes = rows.changes(read_also)
-        return changes if journal is None else changes + journal.changes(self._names(resolved, news))
+        return changes if journal is None else changes + journal.changes(self._names(resolved, news, salt))
 
     def _join_version(self, rows: RowChanges, entry: Entry, elsewhere: Collection[LogKey]) -> bool:
         """Join the version; return whether it is new to the index."""
@@ -213,16 +227,26 @@ class Projector:
             rows.after[key] = fold.join_log(rows.log(key), fold.log_facts(one.entry, void=one.void))
         return rows.relist(store_id, paths)
 
-    def _names(self, resolved: Sequence[ResolvedEntry], version_ids: set[str]) -> list[Named]:
+    def _names(self, resolved: Sequence[ResolvedEntry], version_ids: set[str], salt: str) -> list[Named]:
         """Return what a checkpoint must name of this home's versions: their entries, and those that completed them."""
         here = [one.entry for one in resolved if not one.void and one.entry.slot.epoch.home == self._region.name]
         pairs = [(entry, _projected_version_id(entry)) for entry in here]
-        return [Named(str(entry.key), version_id) for entry, version_id in pairs if version_id in version_ids]
+        return [
+            Named(str(entry.key), version_id, entry_digest(entry, salt))
+            for entry, version_id in pairs
+            if version_id in version_ids
+        ]
 
 
 def not_of(region: str, resolved: Sequence[ResolvedEntry]) -> set[LogKey]:
     """Return the keys of entries that another region wrote: known from an answer, their objects may not be here."""
     return {one.entry.key for one in resolved if one.entry.slot.epoch.home != region}
+
+
+def _salt_in(view: View, resolved: Sequence[ResolvedEntry]) -> str:
+    """Return the salt of the entries' store, where the view has its record."""
+    row = view.rows.get(StoreRow.key(resolved[0].entry.key.store_id)) if resolved else None
+    return "" if row is None else StoreRow.from_attributes(row).salt
 
 
 def _projected_version_id(entry: Entry) -> str | None:

@@ -60,7 +60,8 @@ class LogEntries:
                 return [*reactions, lambda: self._erasures.erase(key)] if entry.blank else reactions
         if entry.blank and resolved and entry.memory_id:
             self._erasures.project_followers(view, entry.key, entry.memory_id, entry.generation)
-        self._projector.fold(view, resolved, journal=journal, paths_too=paths_too)
+        salt = "" if store is None else store.salt
+        self._projector.fold(view, resolved, journal=journal, paths_too=paths_too, salt=salt)
         if store is not None and key.slot.epoch != current_epoch(store):
             self._repair.mark_counted(view, store, resolved)
         if journal and not entry.blank:

@@ -23,9 +23,18 @@ from memolith.app.kernel.listing import keys_under, rows_of
 from memolith.app.kernel.port_calls import commit_or_busy, find_head, require
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.app.replication.checkpoint_sealer import CheckpointSealer
 from memolith.core.errors import Busy
 from memolith.core.object_keys import CheckpointKey
-from memolith.core.objects.checkpoint import NAMES_PER_PART, Checkpoint, Named, part_from_json, part_to_json
+from memolith.core.objects.checkpoint import (
+    NAMES_PER_PART,
+    Checkpoint,
+    Named,
+    grown,
+    part_from_json,
+    part_to_json,
+    sha256_of,
+)
 from memolith.core.rows.base import Attributes, Row, RowKey
 from memolith.core.rows.journal import (
     JOURNAL_LIFETIME_US,
@@ -37,6 +46,7 @@ from memolith.core.rows.journal import (
     PeriodRow,
     next_shards,
     shards_for,
+    tree_of,
 )
 from memolith.ports import errors as port_errors
 from memolith.ports.index import Change, Query
@@ -54,8 +64,9 @@ TRUSTED_US = JOURNAL_LIFETIME_US // 2
 class Checkpoints:
     """The journal of one home, as the reconciler sees it."""
 
-    def __init__(self, region: Region, epoch_sweep: EpochSweep) -> None:
+    def __init__(self, region: Region, epoch_sweep: EpochSweep, sealer: CheckpointSealer) -> None:
         self._region = region
+        self._sealer = sealer
         self._epoch_sweep = epoch_sweep
         self._home = region.name
         self._key = JournalStateRow.key(region.name)
@@ -63,7 +74,8 @@ class Checkpoints:
     def turn(self, deadline_us: int) -> OpenPeriod:
         """Open the next period and publish the one before it; or go on with publishing that. Return the open period.
 
-        A period with few acknowledged writes costs a transaction, a write and a query for each partition, one PUT.
+        A period with few acknowledged writes costs a transaction, a write and a query for each partition, one PUT, and
+        a signature where it names something.
         `deadline_us` is when to stop, between two parts of a long checkpoint.
 
         Raises:
@@ -109,9 +121,31 @@ class Checkpoints:
             listed=state.listed or now_us - state.opened_at > TRUSTED_US,
             shards=next_shards(state),
             closing_shards=state.shards,
+            previous=state.previous,
         )
         self._open(state, turned)
         return turned
+
+    def begin(self) -> None:
+        """Begin the journal where there is none, so that what is written from now on is in it. One read if there is.
+
+        Raises as `turn`.
+        """
+        if self._state() is None:
+            self._begin()
+
+    def has_news(self) -> bool:
+        """Tell whether the open period names anything, or is not a journal yet: for a home that sleeps between writes.
+
+        One read, and a query for each partition until one has a row.
+        """
+        state = self._state()
+        if state is None or state.closing is not None or state.listed:
+            return True
+        shards = range(state.open_period.shards)
+        partitions = [JournalRow.partition(self._home, state.open, shard) for shard in shards]
+        asks = (Query("journal", partition, prefix=f"{self._home}/", limit=1) for partition in partitions)
+        return any(self._region.index.query(ask) for ask in asks)
 
     def _open(self, before: JournalStateRow | None, after: JournalStateRow) -> None:
         """Put the period's rows together with the state that names it, so that no caller reopens a closed period."""
@@ -174,7 +208,7 @@ class Checkpoints:
 
     def _names(self, state: JournalStateRow) -> Iterator[tuple[Named, str]]:
         """Yield what the checkpoint names, each with where to go on after it."""
-        return self._listed(state.cursor) if state.listed else self._journaled(state)
+        return self._listed(state) if state.listed else self._journaled(state)
 
     def _journaled(self, state: JournalStateRow) -> Iterator[tuple[Named, str]]:
         first, _, last_key = (state.cursor or "0 ").partition(" ")
@@ -183,23 +217,27 @@ class Checkpoints:
             partition = JournalRow.partition(self._home, state.closing or 0, shard)
             query = Query("journal", partition, prefix=f"{self._home}/", after=after, limit=ROWS_PER_QUERY)
             for row in rows_of(self._region.index, query, JournalRow):
-                yield Named(row.object_key, row.version_id), f"{shard} {row.object_key}"
+                yield Named(row.object_key, row.version_id, row.digest), f"{shard} {row.object_key}"
             after = None
 
-    def _listed(self, after: str | None) -> Iterator[tuple[Named, str]]:
+    def _listed(self, state: JournalStateRow) -> Iterator[tuple[Named, str]]:
+        """Yield what a listing has. What is left of the journal is true, and says what these objects were."""
+        journaled = {name.key: name for name, _ in self._journaled(replace(state, cursor=None))}
         skipped = f"{self._home}/checkpoint/"
-        for key in keys_under(self._region.objects, f"{self._home}/", after):
+        for key in keys_under(self._region.objects, f"{self._home}/", state.cursor):
             if not key.startswith(skipped):
-                yield Named(key), key
+                yield journaled.get(key, Named(key)), key
 
     def _put_part(self, state: JournalStateRow, part: tuple[tuple[Named, str], ...]) -> JournalStateRow:
         """Put one more part, and note how far that is. A part of an invocation that died stays, and counts."""
-        cursor = part[-1][1]
-        self._epoch_sweep.note(name for name, _ in part)
+        cursor, names = part[-1][1], tuple(name for name, _ in part)
+        self._epoch_sweep.note(names)
         key = str(self._checkpoint(state).part_key(state.parts))
-        if not self._put(key, part_to_json(tuple(name for name, _ in part))) and state.listed:
-            cursor = part_from_json(self._body(key))[-1].key
-        further = replace(state, parts=state.parts + 1, cursor=cursor)
+        if not self._put(key, part_to_json(names)) and state.listed:
+            names = part_from_json(self._body(key))
+            cursor = names[-1].key
+        tree = None if state.frontier is None else grown(state.frontier, names)
+        further = replace(state, parts=state.parts + 1, cursor=cursor, tree=tree_of(state.parts + 1, tree))
         self._set(state, further)
         return further
 
@@ -208,9 +246,11 @@ class Checkpoints:
         if self._state() != state:
             raise Busy("the journal has changed meanwhile; the period is published the next time")
         self._epoch_sweep.note(names)
-        checkpoint = replace(self._checkpoint(state), names=names)
-        key = str(CheckpointKey(self._home, checkpoint.period))
-        ours = self._put(key, checkpoint.to_json()) or Checkpoint.from_json(self._body(key)).run == state.run
+        checkpoint = self._sealer.sealed(replace(self._checkpoint(state), names=names), state)
+        key, body = str(CheckpointKey(self._home, checkpoint.period)), checkpoint.to_json()
+        if not self._put(key, body):
+            body = self._body(key)
+        ours = Checkpoint.from_json(body).run == state.run
         over = JournalStateRow(
             run=state.run,
             open=state.open,
@@ -218,7 +258,9 @@ class Checkpoints:
             listed=not ours,
             shards=state.shards,
             next_shards=None if state.listed else shards_for(state.parts * NAMES_PER_PART + len(names)),
+            previous=f"{checkpoint.period}:{sha256_of(body)}",
         )
+        self._sealer.remember(checkpoint.period, sha256_of(body))
         self._set(state, over)
         if ours:
             self._region.metrics.count("checkpoint_published")

@@ -8,6 +8,7 @@ from memolith.app.epochs.parts import EpochParts
 from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.region import Region
+from memolith.app.replication.checkpoint_sealer import CheckpointSealer
 from memolith.app.replication.checkpoints import Checkpoints
 from memolith.app.replication.compare_checkpoints import CompareCheckpoints
 from memolith.app.replication.compare_listing import CompareListing
@@ -17,6 +18,7 @@ from memolith.app.replication.missing_objects import MissingObjects
 from memolith.app.replication.reconciler import Reconciler
 from memolith.app.replication.watermark import BATCH_MAX_US, Watermark
 from memolith.ports.queue import Queue
+from memolith.ports.sealing import Sealing, SealMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +30,20 @@ class Comparisons:
     rows: CompareRows
 
 
-def make_reconciler(region: Region, batch_max_us: int = BATCH_MAX_US) -> Reconciler:
-    """Put a region's reconciler together. No call."""
+def make_reconciler(region: Region, sealing: Sealing, batch_max_us: int = BATCH_MAX_US) -> Reconciler:
+    """Put a region's reconciler together; `sealing` signs its checkpoints and checks the others'. No call."""
     parts = EpochParts.of(region)
     indexer = make_indexer(region, parts)
     epoch_sweep = EpochSweep(region, indexer)
     watermark = Watermark(region, MissingObjects(region, indexer, parts.snapshots), epoch_sweep, batch_max_us)
-    return Reconciler(region, Checkpoints(region, epoch_sweep), watermark, epoch_sweep)
+    checkpoints = Checkpoints(region, epoch_sweep, CheckpointSealer(region, sealing))
+    return Reconciler(region, checkpoints, watermark, epoch_sweep)
+
+
+def make_checkpoints(region: Region, sealing: Sealing, memory: SealMemory) -> Checkpoints:
+    """Put together the checkpoints of a deployment of one region, which remembers them itself. No call."""
+    epoch_sweep = EpochSweep(region, make_indexer(region, EpochParts.of(region)))
+    return Checkpoints(region, epoch_sweep, CheckpointSealer(region, sealing, memory))
 
 
 def make_comparisons(region: Region, queue: Queue) -> Comparisons:

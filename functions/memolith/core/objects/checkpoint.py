@@ -3,14 +3,21 @@
 A checkpoint names objects of its home, each by its key and, for a version of a memory, by the version's id too, so that
 a check need not read the object. A short one holds the names itself; a long one is in parts, each an object
 of its own, so that neither who writes it nor who checks it ever holds more than one part.
+
+A sealed one also says what the named objects were: each name has a digest (`memolith.core.sealing`), the checkpoint has
+the root of a Merkle tree over its names, the hash of the checkpoint before it, and mostly a signature. So whoever knows
+one checkpoint can check all that came before. One of an earlier release has none of this: it is unsealed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from memolith.core.merkle import Frontier
 from memolith.core.object_keys import CheckpointPartKey
 from memolith.core.objects.schema import SCHEMA, check_schema
 
@@ -22,11 +29,25 @@ class Named(NamedTuple):
     """One object that was acknowledged. `version_id`: the version that stands in the index once it is folded.
 
     That is the object's own version, or the one whose rename it completed; None for anything but an entry of a log, and
-    for an entry that came from a listing.
+    for an entry that came from a listing. `digest`: what the object was when it was acknowledged; None where that is
+    not known, as of objects of an earlier release and of those that come from a listing.
     """
 
     key: str
     version_id: str | None = None
+    digest: str | None = None
+
+    @property
+    def leaf(self) -> bytes:
+        """The leaf of the Merkle tree that stands for it."""
+        return json.dumps(_to_list(self), separators=(",", ":")).encode()
+
+
+class Seal(NamedTuple):
+    """A signature under a checkpoint's statement: the id of the key, and the signature in base64url."""
+
+    key_id: str
+    signature: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +61,11 @@ class Checkpoint:
         names: all of them, unless it is in parts.
         parts: how many there are; 0 for a short one.
         listed: made from a listing of the bucket, because the journal had been lost.
+        count: how many names it has, with all its parts.
+        previous: the SHA-256 of the checkpoint of the period before, as it stands in the bucket; None for the first.
+        root: of the Merkle tree over its names, in hex; None for a checkpoint that is not sealed.
+        seal: the home's signature under `statement`; None where no key answered, or nothing was named: a later
+            checkpoint's signature covers it.
     """
 
     home: str
@@ -49,14 +75,32 @@ class Checkpoint:
     names: tuple[Named, ...] = ()
     parts: int = 0
     listed: bool = False
+    count: int = 0
+    previous: str | None = None
+    root: str | None = None
+    seal: Seal | None = None
+
+    @property
+    def statement(self) -> bytes:
+        """What is signed: all that the checkpoint says, its names by their root."""
+        return json.dumps({"memolith": "checkpoint", **self._facts}, separators=(",", ":"), sort_keys=True).encode()
+
+    @property
+    def _facts(self) -> dict[str, object]:
+        facts = {"schema": SCHEMA, "home": self.home, "period": self.period, "until": self.until, "run": self.run}
+        facts |= {"parts": self.parts, "listed": self.listed}
+        if self.root is not None:
+            facts |= {"count": self.count, "previous": self.previous, "root": self.root}
+        return facts
 
     def part_key(self, number: int) -> CheckpointPartKey:
         """Return the key of part `number`, from 0."""
         return CheckpointPartKey(self.home, self.period, self.run, number)
 
     def to_json(self) -> bytes:
-        fields = {"schema": SCHEMA, "home": self.home, "period": self.period, "until": self.until, "run": self.run}
-        fields |= {"parts": self.parts, "listed": self.listed, "names": _to_lists(self.names)}
+        fields = {**self._facts, "names": _to_lists(self.names)}
+        if self.seal is not None:
+            fields["seal"] = list(self.seal)
         return json.dumps(fields, separators=(",", ":")).encode()
 
     @classmethod
@@ -73,6 +117,10 @@ class Checkpoint:
                 names=_from_lists(fields["names"]),
                 parts=int(fields["parts"]),
                 listed=bool(fields["listed"]),
+                count=int(fields.get("count", 0)),
+                previous=_text_or_none(fields.get("previous")),
+                root=_text_or_none(fields.get("root")),
+                seal=None if fields.get("seal") is None else Seal(*map(str, fields["seal"][:2])),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"not a checkpoint: {error}") from error
@@ -84,19 +132,44 @@ def part_to_json(names: tuple[Named, ...]) -> bytes:
 
 
 def part_from_json(body: bytes) -> tuple[Named, ...]:
-    """Parse what `part_to_json` made; more than two values of a name are of a newer release. Raises ValueError."""
+    """Parse what `part_to_json` made; more than three values of a name are of a newer release. Raises ValueError."""
     return _from_lists(_load(body, list))
 
 
+def sha256_of(body: bytes) -> str:
+    """Return what the next checkpoint says of one whose object has this body."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def grown(frontier: Frontier, names: Iterable[Named]) -> Frontier:
+    """Return the Merkle tree with these names behind those that it has."""
+    return frontier.grown(name.leaf for name in names)
+
+
+def _to_list(name: Named) -> list[str]:
+    """Write a name; without what it does not have, so that an earlier release's reads as it always did."""
+    if name.digest is not None:
+        return [name.key, name.version_id or "", name.digest]
+    return [name.key] if name.version_id is None else [name.key, name.version_id]
+
+
 def _to_lists(names: tuple[Named, ...]) -> list[list[str]]:
-    return [[name.key] if name.version_id is None else [name.key, name.version_id] for name in names]
+    return [_to_list(name) for name in names]
 
 
 def _from_lists(lists: Any) -> tuple[Named, ...]:
     try:
-        return tuple(Named(*map(str, one[:2])) for one in lists)
+        return tuple(_named(*map(str, one[:3])) for one in lists)
     except TypeError as error:
         raise ValueError(f"not a list of names: {error}") from error
+
+
+def _named(key: str, version_id: str = "", digest: str = "") -> Named:
+    return Named(key, version_id or None, digest or None)
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def _load(body: bytes, kind: type) -> Any:

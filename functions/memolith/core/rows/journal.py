@@ -6,16 +6,21 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from zlib import crc32
 
+from memolith.core.merkle import Frontier
 from memolith.core.rows.base import Row, RowKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalRow(Row):
-    """One object that this home acknowledged in one period; the checkpoint of that period is made of these."""
+    """One object that this home acknowledged in one period; the checkpoint of that period is made of these.
+
+    `digest` is what the checkpoint says of the object, so that nobody reads it again for that.
+    """
 
     object_key: str
     expires_at: int
     version_id: str | None = None
+    digest: str | None = None
 
     @staticmethod
     def partition(home: str, period: int, shard: int) -> str:
@@ -62,6 +67,9 @@ class JournalStateRow(Row):
         parts, cursor: how many parts of the checkpoint stand already, and where its names go on.
         shards, closing_shards: into how many partitions the open and the closing period are split; None: `SHARDS_MIN`.
         next_shards: how many the next period is to have, by what the last published one named.
+        previous: the period of the last checkpoint that was published, a colon, and the SHA-256 of its object.
+        tree: of the names in the parts that stand: how many parts, how many names, and the hashes of the Merkle tree
+            as it grows, in hex. What another release left behind says another number of parts, and does not count.
     """
 
     run: str
@@ -75,6 +83,8 @@ class JournalStateRow(Row):
     shards: int | None = None
     closing_shards: int | None = None
     next_shards: int | None = None
+    previous: str | None = None
+    tree: list[str] | None = None
 
     @staticmethod
     def key(home: str) -> RowKey:
@@ -84,6 +94,27 @@ class JournalStateRow(Row):
     def open_period(self) -> OpenPeriod:
         """The period in which writers log."""
         return OpenPeriod(self.open, self.shards or SHARDS_MIN)
+
+    @property
+    def frontier(self) -> Frontier | None:
+        """The Merkle tree of the parts that stand; None where that is not known."""
+        if self.parts == 0:
+            return Frontier()
+        if self.tree is None or self.tree[0] != str(self.parts):
+            return None
+        return Frontier(int(self.tree[1]), tuple(bytes.fromhex(node) for node in self.tree[2:]))
+
+    def previous_of(self, period: int) -> str | None:
+        """Return the hash of the checkpoint before `period`, if it is known."""
+        last, _, sha256 = (self.previous or "").partition(":")
+        return sha256 if last == str(period - 1) else None
+
+
+def tree_of(parts: int, frontier: Frontier | None) -> list[str] | None:
+    """Write `JournalStateRow.tree`."""
+    if frontier is None:
+        return None
+    return [str(parts), str(frontier.size), *(node.hex() for node in frontier.roots)]
 
 
 class OpenPeriod(NamedTuple):

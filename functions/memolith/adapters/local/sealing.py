@@ -1,0 +1,101 @@
+"""What seals a laptop's checkpoints, outside the folder that it seals: ``~/.config/memolith/``.
+
+    seal.json              the key of this user on this machine: a JWK set, readable by its owner alone
+    seals/{folder}.json    of each folder, by the hash of its path: the last checkpoint that was sealed there
+
+So a copy of the folder cannot be sealed anew elsewhere, and an older copy that is put back in its place is seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from memolith.adapters import jwk
+from memolith.adapters.local.failures import refused
+from memolith.adapters.local.files import locked, make_folder, write_new
+from memolith.adapters.signatures import is_signature, key_id, public_half, signed
+from memolith.core.objects.checkpoint import Seal
+from memolith.ports.errors import Unavailable
+from memolith.ports.sealing import LastSealed, PublicJwk
+from memolith.ports.signing import Jwk
+
+KEYS = "seal.json"
+
+
+class LocalSealing:
+    """`ports.sealing.Sealing` in a folder of the user's configuration; the keys are made when first needed.
+
+    All keys of the file verify; the last one in order of names signs.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._keys: Mapping[str, Jwk] = {}
+
+    def sign(self, statement: bytes) -> Seal:
+        """Sign. See the port."""
+        key = self._private()[max(self._private())]
+        return Seal(key_id(key), signed(key, statement))
+
+    def public(self, region: str) -> Mapping[str, PublicJwk]:
+        """Return the public halves of all keys of the file. See the port."""
+        return {key_id(key): public_half(key) for key in self._private().values()}
+
+    def is_signed(self, region: str, statement: bytes, seal: Seal) -> bool:
+        """Check a signature. See the port."""
+        public = self.public(region).get(seal.key_id)
+        return public is not None and is_signature(public, statement, seal.signature)
+
+    def _private(self) -> Mapping[str, Jwk]:
+        if not self._keys:
+            path = self._folder / KEYS
+            try:
+                make_folder(self._folder)
+                with locked(self._folder / "seal.lock"):
+                    if not path.exists():
+                        write_new(self._folder, jwk.written({"k1": jwk.made()}).encode()).replace(path)
+                    self._keys = jwk.read_private(path.read_text(errors="replace"))
+            except OSError as error:
+                raise refused("the key that seals checkpoints cannot be read", error, path) from error
+            except Unavailable as error:
+                hint = "put the file back from a backup; without it, remove it, and checkpoints are sealed by a new key"
+                raise Unavailable("the key that seals checkpoints is no JWK set", cause=str(path), hint=hint) from error
+        return self._keys
+
+
+class LocalSealMemory:
+    """`ports.sealing.SealMemory` of one data folder, by its path, in the folder of the user's configuration."""
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        self._root = root.absolute()
+        name = hashlib.sha256(str(self._root).encode()).hexdigest()[:32]
+        self.path = folder / "seals" / f"{name}.json"
+
+    def last(self) -> LastSealed | None:
+        """Read the file. See the port."""
+        try:
+            told = json.loads(self.path.read_text())
+            return LastSealed(int(told["period"]), str(told["sha256"]))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise refused("the last sealed checkpoint cannot be read", error, self.path) from error
+        except (ValueError, KeyError, TypeError) as error:
+            hint = "remove the file; from then on it is not known which checkpoint was sealed last"
+            raise Unavailable("the last sealed checkpoint cannot be read", cause=str(self.path), hint=hint) from error
+
+    def remember(self, sealed: LastSealed) -> None:
+        """Write the file anew, unless it tells of a later period. See the port."""
+        try:
+            make_folder(self.path.parent)
+            with locked(self.path.with_suffix(".lock")):
+                last = self.last()
+                if last is not None and last.period >= sealed.period:
+                    return
+                told = {"schema": "1", "root": str(self._root), "period": sealed.period, "sha256": sealed.sha256}
+                write_new(self.path.parent, json.dumps(told).encode()).replace(self.path)
+        except OSError as error:
+            raise refused("the last sealed checkpoint cannot be remembered", error, self.path) from error

@@ -1,0 +1,74 @@
+"""Sealing a checkpoint before it is put: the root of its names, the hash of the one before it, and a signature.
+
+Nothing here keeps a checkpoint from being published: other regions wait for it. Where a key does not answer, the
+checkpoint has no signature of its own, and the next one's covers it, because it names its hash. Where it is not known
+what an earlier release put into the first parts, the checkpoint has no root either, and is unsealed.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from memolith.app.kernel.port_calls import find
+from memolith.app.kernel.region import Region
+from memolith.core.errors import Unavailable
+from memolith.core.object_keys import CheckpointKey
+from memolith.core.objects.checkpoint import Checkpoint, Seal, grown, sha256_of
+from memolith.core.rows.journal import JournalStateRow
+from memolith.ports.sealing import LastSealed, Sealing, SealMemory
+
+SIGNED_EVERY = 60
+"""Of checkpoints that name nothing, each of so many periods is signed: an hour of them."""
+
+_log = logging.getLogger(__name__)
+
+
+class CheckpointSealer:
+    """Seals the checkpoints of one home. `memory` is None where other regions' witnesses stand in for it."""
+
+    def __init__(self, region: Region, sealing: Sealing, memory: SealMemory | None = None) -> None:
+        self._region = region
+        self._sealing = sealing
+        self._memory = memory
+
+    def sealed(self, checkpoint: Checkpoint, state: JournalStateRow) -> Checkpoint:
+        """Return the checkpoint with its seal. One signature where it names something; a GET of the checkpoint before
+        it where the journal does not say its hash.
+
+        Raises:
+            Unavailable: the checkpoint before it cannot be read.
+        """
+        if state.frontier is None:
+            return checkpoint
+        tree = grown(state.frontier, checkpoint.names)
+        known = state.previous_of(checkpoint.period)
+        previous = known if known is not None else self._previous(checkpoint.period)
+        sealed = replace(checkpoint, count=tree.size, root=tree.root.hex(), previous=previous)
+        if tree.size == 0 and checkpoint.period % SIGNED_EVERY:
+            return sealed
+        return replace(sealed, seal=self._signed(sealed.statement))
+
+    def remember(self, period: int, sha256: str) -> None:
+        """Remember outside the data that this checkpoint stands. What cannot be remembered is counted and logged."""
+        if self._memory is None:
+            return
+        try:
+            self._memory.remember(LastSealed(period, sha256))
+        except Unavailable as error:
+            self._failed("a sealed checkpoint could not be remembered outside the data", error)
+
+    def _previous(self, period: int) -> str | None:
+        found = find(self._region.objects, str(CheckpointKey(self._region.name, period - 1))) if period > 1 else None
+        return None if found is None else sha256_of(found.body)
+
+    def _signed(self, statement: bytes) -> Seal | None:
+        try:
+            return self._sealing.sign(statement)
+        except Unavailable as error:
+            self._failed("a checkpoint was published without a signature of its own", error)
+            return None
+
+    def _failed(self, message: str, error: Unavailable) -> None:
+        self._region.metrics.count("seal_failed")
+        _log.warning(message, extra={"region": self._region.name, "cause": error.cause or error.message})

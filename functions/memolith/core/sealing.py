@@ -1,0 +1,103 @@
+"""What a checkpoint seals: the digest of each object that it names, and what the object must be to fit it.
+
+    digest = form, then base64url of SHA-256(nonce, key, metadata with the hash of the text, or a record's hash)
+    nonce  = HMAC(the store's salt, key), so that nobody can try texts or paths against the digest of an erased version
+
+A digest has no more secrets than the hash of a path in a key: both can be tried against by who has the store's salt,
+and by nobody once the salt is erased with the store.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memolith.core.objects.checkpoint import Named
+from memolith.core.objects.entry import Entry
+
+FORM = "1"
+"""The first character of a digest: which metadata it covers."""
+
+SEALED_METADATA = frozenset(
+    {
+        "schema",
+        "id",
+        "op",
+        "mem",
+        "gen",
+        "arrived",
+        "prev",
+        "path",
+        "sha",
+        "size",
+        "at",
+        "born",
+        "by",
+        "src",
+        "dst",
+        "moved",
+        "second",
+        "flags",
+        "blank",
+        "imp",
+        "adopts",
+        "tr",
+    }
+)
+"""What form 1 covers of an entry's metadata. A field of a newer release is covered by a newer form; never add here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """All that a digest was made from: who has it can check the digest, and nobody can make it from the digest.
+
+    Attributes:
+        nonce: in hex; empty for objects that are not under a store's salt.
+        metadata: as far as the form covers it.
+        body_sha256: of a record, in lower-case hex. Empty for a version: its metadata has the hash of its text, and
+            what stands in the body of one without a text says nothing that is not in the metadata.
+    """
+
+    key: str
+    nonce: str
+    metadata: Mapping[str, str]
+    body_sha256: str
+
+    @property
+    def digest(self) -> str:
+        """The digest of the object. 44 characters."""
+        covered = json.dumps([self.nonce, self.key, sorted(self.metadata.items()), self.body_sha256])
+        return FORM + base64.urlsafe_b64encode(hashlib.sha256(covered.encode()).digest()).decode().rstrip("=")
+
+
+def opening_of(key: str, metadata: Mapping[str, str], salt: str) -> Opening:
+    """Return what the digest of a version's object is made from, as it is stored. `salt` is the store's, in hex."""
+    nonce = hmac.new(bytes.fromhex(salt), b"seal\0" + key.encode(), hashlib.sha256).hexdigest()[:32]
+    sealed = {name: value for name, value in metadata.items() if name in SEALED_METADATA}
+    return Opening(key, nonce, sealed, "")
+
+
+def entry_digest(entry: Entry, salt: str) -> str | None:
+    """Return the digest of a version's object as its writer put it; None without the salt of its store."""
+    if not salt:
+        return None
+    return opening_of(str(entry.key), entry.to_metadata(), salt).digest
+
+
+def record_digest(key: str, body: bytes) -> str:
+    """Return the digest of a record: an object whose body is all of it, and has enough in it that nobody can guess."""
+    return Opening(key, "", {}, hashlib.sha256(body).hexdigest()).digest
+
+
+def named_record(key: object, body: bytes) -> Named:
+    """Return how a checkpoint names a record that was put with this body."""
+    return Named(str(key), digest=record_digest(str(key), body))
+
+
+def is_known_form(digest: str) -> bool:
+    """Tell whether this release can check a digest; one of a newer form, only a newer release can."""
+    return digest[:1] == FORM

@@ -1,0 +1,120 @@
+"""The keys that sign checkpoints, in each adapter: what one signs, everybody who has its public half can check."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from moto import mock_aws
+
+from memolith.adapters.aws.clients import Clients
+from memolith.adapters.aws.sealing import KmsSealing
+from memolith.adapters.local import LocalSealing, LocalSealMemory
+from memolith.adapters.memory import MemorySealing, MemorySealMemory
+from memolith.adapters.signatures import is_signature, key_id
+from memolith.core.objects.checkpoint import Seal
+from memolith.ports.errors import Unavailable
+from memolith.ports.sealing import LastSealed, Sealing, SealMemory
+from tests.contract.moto_world import DEPLOYMENT, HOME
+
+STATEMENT = b'{"period":1}'
+
+
+def with_key(clients: Clients, region: str) -> None:
+    """What the stack makes."""
+    kms = clients.kms(region)
+    key = kms.create_key(KeySpec="ECC_NIST_P256", KeyUsage="SIGN_VERIFY")["KeyMetadata"]["KeyId"]
+    if any(one["AliasName"] == DEPLOYMENT.seal_alias for one in kms.list_aliases()["Aliases"]):
+        kms.update_alias(AliasName=DEPLOYMENT.seal_alias, TargetKeyId=key)
+    else:
+        kms.create_alias(AliasName=DEPLOYMENT.seal_alias, TargetKeyId=key)
+
+
+@pytest.fixture(params=["memory", "local", "kms"])
+def sealing(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sealing]:
+    if request.param == "memory":
+        yield MemorySealing(MemorySealing.keys_of((HOME,)), HOME)
+    elif request.param == "local":
+        yield LocalSealing(tmp_path / "config")
+    else:
+        with mock_aws():
+            clients = Clients()
+            with_key(clients, HOME)
+            yield KmsSealing(clients, DEPLOYMENT)
+
+
+def test_a_signature_holds_for_its_statement_and_for_no_other(sealing: Sealing) -> None:
+    seal = sealing.sign(STATEMENT)
+    assert sealing.is_signed(HOME, STATEMENT, seal)
+    assert not sealing.is_signed(HOME, STATEMENT + b" ", seal)
+    assert not sealing.is_signed(HOME, STATEMENT, Seal(seal.key_id, seal.signature[:-4] + "AAAA"))
+    assert not sealing.is_signed(HOME, STATEMENT, Seal(seal.key_id, "no base64!"))
+    assert not sealing.is_signed(HOME, STATEMENT, Seal("another-key", seal.signature))
+
+
+def test_the_public_half_is_enough_to_check_and_has_no_private_part(sealing: Sealing) -> None:
+    seal = sealing.sign(STATEMENT)
+    public = sealing.public(HOME)[seal.key_id]
+    assert is_signature(public, STATEMENT, seal.signature)
+    assert "d" not in public
+    assert key_id(public) == seal.key_id
+
+
+def test_a_region_without_a_key_is_unavailable_and_says_which_key(tmp_path: Path) -> None:
+    with mock_aws(), pytest.raises(Unavailable, match=r"alias/memolith-.*-seal.*NotFoundException"):
+        KmsSealing(Clients(), DEPLOYMENT).sign(STATEMENT)
+
+
+def test_a_key_that_replaced_another_is_asked_for_when_a_signature_names_it() -> None:
+    with mock_aws():
+        clients = Clients()
+        with_key(clients, HOME)
+        verifying = KmsSealing(clients, DEPLOYMENT)
+        earlier = KmsSealing(clients, DEPLOYMENT).sign(STATEMENT)
+        assert verifying.is_signed(HOME, STATEMENT, earlier)
+        with_key(clients, HOME)
+        assert verifying.is_signed(HOME, STATEMENT, KmsSealing(clients, DEPLOYMENT).sign(STATEMENT))
+        assert verifying.is_signed(HOME, STATEMENT, earlier), "a process keeps what it has seen"
+
+
+def test_a_key_of_another_kind_verifies_nothing() -> None:
+    sealing = MemorySealing(MemorySealing.keys_of((HOME,)), HOME)
+    public = dict(sealing.public(HOME)[sealing.sign(STATEMENT).key_id]) | {"crv": "Ed448"}
+    assert not is_signature(public, STATEMENT, sealing.sign(STATEMENT).signature)
+
+
+def test_a_laptops_key_is_readable_by_its_owner_alone_and_stays_the_same(tmp_path: Path) -> None:
+    first, again = LocalSealing(tmp_path), LocalSealing(tmp_path)
+    seal = first.sign(STATEMENT)
+    assert again.is_signed("laptop", STATEMENT, seal)
+    assert stat.S_IMODE((tmp_path / "seal.json").stat().st_mode) == 0o600
+
+
+def test_a_broken_key_file_is_named_and_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "seal.json").write_text("no key")
+    with pytest.raises(Unavailable, match=r"seal\.json.*remove it"):
+        LocalSealing(tmp_path).sign(STATEMENT)
+    assert (tmp_path / "seal.json").read_text() == "no key"
+
+
+@pytest.fixture(params=["memory", "local"])
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> SealMemory:
+    return MemorySealMemory() if request.param == "memory" else LocalSealMemory(tmp_path / "config", tmp_path / "root")
+
+
+def test_the_last_sealed_checkpoint_is_remembered_and_never_an_earlier_one(memory: SealMemory) -> None:
+    assert memory.last() is None
+    memory.remember(LastSealed(7, "a"))
+    memory.remember(LastSealed(3, "b"))
+    memory.remember(LastSealed(7, "c"))
+    assert memory.last() == LastSealed(7, "a")
+    memory.remember(LastSealed(8, "d"))
+    assert memory.last() == LastSealed(8, "d")
+
+
+def test_each_folder_has_a_memory_of_its_own(tmp_path: Path) -> None:
+    LocalSealMemory(tmp_path, Path("/one")).remember(LastSealed(1, "a"))
+    assert LocalSealMemory(tmp_path, Path("/two")).last() is None
+    assert LocalSealMemory(tmp_path, Path("/one")).last() == LastSealed(1, "a")
