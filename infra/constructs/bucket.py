@@ -19,7 +19,8 @@ from constructs import Construct, IDependable
 from infra.acknowledge import acknowledge
 from infra.deployment import Deployment
 
-WRITTEN_ONCE = ("log", "store", "key", "cut", "verdict", "session", "checkpoint", "pack", "redaction", "job")
+_RECORDS = ("key", "verdict", "session", "transcript", "checkpoint", "redaction", "job")
+WRITTEN_ONCE = ("log", "store", "cut", "pack", *_RECORDS)
 """Kinds of object that are put only where nothing is, under any region's prefix."""
 
 NEVER_DELETED = WRITTEN_ONCE

@@ -14,6 +14,7 @@ from memolith.app.erasure.pack_removal import PackRemoval
 from memolith.app.erasure.retention import RetentionPass
 from memolith.app.erasure.service import Erasures, make_erasures
 from memolith.app.erasure.store_purge import StorePurge
+from memolith.app.erasure.transcript_purge import TranscriptPurge
 from memolith.app.erasure.version_purge import VersionPurge
 from memolith.app.index.parts import IndexParts
 from memolith.app.replication.compare_checkpoints import PERIODS_BACK
@@ -56,7 +57,9 @@ def _older_versions(played: Played) -> None:
     parts = IndexParts.of(region)
     eraser = Eraser(region, erasable, RetentionPass(region, parts.logs, parts.projector), parts.logs, parts.store_log)
     stores = StorePurge(region, erasable, eraser, PackRemoval(region, erasable, parts.store_log), parts)
-    VersionPurge(region, erasable, eraser, stores).run(played.cloud.clock.now_us() + 1)
+    VersionPurge(region, erasable, eraser, stores, TranscriptPurge(region, erasable)).run(
+        played.cloud.clock.now_us() + 1
+    )
 
 
 SCHEDULES = (

@@ -74,10 +74,15 @@ def _check_error(status: int, headers: Mapping[str, str], body: Mapping[str, Any
 def check_object(body: Mapping[str, Any]) -> None:
     """Asserts that a successful answer is one of the API's objects, with every field of it and no other."""
     if "data" in body:
-        assert set(body) == {"data", "next_page"}
-        assert body["next_page"] is None or re.fullmatch(r"page_[A-Za-z0-9_-]+", body["next_page"])
+        sent = set(body) == {"data"} and bool(body["data"])  # what was sent is no page, and only events are sent
+        assert sent or set(body) == {"data", "next_page"}
+        assert not sent or all(row["id"].startswith("sevt_") for row in body["data"])
+        assert sent or body["next_page"] is None or re.fullmatch(r"page_[A-Za-z0-9_-]+", body["next_page"])
         for row in body["data"]:
             check_object(row)
+        return
+    if str(body.get("id", "")).startswith("sevt_"):
+        _check_event(body)
         return
     _CHECKS[body["type"]](body)
 
@@ -95,7 +100,7 @@ def _check_store(body: Mapping[str, Any]) -> None:
     assert all(isinstance(text, str) for pair in body["metadata"].items() for text in pair)
     _instants(body, "created_at", "updated_at")
     assert body["archived_at"] is None or _INSTANT.fullmatch(body["archived_at"])
-    assert set(body["retention"]) == {"days", "versions"}
+    assert set(body["retention"]) == {"days", "versions", "transcript_days"}
     assert all(type(number) is int and number > 0 for number in body["retention"].values())
     assert body["durability"] == ("one_region" if body["second_region"] is None else "two_regions")
     assert set(body["scan_policy"]) == {"policy", "allow", "secrets"}
@@ -301,6 +306,17 @@ def _check_node(node: Mapping[str, Any]) -> None:
     _instants(node, "created_at", "updated_at")
 
 
+def _check_event(body: Mapping[str, Any]) -> None:
+    """An event has whatever its sender gave it, and beside it what is Memolith's to say."""
+    assert {"id", "type", "processed_at", "trust", "client_event_id", "redactions"} <= set(body)
+    assert type(body["redactions"]) is int
+    _instants(body, "processed_at")
+
+
+def _check_receipt(body: Mapping[str, Any]) -> None:
+    _fields(body, "type accepted duplicates redactions")
+
+
 def _check_health(body: Mapping[str, Any]) -> None:
     _fields(body, "status")
 
@@ -308,6 +324,7 @@ def _check_health(body: Mapping[str, Any]) -> None:
 _CHECKS = {
     "session": _check_session,
     "session_context": _check_context,
+    "transcript_receipt": _check_receipt,
     "memory_store": _check_store,
     "memory": _check_memory,
     "memory_prefix": _check_prefix,

@@ -39,7 +39,7 @@ LOWERS_A_SESSION = {"session_shown"}
 """What a reader says of a session is taken at its word: it can only lower the trust class of what that writes."""
 
 HAS_IT_LOOKED_AT = {"arrived", "judge", "fold_key", "help", "seal", "adopt", "adopt_records", "pack"} | {
-    "erase", "erase_store", "erase_packs"
+    "erase", "erase_store", "erase_packs", "erase_transcript", "clear_transcript_part"
 }  # fmt: skip
 """Calls that name an object, a store or a memory; the answering function finds out by itself what is so of it."""
 
@@ -54,7 +54,8 @@ ANSWERS: dict[str, set[str]] = {
     "indexer": {"arrived", "judge", "fold_key", "session_shown", QUEUE},
     "packer": {"pack", QUEUE},
     "scanner": {TEXT, QUEUE},
-    "eraser": {"erase", "erase_store", "erase_packs", "sweep", "erasure.status", "erasure.search", "repair.page"},
+    "eraser": {"erase", "erase_store", "erase_packs", "erase_transcript", "clear_transcript_part"}
+    | {"sweep", "erasure.status", "erasure.search", "repair.page"},
     "reconciler": {"tick", "compare", "homes.list", "homes.is_held"} | (ENDS_SOMETHING - {"keys.revoke"}),
 }
 ASKS: dict[str, tuple[set[str], set[str]]] = {

@@ -18,6 +18,7 @@ from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
 from memolith.app.erasure.retention import RetentionPass
 from memolith.app.erasure.store_purge import StorePurge
+from memolith.app.erasure.transcript_purge import TranscriptPurge
 from memolith.app.erasure.version_purge import VersionPurge
 from memolith.app.index.parts import IndexParts
 from memolith.app.replication.compare_listing import ComparedPage
@@ -62,7 +63,8 @@ def looking(stage: Stage, region: str) -> VersionPurge:
     parts = IndexParts.of(here)
     eraser = Eraser(here, erasable, RetentionPass(here, parts.logs, parts.projector), parts.logs, parts.store_log)
     packs = PackRemoval(here, erasable, parts.store_log)
-    return VersionPurge(here, erasable, eraser, StorePurge(here, erasable, eraser, packs, parts))
+    stores = StorePurge(here, erasable, eraser, packs, parts)
+    return VersionPurge(here, erasable, eraser, stores, TranscriptPurge(here, erasable))
 
 
 def shown(stage: Stage, text: str, region: str) -> list[str]:

@@ -24,6 +24,7 @@ SETTINGS = (
     "scan_secrets",
     "retention_days",
     "retention_versions",
+    "transcript_days",
     "second_region",
 )
 """What a store's own update changes."""

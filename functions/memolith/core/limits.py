@@ -152,6 +152,23 @@ RETENTION_VERSIONS_MAX = 1_000
 """How long a version is kept after it was superseded, and how many of a live memory's last are kept however old."""
 
 
+TRANSCRIPT_DAYS_DEFAULT = 30
+"""For how many days a part of a transcript is kept where none of the session's stores says otherwise."""
+
+
+TRANSCRIPT_EVENTS_MAX = 500
+
+
+TRANSCRIPT_MAX_BYTES = 1_000_000
+"""Events that one call may bring, and what its body may take."""
+
+
+EVENT_TYPE_MAX_CHARS = 64
+
+
+CLIENT_EVENT_ID_MAX_CHARS = 128
+
+
 OBJECT_METADATA_MAX_BYTES = 2_048
 """User metadata of one S3 object, keys and values together. Source: S3 user guide, UsingMetadata."""
 

@@ -120,6 +120,36 @@ class SessionKey:
         return self.sequence >= SESSION_TRUST_FROM
 
 
+TRANSCRIPT_ERASURE = 9_999_999_999
+"""The sequence of the order to erase a session's transcript; its parts are counted from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptKey:
+    """The key of one part of a session's transcript, written by `region`; sequences start at 1 for each region.
+
+    The one with the sequence `TRANSCRIPT_ERASURE` is the order to erase all of them, in every region.
+    """
+
+    region: str
+    workspace_id: str
+    session_id: str
+    sequence: int
+
+    def __str__(self) -> str:
+        return f"{self.prefix(self.region, self.workspace_id, self.session_id)}{self.sequence:010d}"
+
+    @staticmethod
+    def prefix(region: str, workspace_id: str, session_id: str) -> str:
+        """Return what the keys of all parts of a transcript begin with that `region` wrote."""
+        return f"{region}/transcript/{workspace_id}/{session_id}/"
+
+    @property
+    def is_erasure(self) -> bool:
+        """Whether this is the order to erase the transcript."""
+        return self.sequence == TRANSCRIPT_ERASURE
+
+
 @dataclass(frozen=True, slots=True)
 class CheckpointKey:
     """The key of the home's list of what it acknowledged in one period; periods are counted from 1, without holes."""
@@ -172,6 +202,7 @@ ObjectKey = (
     | ApiKeyKey
     | SessionKey
     | JobKey
+    | TranscriptKey
     | CheckpointKey
     | CheckpointPartKey
 )
@@ -207,6 +238,9 @@ _SESSION = re.compile(r"([a-z0-9-]+)/session/([^/]+)/([^/]+)/(\d{10})")
 _JOB = re.compile(r"([a-z0-9-]+)/job/([^/]+)/([a-z]+)/([^/]+)/(\d{10})")
 
 
+_TRANSCRIPT = re.compile(r"([a-z0-9-]+)/transcript/([^/]+)/([^/]+)/(\d{10})")
+
+
 def parse_key(key: str) -> ObjectKey:
     """Parse an object key. Raises ValueError for a key that is not Memolith's; a caller must never skip such a key."""
     if match := _LOG.fullmatch(key):
@@ -225,6 +259,8 @@ def parse_key(key: str) -> ObjectKey:
         return SessionKey(match[1], match[2], match[3], int(match[4]))
     if match := _JOB.fullmatch(key):
         return JobKey(match[1], match[2], match[3], match[4], int(match[5]))
+    if match := _TRANSCRIPT.fullmatch(key):
+        return TranscriptKey(match[1], match[2], match[3], int(match[4]))
     if match := _CHECKPOINT.fullmatch(key):
         return CheckpointKey(match[1], int(match[2]))
     if match := _PART.fullmatch(key):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memolith.core.limits import RETENTION_DAYS_DEFAULT, RETENTION_VERSIONS_DEFAULT
+from memolith.core.limits import RETENTION_DAYS_DEFAULT, RETENTION_VERSIONS_DEFAULT, TRANSCRIPT_DAYS_DEFAULT
 from memolith.core.objects.entry import Operation
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
@@ -22,10 +22,14 @@ DAY_US = 24 * 3600 * 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What one store keeps: a version for `days` after it was superseded, and the last `versions` of a live memory."""
+    """What one store keeps: a version for `days` after it was superseded, and the last `versions` of a live memory.
+
+    `transcript_days` is for how long transcripts of its sessions are kept (`memolith.core.transcripts`).
+    """
 
     days: int = RETENTION_DAYS_DEFAULT
     versions: int = RETENTION_VERSIONS_DEFAULT
+    transcript_days: int = TRANSCRIPT_DAYS_DEFAULT
 
     @classmethod
     def of(cls, store: StoreRow) -> Retention:
@@ -33,6 +37,7 @@ class Retention:
         return cls(
             RETENTION_DAYS_DEFAULT if store.retention_days is None else store.retention_days,
             RETENTION_VERSIONS_DEFAULT if store.retention_versions is None else store.retention_versions,
+            TRANSCRIPT_DAYS_DEFAULT if store.transcript_days is None else store.transcript_days,
         )
 
     def outlived(self, version: VersionRow, head: MemoryRow) -> bool:

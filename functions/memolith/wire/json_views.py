@@ -49,7 +49,7 @@ def store(answer: Store) -> Json:
         "updated_at": rfc3339(answer.updated_at),
         "archived_at": _instant(answer.archived_at),
         "scan_policy": asdict(answer.scan_policy) | {"allow": list(answer.scan_policy.allow)},
-        "retention": {"days": answer.retention.days, "versions": answer.retention.versions},
+        "retention": asdict(answer.retention),
         "durability": durability_of(answer.second_region),
         "second_region": answer.second_region,
     }

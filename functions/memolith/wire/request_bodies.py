@@ -118,6 +118,7 @@ class Retention(Body):
 
     days: Annotated[int, Field(ge=1, le=limits.RETENTION_DAYS_MAX)] | None = None
     versions: Annotated[int, Field(ge=1, le=limits.RETENTION_VERSIONS_MAX)] | None = None
+    transcript_days: Annotated[int, Field(ge=1, le=limits.RETENTION_DAYS_MAX)] | None = None
 
 
 class StoreCreate(Body):
@@ -327,7 +328,7 @@ def _actor(shown: dict[str, str], field: str) -> str:
 B = TypeVar("B", bound=Body)
 
 
-def parse(schema: type[B], body: bytes) -> B:
+def parse(schema: type[B], body: bytes, objects_max: int = strict_json.OBJECTS_MAX) -> B:
     """Parse the body as `schema`.
 
     The faults that are collected before the first is told are few: a list ends at its first one, an object has at most
@@ -337,7 +338,7 @@ def parse(schema: type[B], body: bytes) -> B:
         InvalidRequest: naming the first field at fault, or ``body``. It is `too_large` for a memory's content.
     """
     try:
-        return schema.model_validate(strict_json.decode(body))
+        return schema.model_validate(strict_json.decode(body, objects_max))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=True)[0]
     location = first["loc"]
@@ -381,12 +382,10 @@ _RULES = {
 }
 
 
-_ITEMS = {
+_ITEMS = {name: name for name in ("rules", "versions", "events")} | {
     "allow": "rules",
-    "rules": "rules",
     "sources": "versions",
     "resources": "memory stores",
-    "versions": "versions",
 }
 """What a list is of, by its field."""
 

@@ -131,6 +131,26 @@ class Query:
         except (ValueError, OverflowError) as error:
             raise InvalidRequest(name, "must be an RFC 3339 date and time, such as 2026-11-21T10:00:00Z") from error
 
+    def bounds(self, name: str) -> tuple[int | None, int | None]:
+        """Return the first and the last instant that ``[gte]``, ``[gt]``, ``[lte]`` and ``[lt]`` of a name leave."""
+        since = (self.instant(f"{name}[gte]"), _moved(self.instant(f"{name}[gt]"), 1))
+        until = (self.instant(f"{name}[lte]"), _moved(self.instant(f"{name}[lt]"), -1))
+        return (
+            max((bound for bound in since if bound is not None), default=None),
+            min((bound for bound in until if bound is not None), default=None),
+        )
+
+    def each(self, name: str, most: int, max_chars: int) -> tuple[str, ...]:
+        """Return the values of a parameter that may be repeated, ``name[]``. Raises InvalidRequest."""
+        repeated = f"{name}[]"
+        values = [_percent_decoded(value) for value in self._values.get(repeated, [])]
+        if len(values) > most:
+            raise InvalidRequest(repeated, f"must be given at most {most} times")
+        for value in values:
+            if not value or len(value) > max_chars:
+                raise InvalidRequest(repeated, f"must be percent-encoded UTF-8 of 1 to {max_chars} characters")
+        return tuple(value for value in values if value)
+
     def sha256(self, name: str) -> str | None:
         """Return a SHA-256. Refuses an empty or misspelt one: it must not act as no precondition, nor a stale one."""
         text = self.text(name)
@@ -211,6 +231,11 @@ def read_event(event: Mapping[str, Any]) -> Request:
 def method_of(event: Mapping[str, Any]) -> str:
     """Return the HTTP method, in capitals."""
     return str((event.get("requestContext") or {}).get("http", {}).get("method", "GET")).upper()
+
+
+def _moved(instant_us: int | None, by_us: int) -> int | None:
+    """Return the inclusive bound that an exclusive one is."""
+    return None if instant_us is None else instant_us + by_us
 
 
 def _percent_decoded(text: str, *, plus: bool = True) -> str | None:

@@ -269,6 +269,10 @@ def eraser_calls(erasures: Erasures) -> Calls:
         raising={
             "erase": lambda fields: {"erased": erasures.erase(fields["key"])},
             "erase_store": lambda fields: {"done": erasures.erase_store(fields["store_id"])},
+            "erase_transcript": lambda fields: {
+                "erased": erasures.erase_transcript(fields["workspace_id"], fields["session_id"])
+            },
+            "clear_transcript_part": lambda fields: {"erased": erasures.clear_transcript_part(fields["key"])},
             "erase_packs": lambda fields: {"removed": erasures.erase_packs(fields["store_id"])},
             "sweep": lambda fields: erasures.sweep(),
         },

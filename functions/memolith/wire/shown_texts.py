@@ -13,8 +13,10 @@ from memolith.app.api.service import Memolith
 from memolith.app.kernel.results import RequestContext, SessionCredentials
 from memolith.core.trust import AGENT, least, of_name, rank
 
-_TEXTS = ("content", "text", "excerpt", "title")
-"""A note's title is a part of its text, and what it states and links to is shown beside it."""
+_TEXTS = ("content", "text", "excerpt", "title", "input")
+"""A note's title is a part of its text, and what it states and links to is shown beside it. Of an event of a session,
+the content is a list, and the input of a tool a mapping.
+"""
 
 
 def lower_class(memolith: Memolith, call: RequestContext, answer: Mapping[str, Any], *, writes: bool) -> None:
@@ -41,7 +43,7 @@ def _classes(answer: object, excerpt: bool = False) -> Iterator[str | None]:
         for item in answer:
             yield from _classes(item)
     elif isinstance(answer, Mapping):
-        has_text = excerpt or any(isinstance(answer.get(name), str) and answer[name] for name in _TEXTS)
+        has_text = excerpt or any(answer.get(name) for name in _TEXTS)
         if has_text and isinstance(answer.get("trust"), str):
             yield of_name(answer["trust"])
         for value in answer.values():

@@ -18,7 +18,7 @@ NAME_MAX_CHARS = 80
 """Of a field's name, which can be long, in a message."""
 
 
-def decode(body: bytes) -> Any:
+def decode(body: bytes, objects_max: int = OBJECTS_MAX) -> Any:
     """Parse strict JSON: UTF-8, no field twice, no NaN or Infinity; limits of depth, of objects, fields and digits."""
     try:
         text = body.decode()
@@ -27,7 +27,7 @@ def decode(body: bytes) -> Any:
     if not text.strip():
         raise InvalidRequest("body", "must be a JSON object")
     try:
-        return json.loads(text, object_pairs_hook=_Objects().make, parse_constant=_refuse_constant)
+        return json.loads(text, object_pairs_hook=_Objects(objects_max).make, parse_constant=_refuse_constant)
     except RecursionError as error:
         raise InvalidRequest("body", "is nested too deeply") from error
     except ValueError as error:
@@ -37,13 +37,13 @@ def decode(body: bytes) -> Any:
 class _Objects:
     """Makes the objects of one body, until there are too many."""
 
-    def __init__(self) -> None:
-        self._made = 0
+    def __init__(self, most: int) -> None:
+        self._made, self._most = 0, most
 
     def make(self, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         self._made += 1
-        if self._made > OBJECTS_MAX:
-            raise InvalidRequest("body", f"must have at most {OBJECTS_MAX:,} objects")
+        if self._made > self._most:
+            raise InvalidRequest("body", f"must have at most {self._most:,} objects")
         if len(pairs) > FIELDS_MAX:
             raise InvalidRequest("body", f"must have at most {FIELDS_MAX} fields in one object")
         fields: dict[str, Any] = {}

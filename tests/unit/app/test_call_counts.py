@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from memolith.adapters.layered import CallCounts, Crash, Fault, Strike
+from memolith.app.api.transcripts import EventDraft, EventFilter
 from memolith.app.kernel.results import (
     Memory,
     ReadConsistency,
@@ -163,6 +164,16 @@ class Stage:
         )
         self.spare_key = self.scene.cloud.key("write")
         self.limited_key = self.scene.cloud.key("read", stores=[self.scene.store])
+        self.scene.deliver()
+
+    def record(self, name: str) -> object:
+        draft = EventDraft("user.message", {"content": [{"type": "text", "text": "said"}]}, name)
+        return self.scene.at(HOME).transcripts.record(self.scene.call(), self.session.record.session_id, [draft])
+
+    def reported(self) -> None:
+        """A session has begun, and one event of it was recorded."""
+        self.visited()
+        self.record("a")
         self.scene.deliver()
 
     def of_session(self) -> RequestContext:
@@ -469,6 +480,39 @@ READS = [
         "a session that was shown an imported text",
         lambda s: s.scene.at(HOME).session_trust.lower("wrkspc_default", s.session.record.session_id, "m"),
         ["read control+keys", "put session", "read keys", "transact journal+keys"],
+        [],
+        Stage.visited,
+    ),
+    Path(
+        "an event of a session",
+        lambda s: s.record("a"),
+        ["read control+keys", "query keys", "put transcript", "read keys", "transact journal+keys"],
+        [],
+        Stage.visited,
+    ),
+    Path(
+        "an event of a session that was recorded before",
+        lambda s: s.record("a"),
+        ["read control+keys", "query keys"],
+        [],
+        Stage.reported,
+    ),
+    Path(
+        "the events of a session",
+        lambda s: s.scene.at(HOME).transcripts.page(
+            s.scene.call(), s.session.record.session_id, filter=EventFilter(), limit=20, after=None
+        ),
+        ["read control+keys", "query keys", "read keys", "get transcript"],
+        [],
+        Stage.reported,
+    ),
+    Path(
+        "the end of a session, and the order to erase its transcript",
+        lambda s: s.scene.at(HOME).sessions.delete(s.scene.call(), s.session.record.session_id),
+        [
+            *["read control+keys", "put session", "read keys", "transact journal+keys"],
+            *["put transcript", "read keys", "transact journal+keys"],
+        ],
         [],
         Stage.visited,
     ),

@@ -18,10 +18,12 @@ from memolith.app.api.session_context import SessionContexts
 from memolith.app.api.sessions import Sessions
 from memolith.app.api.snapshots import Snapshots
 from memolith.app.api.stores import Stores
+from memolith.app.api.transcripts import Transcripts
 from memolith.app.api.versions import Versions
 from memolith.app.auth.api_keys import ApiKeys
 from memolith.app.auth.authorizer import Authorizer
 from memolith.app.auth.key_searches import KeySearches
+from memolith.app.auth.session_access import SessionAccess
 from memolith.app.auth.session_log import SessionLog
 from memolith.app.auth.session_tokens import NO_SIGNING_KEYS, SessionTokens
 from memolith.app.auth.session_trust import SessionTrust
@@ -34,11 +36,13 @@ from memolith.app.commit.writer import Writer
 from memolith.app.epochs.fence import Fence
 from memolith.app.epochs.parts import EpochParts
 from memolith.app.index.path_listing import PathListing
+from memolith.app.index.transcript_log import TranscriptLog
 from memolith.app.index.version_history import VersionHistory
 from memolith.app.kernel.no_packs import NO_PACKS
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import RequestContext
 from memolith.app.safety.text_access import TextReader
+from memolith.app.safety.transcript_gate import TranscriptGate
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.safety.write_gate import TextScanner
 from memolith.core.rows.base import mark_key
@@ -110,11 +114,15 @@ class Memolith:
         self.quarantine = Quarantine(region, authorizer, self.memories, forwarding, verdicts, history, texts)
         self.divergent = Divergent(region, authorizer, self.memories, self.redactions, forwarding, texts)
         contexts = SessionContexts(region, authorizer, texts, verdicts, history)
-        tokens = SessionTokens(signing, region.clock)
-        session_log = SessionLog(region)
-        self.session_trust = SessionTrust(region, session_log)
-        self.sessions = Sessions(region, authorizer, tokens, session_log, contexts, self.session_trust)
+        self._make_sessions(scanner, SessionTokens(signing, region.clock), contexts)
         self.peer_requests = PeerRequests(region, logs, records, writer, adoption, late_records)
+
+    def _make_sessions(self, scanner: TextScanner, tokens: SessionTokens, contexts: SessionContexts) -> None:
+        region, authorizer, log = self._region, self._authorizer, SessionLog(self._region)
+        access = SessionAccess(region, authorizer, log)
+        self.session_trust = trust = SessionTrust(region, log)
+        self.transcripts = transcripts = Transcripts(region, access, TranscriptLog(region), TranscriptGate(scanner))
+        self.sessions = Sessions(region, authorizer, tokens, log, contexts, trust, access, transcripts)
 
     @property
     def region(self) -> str:

@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from memolith.app.api.session_context import SessionContexts
+from memolith.app.api.transcripts import Transcripts
 from memolith.app.auth.authorizer import Access, Authorizer, Scope
+from memolith.app.auth.session_access import SessionAccess, is_reached, record_of
 from memolith.app.auth.session_log import SessionLog
 from memolith.app.auth.session_tokens import READ_WRITE, SessionTokens
 from memolith.app.auth.session_trust import SessionTrust
@@ -38,7 +40,7 @@ from memolith.core.metadata import patched
 from memolith.core.object_keys import SessionKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.session_record import Attachment, SessionRecord
-from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
+from memolith.core.rows.identity import ApiKeyRow, StoreRow
 from memolith.core.trust import AGENT, least
 
 MOUNT_ROOT = "/mnt/memory"
@@ -60,6 +62,8 @@ class Sessions:
         records: SessionLog,
         contexts: SessionContexts,
         trust: SessionTrust,
+        access: SessionAccess,
+        transcripts: Transcripts,
     ) -> None:
         self._region = region
         self._authorizer = authorizer
@@ -67,6 +71,8 @@ class Sessions:
         self._records = records
         self._contexts = contexts
         self._trust = trust
+        self._access = access
+        self._transcripts = transcripts
 
     def verify(self, token: str) -> SessionCredentials:
         """See `SessionTokens.verify`."""
@@ -126,7 +132,7 @@ class Sessions:
 
     def retrieve(self, call: RequestContext, session_id: str) -> Session:
         """Return a session, ended or not, without its token. One index read."""
-        return Session(self._find(call, Scope.read, session_id)[1])
+        return Session(self._access.find(call, Scope.read, session_id)[1])
 
     def renew(self, call: RequestContext, session_id: str, token_lifetime_s: int) -> Session:
         """Issue another token of a session; earlier ones are valid until their own end. One index read.
@@ -138,7 +144,7 @@ class Sessions:
             InvalidRequest: the session has been ended, or its key has. PermissionDenied, NotFound, Unavailable;
             Unauthenticated.
         """
-        access, record = self._find(call, Scope.read, session_id)
+        access, record = self._access.find(call, Scope.read, session_id)
         if record.archived_at is not None:
             raise InvalidRequest("session_id", "names a session that has been ended")
         if access.scope < Scope.write and any(one.access == READ_WRITE for one in record.attachments):
@@ -182,8 +188,8 @@ class Sessions:
             for row in rows:
                 if filter.created_at_gte is not None and session_order.is_before(row.session_id, filter.created_at_gte):
                     return Page(tuple(found), None)
-                record = _record_of(row)
-                if _shows(filter, record) and _is_reached(access, record):
+                record = record_of(row)
+                if _shows(filter, record) and is_reached(access, record):
                     if len(found) == limit:
                         return Page(tuple(found), last)
                     found.append(Session(record))
@@ -204,7 +210,7 @@ class Sessions:
             InvalidRequest: the session has been ended, or would have too many pairs. NotFound, PermissionDenied,
             Unavailable, Busy, OutcomeUnknown; Unauthenticated.
         """
-        access, record = self._find(call, Scope.write, session_id)
+        access, record = self._access.find(call, Scope.write, session_id)
         if record.archived_at is not None:
             raise InvalidRequest("session_id", "names a session that has been ended")
 
@@ -219,8 +225,13 @@ class Sessions:
         return Session(after)
 
     def delete(self, call: RequestContext, session_id: str) -> str:
-        """End a session, as `archive` does: its record stays, as versions name it as their author."""
-        self.archive(call, session_id)
+        """End a session, as `archive` does, and have its transcript erased in every region. Repeatable.
+
+        Its record stays, as versions name it as their author. As `archive`, and as much again for the order to erase.
+        """
+        access, record = self._access.find(call, Scope.write, session_id)
+        self._archive(access, record)
+        self._transcripts.erase(access, record)
         return session_id
 
     def archive(self, call: RequestContext, session_id: str) -> Session:
@@ -228,7 +239,10 @@ class Sessions:
 
         One index read, one PUT, one index read and write.
         """
-        access, record = self._find(call, Scope.write, session_id)
+        access, record = self._access.find(call, Scope.write, session_id)
+        return self._archive(access, record)
+
+    def _archive(self, access: Access, record: SessionRecord) -> Session:
         if record.archived_at is not None:
             return Session(record)
         ended = replace(record, archived_at=max(self._region.clock.now_us(), record.created_at))
@@ -252,7 +266,7 @@ class Sessions:
             Unavailable: a text or the index does not answer; or the session has no context yet, and the index of
             this region is being rebuilt.
         """
-        access, record, rank = self._enter(call, session_id)
+        access, record, rank = self._access.enter(call, session_id)
         if refresh or rank is None:
             record = self._pin_again(access, record, rank)
         else:
@@ -281,43 +295,6 @@ class Sessions:
         self._records.fold(view, record, key, Named(str(key)), own=True)
         return key
 
-    def _enter(self, call: RequestContext, session_id: str) -> tuple[Access, SessionRecord, str | None]:
-        """Return the session, and the rank of its context, for its own token or an API key. Raises NotFound."""
-        credentials = call.credentials
-        others = isinstance(credentials, SessionCredentials) and credentials.session_id != session_id
-        if others or ids.SESSION.fullmatch(session_id) is None:
-            self._authorizer.enter_any(call, Scope.read)
-            raise NotFound("session", session_id)
-        key = SessionRow.key(credentials.workspace_id, session_id)
-        access = self._authorizer.enter_any(call, Scope.read, [key])
-        attributes = access.view.rows.get(key)
-        if attributes is not None:
-            row = SessionRow.from_attributes(attributes)
-            record = _record_of(row)
-            if not _is_reached(access, record):
-                raise NotFound("session", session_id)
-            return access, record, row.context
-        found = self._records.find(access.workspace_id, session_id)
-        if found is None or not _is_reached(access, found):
-            raise NotFound("session", session_id)
-        rank = SessionKey(ids.birth_region(session_id, self._region.origins) or "", "", "", 1).rank
-        return access, found, None if found.pinned_at is None else rank
-
-    def _find(self, call: RequestContext, scope: Scope, session_id: str) -> tuple[Access, SessionRecord]:
-        """Find the session's record of this workspace, in the index, or else as an object. Raises NotFound."""
-        if ids.SESSION.fullmatch(session_id) is None:
-            self._authorizer.enter(call, scope)
-            raise NotFound("session", session_id)
-        workspace_id = call.credentials.workspace_id
-        key = SessionRow.key(workspace_id, session_id)
-        access = self._authorizer.enter(call, scope, [key])
-        attributes = access.view.rows.get(key)
-        row = None if attributes is None else SessionRow.from_attributes(attributes)
-        record = self._records.find(workspace_id, session_id) if row is None else _record_of(row)
-        if record is None or not _is_reached(access, record):
-            raise NotFound("session", session_id)
-        return access, record
-
 
 def _key_at(record: SessionRecord, rank: str) -> SessionKey:
     sequence, _, region = rank.partition("/")
@@ -338,15 +315,6 @@ def _shows(filter: SessionFilter, record: SessionRecord) -> bool:
         and (filter.created_at_gte is None or record.created_at >= filter.created_at_gte)
         and (filter.created_at_lte is None or record.created_at <= filter.created_at_lte)
     )
-
-
-def _is_reached(access: Access, record: SessionRecord) -> bool:
-    """Tell whether the caller's key reaches every store of a session; one that it does not is not found."""
-    return access.reaches(*(one.memory_store_id for one in record.attachments))
-
-
-def _record_of(row: SessionRow) -> SessionRecord:
-    return replace(SessionRecord.from_json(row.record.encode()), archived_at=row.archived_at)
 
 
 def _check(stores: Sequence[StoreToAttach]) -> None:

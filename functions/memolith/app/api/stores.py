@@ -102,6 +102,7 @@ class Stores:
             **_scanning(ScanPolicy(), scan_policy),
             retention_days=_chosen(retention, "days", None),
             retention_versions=_chosen(retention, "versions", None),
+            transcript_days=_chosen(retention, "transcript_days", None),
             second_region=chosen_second(region.name, region.regions, None, durability, second_region),
         )
         placed = PlacedRecord(Slot(epoch, 1), record)
@@ -331,6 +332,7 @@ class Stores:
             **_scanning(_policy_of(row), request.get("scan_policy")),
             retention_days=_chosen(request.get("retention"), "days", row.retention_days),
             retention_versions=_chosen(request.get("retention"), "versions", row.retention_versions),
+            transcript_days=_chosen(request.get("retention"), "transcript_days", row.transcript_days),
             second_region=chosen_second(
                 row.home,
                 self._region.regions,

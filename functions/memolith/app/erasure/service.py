@@ -14,6 +14,7 @@ from memolith.app.erasure.pack_removal import PackRemoval
 from memolith.app.erasure.repair import Repair
 from memolith.app.erasure.retention import RetentionCallbacks, RetentionPass
 from memolith.app.erasure.store_purge import StorePurge
+from memolith.app.erasure.transcript_purge import TranscriptPurge
 from memolith.app.erasure.verification import SearchTerms, Verification
 from memolith.app.erasure.version_purge import VersionPurge
 from memolith.app.index.parts import IndexParts
@@ -46,6 +47,7 @@ class Erasures:
         versions: VersionPurge,
         remains: Verification,
         repairs: Repair,
+        transcripts: TranscriptPurge,
     ) -> None:
         self._region = region
         self._retaining = retaining
@@ -56,6 +58,7 @@ class Erasures:
         self._versions = versions
         self._remains = remains
         self._repairs = repairs
+        self._transcripts = transcripts
 
     def erase(self, key: str) -> bool:
         """Erase what an object's key stands for, as `Eraser.erase` does; whether that is done."""
@@ -64,6 +67,14 @@ class Erasures:
     def erase_packs(self, store_id: str) -> int:
         """Remove the packs of a store that no longer count; how many."""
         return self._packs.erase(store_id)
+
+    def erase_transcript(self, workspace_id: str, session_id: str) -> int:
+        """Blank the transcript of a session that is to be erased, as `TranscriptPurge.erase` does; how many parts."""
+        return self._transcripts.erase(workspace_id, session_id)
+
+    def clear_transcript_part(self, key: str) -> bool:
+        """Delete what stands below the blank of a part of a transcript, as `TranscriptPurge.clear` does."""
+        return self._transcripts.clear(key)
 
     def erase_store(self, store_id: str) -> bool:
         """Begin to erase a deleted store, and do what a few seconds allow; return whether it is done.
@@ -81,7 +92,7 @@ class Erasures:
     def sweep(self, budget_s: float = SWEEP_BUDGET_S) -> Mapping[str, Any]:
         """Make deletions final whose time is over; go on with every store that is not done, and with the daily passes.
 
-        These are retention, and the check of older S3 versions.
+        These are retention, of versions and of transcripts, and the check of older S3 versions.
 
         Repeatable; several may run at once.
 
@@ -100,7 +111,11 @@ class Erasures:
         if not is_time_up():
             with suppress(Busy):
                 mended = self._versions.run(deadline_us).repaired
-        return {"ended": ended, "pending": len(left), "blanked": blanked, "mended": mended}
+        parts = 0
+        if not is_time_up():
+            with suppress(Busy):
+                parts = self._transcripts.run(deadline_us).repaired
+        return {"ended": ended, "pending": len(left), "blanked": blanked, "mended": mended, "transcript_parts": parts}
 
     def _take_up(self, store_id: str) -> None:
         """Note what is to be done with a deleted store, where the note was lost."""
@@ -151,8 +166,9 @@ def make_erasures(region: Region, erasable: ErasableObjects, packs: Packs, day_u
     eraser = Eraser(region, erasable, retaining, parts.logs, parts.store_log)
     removal = PackRemoval(region, erasable, parts.store_log)
     stores = StorePurge(region, erasable, eraser, removal, parts)
-    versions = VersionPurge(region, erasable, eraser, stores)
+    transcripts = TranscriptPurge(region, erasable, day_us)
+    versions = VersionPurge(region, erasable, eraser, stores, transcripts)
     deadlines = Deadlines(region, parts.store_log)
     remains = Verification(region, erasable, stores, packs, parts)
     repairs = Repair(region, erasable, eraser, packs)
-    return Erasures(region, retaining, eraser, removal, stores, deadlines, versions, remains, repairs)
+    return Erasures(region, retaining, eraser, removal, stores, deadlines, versions, remains, repairs, transcripts)

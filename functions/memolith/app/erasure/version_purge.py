@@ -18,15 +18,16 @@ from itertools import groupby
 
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.store_purge import StorePurge
+from memolith.app.erasure.transcript_purge import TranscriptPurge
 from memolith.app.index.resumable_scan import ScanProgress, resume_scan
 from memolith.app.kernel.region import Region, View
 from memolith.core.log_position import LogKey
-from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.object_keys import StoreKey, TranscriptKey, parse_key
 from memolith.core.rows.base import RowKey
 from memolith.ports.objects import ErasableObjects, ObjectVersion
 
 VERSIONS_PER_PAGE = 1_000
-KINDS = ("log", "store")
+KINDS = ("log", "store", "transcript")
 """Of the objects that may have text."""
 
 PASS = RowKey("control", "erasure#versions", "pass")
@@ -36,11 +37,19 @@ PASS = RowKey("control", "erasure#versions", "pass")
 class VersionPurge:
     """Looks through every S3 version of one region's logs and records, once a day."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects, eraser: Eraser, stores: StorePurge) -> None:
+    def __init__(
+        self,
+        region: Region,
+        erasable: ErasableObjects,
+        eraser: Eraser,
+        stores: StorePurge,
+        transcripts: TranscriptPurge,
+    ) -> None:
         self._region = region
         self._erasable = erasable
         self._eraser = eraser
         self._stores = stores
+        self._transcripts = transcripts
 
     def run(self, deadline_us: int) -> ScanProgress:
         """Go on where time ran out. A LIST for a thousand versions; for a key with a blank, what an erasure costs.
@@ -69,15 +78,17 @@ class VersionPurge:
                 return self._eraser.erase(key)
             if isinstance(name, StoreKey):
                 return self._stores.mend_record(name)
+            if isinstance(name, TranscriptKey):
+                return self._transcripts.clear(key)
         return False
 
 
 def _has_blank(versions: Sequence[ObjectVersion]) -> bool:
-    """Tell whether one of several versions of a key may be a blank: an entry's is empty, a record's is not.
+    """Tell whether one of several versions of a key may be a blank: an entry's is empty, others' are not.
 
     A key whose versions began on the page before counts too: its current version is not among these.
     """
     if all(one.current for one in versions):
         return False
-    is_record = "/store/" in versions[0].key
-    return is_record or not versions[0].current or any(one.size_bytes == 0 for one in versions)
+    is_entry = "/log/" in versions[0].key
+    return not is_entry or not versions[0].current or any(one.size_bytes == 0 for one in versions)

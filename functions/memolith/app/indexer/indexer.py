@@ -14,6 +14,7 @@ from memolith.app.epochs.ownership import Ownership
 from memolith.app.epochs.store_repair import StoreRepair
 from memolith.app.index.projector import Projector
 from memolith.app.index.redaction_places import places_of
+from memolith.app.index.transcript_log import TranscriptLog
 from memolith.app.indexer.log_entries import LogEntries
 from memolith.app.indexer.segment_requests import SegmentRequests
 from memolith.app.indexer.text_erasures import TextErasures
@@ -35,6 +36,7 @@ from memolith.core.object_keys import (
     RedactionKey,
     SessionKey,
     StoreKey,
+    TranscriptKey,
     VerdictKey,
     parse_key,
 )
@@ -88,6 +90,7 @@ class Indexer:
         writer: WriterClient,
         erasures: TextErasures,
         segments: SegmentRequests,
+        transcripts: TranscriptLog,
     ) -> None:
         self._region = region
         self._entries = entries
@@ -102,6 +105,7 @@ class Indexer:
         self._writer = writer
         self._erasures = erasures
         self._segments = segments
+        self._transcripts = transcripts
 
     def object_arrived(self, key: str, paths_too: bool = False) -> None:
         """Project one object. Repeatable, in any order. One HEAD or GET, an index read, at most one transaction.
@@ -150,6 +154,8 @@ class Indexer:
                 self._keys.fold(view, ApiKeyRecord.stored_as(name, body), own)
             elif isinstance(name, SessionKey):
                 self._sessions.fold(view, SessionRecord.from_json(body), name, own)
+            elif isinstance(name, TranscriptKey):
+                return self._fold_transcript(view, name, body, own)
             elif isinstance(name, RedactionKey):
                 return self._fold_redaction(view, Redaction.from_json(body), own)
         except ValueError as error:
@@ -262,6 +268,18 @@ class Indexer:
         if verdict.key != key:
             raise ValueError(f"{key}: the verdict says that it is elsewhere")
         self._verdicts.fold(view, verdict, journal)
+
+    def _fold_transcript(
+        self, view: View, key: TranscriptKey, body: bytes, own: Named | None
+    ) -> list[Callable[[], object]]:
+        """Project a part of a transcript, or the order to erase it; erase what comes after that order."""
+        row = self._transcripts.fold(view, key, body, own)
+        if row.erased_at is not None and not key.is_erasure:
+            return [lambda: ask_eraser(self._region, {"call": "clear_transcript_part", "key": str(key)})]
+        if row.erased_at is None and not self._transcripts.is_to_be_erased(view, key.workspace_id, key.session_id):
+            return []
+        payload = {"call": "erase_transcript", "workspace_id": key.workspace_id, "session_id": key.session_id}
+        return [lambda: ask_eraser(self._region, payload)]
 
     def _body(self, key: str) -> bytes | None:
         found = find(self._region.objects, key)

@@ -7,6 +7,7 @@ from memolith.app.auth.key_searches import KeySearches
 from memolith.app.auth.session_log import SessionLog
 from memolith.app.auth.session_trust import SessionTrust
 from memolith.app.epochs.parts import EpochParts
+from memolith.app.index.transcript_log import TranscriptLog
 from memolith.app.indexer.indexer import Indexer
 from memolith.app.indexer.log_entries import LogEntries
 from memolith.app.indexer.segment_requests import SegmentRequests
@@ -46,4 +47,5 @@ def make_indexer(
         writer,
         erasures,
         segments,
+        TranscriptLog(region),
     )

@@ -25,6 +25,7 @@ from memolith.core.object_keys import (
     RedactionKey,
     SessionKey,
     StoreKey,
+    TranscriptKey,
     parse_key,
 )
 from memolith.core.objects.checkpoint import Named
@@ -32,6 +33,7 @@ from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LATE_PREFIX, UNSEEN_DEPARTURE, UNSEEN_ENTRY, UNSEEN_ORDER, VersionRow
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
+from memolith.core.rows.transcripts import TranscriptRow
 from memolith.core.trust import rank
 from memolith.ports import errors as port_errors
 
@@ -225,6 +227,8 @@ def _row_key_of(name: Named) -> _RowOfObject | None:
         return ApiKeyRow.key(key.workspace_id, key.key_id), key
     if isinstance(key, SessionKey):
         return SessionRow.key(key.workspace_id, key.session_id), key
+    if isinstance(key, TranscriptKey):
+        return TranscriptRow.key(key.workspace_id, key.session_id, key.region, key.sequence), key
     if isinstance(key, RedactionKey):
         return VersionRow.key(key.store_id, key.version_id), key
     return None
@@ -240,6 +244,8 @@ def _shows(rows: Mapping[RowKey, Attributes], row_key: RowKey, key: ObjectKey) -
         return key.sequence == 1 or ApiKeyRow.from_attributes(attributes).revoked_at is not None
     if isinstance(key, SessionKey):
         return _shows_session(SessionRow.from_attributes(attributes), key)
+    if isinstance(key, TranscriptKey):
+        return True
     row = VersionRow.from_attributes(attributes)
     if isinstance(key, LogKey):
         return _shows_entry(row, key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Protocol
 
@@ -12,6 +13,7 @@ from memolith.core.objects.store_record import SCAN_POLICY_DEFAULT, SCAN_SECRETS
 from memolith.core.rows.identity import StoreRow
 from memolith.scanner import Finding, Policy, Redacted, RedactedSecret, Report, Secrets, Severity, Verdict
 from memolith.scanner.findings import judge
+from memolith.scanner.pieces import Kept
 
 QUOTED_RULE = "store-quoted-secret"
 REPEATED_RULE = "store-repeated-phrase"
@@ -43,6 +45,9 @@ class TextScanner(Protocol):
     def redact(self, text: str, allow: frozenset[str] = frozenset()) -> Redacted:
         """Return a text without its secrets. Pure; milliseconds for every twenty of them."""
 
+    def redact_each(self, texts: Sequence[str]) -> Sequence[Kept]:
+        """Return texts that are kept whatever they hold, without the secrets in them. Pure; a second for a megabyte."""
+
     def knows(self, rule_id: str) -> bool:
         """Tell whether there may be findings of this rule, so that an allow-list can name it."""
 
@@ -60,6 +65,10 @@ class Unscanning:
         """Raise Unavailable."""
         raise Unavailable("this function does not scan, so it does not write")
 
+    def redact_each(self, texts: Sequence[str]) -> Sequence[Kept]:
+        """Raise Unavailable."""
+        raise Unavailable("this function does not scan, so it keeps no transcript")
+
     def knows(self, rule_id: str) -> bool:
         """Raise Unavailable."""
         raise Unavailable("this function does not scan, so it changes no policy")
@@ -75,6 +84,9 @@ class LettingAllThrough:
 
     def redact(self, text: str, allow: frozenset[str] = frozenset()) -> Redacted:
         return Redacted(text, ())
+
+    def redact_each(self, texts: Sequence[str]) -> Sequence[Kept]:
+        return [Kept(text) for text in texts]
 
     def knows(self, rule_id: str) -> bool:
         return True

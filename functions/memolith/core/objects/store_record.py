@@ -37,7 +37,8 @@ class StoreRecord:
     `scan_policy` and `scan_allow` say how its writes are scanned (`memolith.scanner.Policy`, ids of rules); the body
     leaves them out where they are the default. `scan_secrets` says what becomes of a write with a secret in it
     (`memolith.scanner.Secrets`); likewise.
-    `retention_days` and `retention_versions` are None, and not in the body, where they are (`memolith.core.retention`).
+    `retention_days`, `retention_versions` and `transcript_days` are None, and not in the body, where they are
+    (`memolith.core.retention`, `memolith.core.transcripts`).
     `second_region` is where a write must stand too before it is acknowledged (`memolith.core.sync_replica`); None, and
     not in the body, where its home is enough.
     `cuts` names the cut that each epoch after the first began with; while a fail-over makes its own, one is missing.
@@ -68,6 +69,7 @@ class StoreRecord:
     scan_secrets: str = SCAN_SECRETS_DEFAULT
     retention_days: int | None = None
     retention_versions: int | None = None
+    transcript_days: int | None = None
     second_region: str | None = None
     cuts: tuple[str, ...] = ()
     moving_to: str | None = None
@@ -96,7 +98,7 @@ class StoreRecord:
             del fields["scan_policy"], fields["scan_allow"]
         if self.scan_secrets == SCAN_SECRETS_DEFAULT:
             del fields["scan_secrets"]
-        for name in ("retention_days", "retention_versions", "second_region", "erase_after"):
+        for name in ("retention_days", "retention_versions", "transcript_days", "second_region", "erase_after"):
             if fields[name] is None:
                 del fields[name]
         for name in ("cuts", "moving_to", "follows", "adopted", "apart"):

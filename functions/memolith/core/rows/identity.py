@@ -35,6 +35,7 @@ class StoreRow(Row):
     scan_secrets: str | None = None
     retention_days: int | None = None
     retention_versions: int | None = None
+    transcript_days: int | None = None
     second_region: str | None = None
     cuts: list[str] | None = None
     moving_to: str | None = None

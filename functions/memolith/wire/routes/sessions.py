@@ -30,8 +30,7 @@ def list_sessions(exchange: Exchange) -> Json:
     freshness.check_none(exchange.call.demand)
     query = exchange.request.query
     query.one_of("order", "desc")
-    since = _latest(query.instant("created_at[gte]"), _moved(query.instant("created_at[gt]"), 1))
-    until = _earliest(query.instant("created_at[lte]"), _moved(query.instant("created_at[lt]"), -1))
+    since, until = query.bounds("created_at")
     archived = query.one_of("include_archived", "true", "false") == "true"
     store_id, key_id, agent_id = query.id("memory_store_id"), query.id("api_key_id"), query.id("agent_id")
     listing: Listing = ("sessions", since, until, archived, store_id, key_id, agent_id)
@@ -96,16 +95,3 @@ def session_context(exchange: Exchange) -> Json:
             min_trust=None if body.min_trust is None else of_name(body.min_trust),
         )
     )
-
-
-def _moved(instant_us: int | None, by_us: int) -> int | None:
-    """Return the inclusive bound that an exclusive one is."""
-    return None if instant_us is None else instant_us + by_us
-
-
-def _latest(*bounds: int | None) -> int | None:
-    return max((bound for bound in bounds if bound is not None), default=None)
-
-
-def _earliest(*bounds: int | None) -> int | None:
-    return min((bound for bound in bounds if bound is not None), default=None)

@@ -46,6 +46,7 @@ from memolith.wire.routes.stores import (
     retrieve_store,
     update_store,
 )
+from memolith.wire.routes.transcripts import list_events, record_transcript, send_events
 from memolith.wire.routes.versions import import_versions, list_versions, redact_version, retrieve_version
 
 
@@ -95,6 +96,8 @@ ROUTES: tuple[Route, ...] = (
     Route((*_SESSIONS, "*"), {"GET": retrieve_session, "POST": update_session, "DELETE": delete_session}),
     Route((*_SESSIONS, "*", "token"), {"POST": renew_session_token}),
     Route((*_SESSIONS, "*", "archive"), {"POST": archive_session}),
+    Route((*_SESSIONS, "*", "events"), {"GET": list_events, "POST": send_events}),
+    Route((*_SESSIONS, "*", "transcript"), {"POST": record_transcript}),
     Route((*_SESSIONS, "*", "context"), {"POST": session_context}),
     Route((*_STORE, "quarantine"), {"GET": list_quarantine}),
     Route((*_STORE, "quarantine", "*"), {"GET": retrieve_quarantined}),
@@ -133,6 +136,7 @@ PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
         *_CREATED, "created_at[gt]", "created_at[lt]", "include_archived", "memory_store_id", "api_key_id", "agent_id",
         "agent_version", "deployment_id", "statuses", "statuses[]", *_PAGED,
     ),
+    list_events: (*_CREATED, "created_at[gt]", "created_at[lt]", "types[]", *_PAGED),
     list_quarantine: ("include_released", *_PAGED),
     restore_quarantined: ("view",),
     list_divergent: _PAGED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -11,6 +11,7 @@ from memolith.app.safety.write_gate import Unscanning
 from memolith.core.errors import InvalidRequest, PermissionDenied, Unavailable
 from memolith.core.objects.store_record import StoreRecord
 from memolith.scanner import Family, Finding, Policy, Redacted, Report, Severity, Verdict
+from memolith.scanner.pieces import Kept
 from tests.support.cloud import Cloud
 
 Judge = Callable[[str, str | None], Verdict]
@@ -23,6 +24,9 @@ class Scripted:
         self._judge = judge
         self.read: list[tuple[str, str | None]] = []
         self.under: list[tuple[Policy, frozenset[str]]] = []
+
+    def redact_each(self, texts: Sequence[str]) -> Sequence[Kept]:
+        return [Kept(text) for text in texts]
 
     def knows(self, rule_id: str) -> bool:
         return rule_id == "test-rule"

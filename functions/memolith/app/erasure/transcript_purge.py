@@ -1,0 +1,177 @@
+"""Erasing transcripts: of a session that was deleted, and of parts whose time is over.
+
+The order to erase is an object like any other, so it replicates; each region's eraser blanks the parts in its own
+bucket, those of every region, and what arrives after the order as it comes. Retention needs no order: each region goes
+by when a part was recorded and by its own rows of the session's stores, and the region that wrote a part goes first.
+
+    a listing of the bucket -> each session -> its order, or the days that its stores allow -> blanks
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from memolith.app.index.resumable_scan import ScanProgress, resume_scan
+from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.port_calls import find, find_head
+from memolith.app.kernel.region import Region, View
+from memolith.core.errors import InvalidRequest
+from memolith.core.ids import SESSION, WORKSPACE
+from memolith.core.object_keys import TRANSCRIPT_ERASURE, TranscriptKey, parse_key
+from memolith.core.objects.session_record import SessionRecord
+from memolith.core.objects.transcript import TranscriptPart
+from memolith.core.retention import DAY_US
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.identity import SessionRow, StoreRow
+from memolith.core.rows.transcripts import TranscriptRow
+from memolith.core.transcripts import days_kept, is_over
+from memolith.ports import errors as port_errors
+from memolith.ports.objects import ErasableObjects
+
+KEYS_PER_PAGE = 1_000
+AT_ONCE = 16
+GRACE_DAYS = 1
+"""How much longer a region keeps what another wrote: the writer's own blank is then here by replication."""
+
+PASS = RowKey("control", "erasure#transcripts", "pass")
+"""Where the pass goes on: among the rows that the eraser may write."""
+
+
+class TranscriptPurge:
+    """Blanks parts of transcripts in this region's bucket."""
+
+    def __init__(self, region: Region, erasable: ErasableObjects, day_us: int = DAY_US) -> None:
+        self._region = region
+        self._erasable = erasable
+        self._day_us = day_us
+
+    def erase(self, workspace_id: str, session_id: str) -> int:
+        """Blank every part of a transcript that is to be erased, and delete its older S3 versions. Repeatable.
+
+        A HEAD and a LIST for each region, and for each part a GET and what an erasure costs. Returns how many parts
+        had text. Without an order in this bucket nothing is erased.
+
+        Raises:
+            InvalidRequest: no ids. Unavailable: not finished; repeat it.
+        """
+        if WORKSPACE.fullmatch(workspace_id) is None or SESSION.fullmatch(session_id) is None:
+            raise InvalidRequest("session_id", "names no session")
+        if not self._is_ordered(workspace_id, session_id):
+            return 0
+        return self._blank(self._parts(workspace_id, session_id), keep_ids=False)
+
+    def clear(self, key: str) -> bool:
+        """Delete what stands below the blank of a part; return whether anything did. Repeatable.
+
+        A blank that replicates lands on top of the text. A GET, and a LIST of versions. Raises Unavailable.
+        """
+        name = parse_key(key)
+        found = find(self._region.objects, key) if isinstance(name, TranscriptKey) else None
+        if found is None or TranscriptPart.from_lines(found.body).erased_at is None:
+            return False
+        return self._erasable.delete_older(key) > 0
+
+    def run(self, deadline_us: int) -> ScanProgress:
+        """Go on with the daily pass over all transcripts of this bucket. Raises as `resume_scan`.
+
+        A LIST for a thousand parts; for a session two index reads and a HEAD for each region; for a part that is due
+        what an erasure costs.
+        """
+        return resume_scan(self._region, "transcripts", self._page, deadline_us, PASS)
+
+    def _page(self, view: View, place: str | None) -> tuple[ScanProgress, str | None]:
+        """Look at one page of the parts that one region wrote. `place` is JSON: the region's number, the last key."""
+        regions = sorted(self._region.origins)
+        number, last = (0, None) if place is None else json.loads(place)
+        page = self._region.objects.list(f"{regions[number]}/transcript/", last, KEYS_PER_PAGE)
+        blanked = sum(self._session(view, keys) for keys in _by_session(page.keys))
+        scanned = ScanProgress(len(page.keys), blanked)
+        if page.next_after is not None:
+            return scanned, json.dumps([number, page.next_after])
+        return scanned, json.dumps([number + 1, None]) if number + 1 < len(regions) else None
+
+    def _session(self, view: View, keys: list[TranscriptKey]) -> int:
+        """Blank what is due among some parts of one session, all written by one region; return how many."""
+        workspace_id, session_id = keys[0].workspace_id, keys[0].session_id
+        parts = [key for key in keys if not key.is_erasure]
+        if not parts:
+            return 0
+        if self._is_ordered(workspace_id, session_id):
+            return self._blank(parts, keep_ids=False)
+        days = self._days(view, workspace_id, session_id)
+        days += 0 if keys[0].region == self._region.name else GRACE_DAYS
+        row_keys = {TranscriptRow.key(workspace_id, session_id, key.region, key.sequence): key for key in parts}
+        rows = self._region.read(view.index, list(row_keys))
+        now_us = self._region.clock.now_us()
+        due = [
+            row_keys[key]
+            for key, row in rows.items()
+            if is_over(TranscriptRow.from_attributes(row), days, now_us, self._day_us)
+        ]
+        return self._blank(due, keep_ids=True)
+
+    def _days(self, view: View, workspace_id: str, session_id: str) -> int:
+        key = SessionRow.key(workspace_id, session_id)
+        attributes = self._region.read(view.index, [key]).get(key)
+        if attributes is None:
+            return days_kept(())
+        record = SessionRecord.from_json(SessionRow.from_attributes(attributes).record.encode())
+        stores = [StoreRow.key(one.memory_store_id) for one in record.attachments]
+        rows = self._region.read(view.index, stores)
+        return days_kept(StoreRow.from_attributes(row).transcript_days for row in rows.values())
+
+    def _is_ordered(self, workspace_id: str, session_id: str) -> bool:
+        orders = [TranscriptKey(one, workspace_id, session_id, TRANSCRIPT_ERASURE) for one in self._region.origins]
+        return any(find_head(self._region.objects, str(order)) is not None for order in orders)
+
+    def _parts(self, workspace_id: str, session_id: str) -> Iterator[TranscriptKey]:
+        for region in self._region.origins:
+            for key in keys_under(self._region.objects, TranscriptKey.prefix(region, workspace_id, session_id)):
+                name = parse_key(key)
+                if isinstance(name, TranscriptKey) and not name.is_erasure:
+                    yield name
+
+    def _blank(self, keys: Iterable[TranscriptKey], *, keep_ids: bool) -> int:
+        tasks = [partial(self._blank_one, key, keep_ids) for key in keys]
+        blanked = 0
+        for start in range(0, len(tasks), AT_ONCE):
+            blanked += sum(self._region.parallel.run(tasks[start : start + AT_ONCE]))
+        if blanked:
+            self._region.metrics.count("transcript_parts_erased", blanked)
+        return blanked
+
+    def _blank_one(self, key: TranscriptKey, keep_ids: bool) -> bool:
+        """Put a blank over one part, and delete what is older; return whether it had text."""
+        found = find(self._region.objects, str(key))
+        if found is None:
+            return False
+        part = TranscriptPart.from_lines(found.body)
+        if part.erased_at is not None and (keep_ids or not part.kept_ids):
+            self._erasable.delete_older(str(key))
+            return False
+        blank = part.blanked(self._region.clock.now_us(), keep_ids=keep_ids)
+        try:
+            self._erasable.erase(str(key), blank.to_lines(), {})
+        except port_errors.ObjectNotFound:
+            return False
+        return bool(part.events)
+
+
+def _by_session(keys: Iterable[str]) -> Iterator[list[TranscriptKey]]:
+    """Group a page's keys, which are in order, by their sessions; at most a hundred parts together."""
+    group: list[TranscriptKey] = []
+    for key in keys:
+        try:
+            name = parse_key(key)
+        except ValueError:
+            continue
+        if not isinstance(name, TranscriptKey):
+            continue
+        if group and (group[0].session_id != name.session_id or len(group) == 100):  # a read takes a hundred rows
+            yield group
+            group = []
+        group.append(name)
+    if group:
+        yield group

@@ -1,0 +1,100 @@
+"""Transcripts: parts that are put once where they are recorded, folded everywhere, and read from the bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from memolith.app.index.ack_journal import AckJournal, commit_joined
+from memolith.app.kernel.listing import rows_of
+from memolith.app.kernel.port_calls import find
+from memolith.app.kernel.region import Region, View
+from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.core.errors import Unavailable
+from memolith.core.object_keys import TRANSCRIPT_ERASURE, TranscriptKey
+from memolith.core.objects.checkpoint import Named
+from memolith.core.objects.transcript import TranscriptPart
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.transcripts import TranscriptRow, join_transcript
+from memolith.ports.index import Change, Index, Query
+
+ROWS_PER_PAGE = 100
+
+
+class TranscriptLog:
+    """Puts, folds and reads parts of transcripts."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+
+    def rows(self, view: View, workspace_id: str, session_id: str) -> list[TranscriptRow]:
+        """Return the rows of all parts of a session, of every region. One query for a hundred. Raises Unavailable."""
+        query = Query("keys", TranscriptRow.partition(workspace_id, session_id), limit=ROWS_PER_PAGE)
+        return list(rows_of(view.index, query, TranscriptRow))
+
+    def put(self, key: TranscriptKey, part: TranscriptPart) -> Put:
+        """Put one part, or find its key taken by another. One PUT. Raises as `put_if_absent`."""
+
+        def is_mine() -> bool | None:
+            found = find(self._region.objects, str(key))
+            return None if found is None else found.body == body
+
+        body = part.to_lines()
+        return put_if_absent(self._region, str(key), body, {}, is_mine=is_mine)
+
+    def read(self, key: TranscriptKey) -> TranscriptPart:
+        """Read a part: from this bucket, or that of the region which wrote it.
+
+        One GET, a second one where it has not arrived. Raises Unavailable.
+        """
+        for region in dict.fromkeys((self._region.name, key.region)):
+            found = find(self._region.objects, str(key), region)
+            if found is not None:
+                return TranscriptPart.from_lines(found.body)
+        raise Unavailable(
+            "a part of the transcript is in no bucket", region=self._region.name, object=str(key), hint="try again"
+        )
+
+    def fold(
+        self, view: View, key: TranscriptKey, body: bytes, name: Named | None = None, own: bool = False
+    ) -> TranscriptRow:
+        """Join one part into every generation of tables. `name` and `own` as for `SessionLog.fold`.
+
+        Raises:
+            ValueError: no part of a transcript, or not the one that its key says. Unavailable, OutcomeUnknown.
+        """
+        part = TranscriptPart.from_lines(body)
+        if (part.workspace_id, part.session_id) != (key.workspace_id, key.session_id):
+            raise ValueError(f"{key}: the part says that it is of another session")
+        row = TranscriptRow.of(part, key.region, key.sequence, len(body))
+        row_key = TranscriptRow.key(key.workspace_id, key.session_id, key.region, key.sequence)
+        for index in view.indexes:
+            here = name is not None and index.generation == view.index.generation
+            commit_joined(
+                self._region,
+                index,
+                partial(self._changes, index, row_key, row),
+                AckJournal(self._region, view.period),
+                [name] if here and name is not None else [],
+                own=own,
+                contended="the transcript's row stayed contended; read before trying again",
+            )
+        return row
+
+    def _changes(self, index: Index, key: RowKey, row: TranscriptRow) -> list[Change]:
+        attributes = self._region.read(index, [key]).get(key)
+        before = None if attributes is None else TranscriptRow.from_attributes(attributes)
+        after = join_transcript(before, row).to_attributes()
+        return [] if after == attributes else [Change(key, attributes, after)]
+
+    def is_to_be_erased(self, view: View, workspace_id: str, session_id: str) -> bool:
+        """Tell whether an order to erase the transcript is folded here. One index read. Raises Unavailable."""
+        keys = [
+            TranscriptRow.key(workspace_id, session_id, region, TRANSCRIPT_ERASURE) for region in self._region.origins
+        ]
+        return bool(self._region.read(view.index, keys))
+
+
+def is_ordered(rows: Sequence[TranscriptRow]) -> bool:
+    """Tell whether an order to erase the transcript is among its rows."""
+    return any(row.sequence == TRANSCRIPT_ERASURE for row in rows)

@@ -1,0 +1,83 @@
+"""Taking secrets out of texts that are kept whatever they hold, such as what was said in a session.
+
+A text is read a piece at a time, twice, with pieces that begin elsewhere the second time, so that a secret of up to
+half a piece is whole in one of them. What could not be read in time, or still shows a secret after it was redacted, is
+left out: no text is kept unread.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from memolith.scanner.budget import Budget
+from memolith.scanner.excerpts import Spot
+from memolith.scanner.findings import Severity
+from memolith.scanner.redaction import mark_of, redact
+
+UNREAD = "[OMITTED_UNSCANNED]"
+
+PIECE = 8_000
+SHORTEST = 8
+"""Characters; nothing shorter is taken for a secret."""
+
+SEARCHES = 6
+"""How often a piece is redacted until nothing is found in it: one redaction has an end of its own."""
+
+PIECES_SECONDS = 5.0
+"""CPU that the texts of one call may take; a megabyte of ordinary text takes a fifth of it."""
+
+_BEARER = re.compile(r"(?i)\bbearer[ \t]+([A-Za-z0-9._~+/=-]{16,})")
+_KEY_BLOCK = re.compile(r"-----BEGIN[A-Z ]{0,40}PRIVATE KEY-----.*?-----END[A-Z ]{0,40}-----", re.DOTALL)
+
+Find = Callable[[str, Budget], Sequence[Spot]]
+"""Returns every place of a secret in a text; notes in the budget what it left unread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of a text, and how many secrets were taken out; what was left out unread counts as one."""
+
+    text: str
+    count: int = 0
+
+
+def keep(text: str, find: Find, budget: Budget) -> Kept:
+    """Return the text without the secrets that are found in it."""
+    if len(text) < SHORTEST:
+        return Kept(text)
+    text, blocks = _KEY_BLOCK.subn(mark_of("private-key"), text)
+    text, bearers = _BEARER.subn(_without_token, text)
+    count = blocks + bearers
+    for first in (PIECE, PIECE // 2):
+        if first == PIECE or len(text) > first:
+            pieces = [_keep_piece(piece, find, budget) for piece in _pieces(text, first)]
+            text, count = "".join(one.text for one in pieces), count + sum(one.count for one in pieces)
+    return Kept(text, count)
+
+
+def _without_token(match: re.Match[str]) -> str:
+    return match[0].removesuffix(match[1]) + mark_of("bearer-token")
+
+
+def _pieces(text: str, first: int) -> Iterator[str]:
+    start, stop = 0, first
+    while start < len(text):
+        yield text[start:stop]
+        start, stop = stop, stop + PIECE
+
+
+def _keep_piece(piece: str, find: Find, budget: Budget) -> Kept:
+    count = 0
+    for _ in range(SEARCHES):
+        if budget.spent():
+            return Kept(UNREAD, count + 1)
+        redacted = redact(piece, lambda text: find(text, budget))
+        count += len(redacted.secrets)
+        piece = redacted.text
+        if budget.exhausted:
+            return Kept(UNREAD, count + 1)
+        if not any(spot.severity is not Severity.LOW for spot in find(piece, budget)):
+            return Kept(piece, count)
+    return Kept(UNREAD, count + 1)

@@ -1,0 +1,69 @@
+"""Operations on what was said and done in a session: send events, report them, list them."""
+
+from __future__ import annotations
+
+from memolith.app.api.transcripts import EventFilter
+from memolith.core.limits import EVENT_TYPE_MAX_CHARS
+from memolith.core.objects.transcript import Event
+from memolith.core.times import rfc3339
+from memolith.core.trust import name_of
+from memolith.wire import freshness
+from memolith.wire.cursors import Listing
+from memolith.wire.exchange import Exchange
+from memolith.wire.json_views import Json
+
+TYPES_MAX = 64
+"""Types that one listing may name."""
+
+
+def send_events(exchange: Exchange) -> Json:
+    from memolith.wire.transcript_bodies import read_events
+
+    drafts = read_events(exchange.request.body(), sent=True)
+    receipt = exchange.memolith.transcripts.record(exchange.call, exchange.ids[0], drafts, live=True)
+    return {"data": [event_view(event) for event in receipt.events]}
+
+
+def record_transcript(exchange: Exchange) -> Json:
+    from memolith.wire.transcript_bodies import read_events
+
+    drafts = read_events(exchange.request.body(), sent=False)
+    receipt = exchange.memolith.transcripts.record(exchange.call, exchange.ids[0], drafts)
+    return {
+        "type": "transcript_receipt",
+        "accepted": len(receipt.events),
+        "duplicates": receipt.duplicates,
+        "redactions": receipt.redactions,
+    }
+
+
+def list_events(exchange: Exchange) -> Json:
+    freshness.check_none(exchange.call.demand)
+    query = exchange.request.query
+    order = query.one_of("order", "asc", "desc") or "asc"
+    types = query.each("types", TYPES_MAX, EVENT_TYPE_MAX_CHARS)
+    since, until = query.bounds("created_at")
+    listing: Listing = ("events", exchange.ids[0], order, ",".join(types), since, until)
+    answer = exchange.memolith.transcripts.page(
+        exchange.call,
+        exchange.ids[0],
+        filter=EventFilter(types, since, until, order == "desc"),
+        limit=query.limit(),
+        after=exchange.position(listing),
+    )
+    return exchange.page(listing, answer, event_view)
+
+
+def event_view(event: Event) -> Json:
+    """Render an event as the API's own types have it; what is Memolith's to say stands beside it."""
+    outcome = {"outcome_id": f"outc_{event.id.removeprefix('sevt_')}"} if event.type == "user.define_outcome" else {}
+    return {
+        **event.fields,
+        **outcome,
+        "id": event.id,
+        "type": event.type,
+        "processed_at": rfc3339(event.at),
+        "trust": name_of(event.trust),
+        "client_event_id": event.client_event_id,
+        "redactions": event.redactions,
+    }
