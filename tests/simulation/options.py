@@ -7,9 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memolith.adapters.layered import FaultRates
+from memolith.core.limits import CONTROL_AGE_US
 
 PACES = (0.8, 1.25)
 """How wrong the ticks of two processes may be beside each other before five seconds are no longer than three."""
+
+REMEMBERED_S = CONTROL_AGE_US / 1_000_000
 
 PATHS = ("/a", "/a/b", "/a/b/c", "/d", "/e")
 
@@ -95,6 +98,7 @@ class Options:
         packs: each region keeps packs of its stores, from which searches answer.
         damaged: how often the text of an object that every region has is changed in one region's bucket.
         hold_s: for how long a transaction holds its rows at most, so that others conflict with it. 0: one moment.
+        remembered_s: for how long a process goes by what it has read of which tables serve.
         joins: the last region joins while the others are written: nothing is copied to it before, and nobody calls it.
     """
 
@@ -144,6 +148,7 @@ class Options:
     joins: bool = False
     damaged: int = 0
     hold_s: float = 0.0
+    remembered_s: float = 0.0
 
 
 def drawn(seed: int) -> Options:
@@ -194,6 +199,7 @@ def drawn(seed: int) -> Options:
         tick_s=30.0 if slow else chance.choice([0.5, 2.0, 6.0]),
         journals_lost=chance.choice([0, 0, 0, 1, 2]),
         two_regions=random.Random(f"durability {seed}").random() < 1 / 8,
+        remembered_s=random.Random(f"remembered {seed}").choice([0.0, REMEMBERED_S]),
         **_retention(seed),
     )
     options = _with_operators(seed, options)

@@ -127,11 +127,13 @@ class Site:
         packs: bool = False,
         joins: bool = False,
         hold: Callable[[], None] | None = None,
+        remembered_s: float = 0.0,
     ) -> None:
         """`processes`, `apart_s` and `packs` are those of `Options`; who `joins` knows nothing, and says so.
 
-        `hold` lasts for as long as one transaction holds its rows.
+        `hold` lasts for as long as one transaction holds its rows; `remembered_s` is that of `Options`.
         """
+        self._remembered_us = round(remembered_s * 1_000_000)
         self._packs = packs
         self.name = name
         self.queue: Queue = _NoQueue()
@@ -178,6 +180,7 @@ class Site:
                 peers=InterceptedPeers(self._peers, name, around),
                 parallel=AnyOrder(self._chance),
                 erase_delay_us=0,
+                control_age_us=self._remembered_us,
             )
         )
         torn = TornErasableObjects(self._buckets, name, self._tear)

@@ -99,6 +99,7 @@ class World:
                 self.options.packs,
                 self.options.joins and region == self.options.regions[-1],
                 self._hold if self.options.hold_s else None,
+                self.options.remembered_s,
             )
         self.peers = peers
         peers.sites.update(self.sites)

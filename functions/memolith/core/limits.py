@@ -210,6 +210,10 @@ CLOCKS_APART_US = 5_000_000
 within milliseconds of each other; where they differ more, claims are broken whose creator may still be at work."""
 
 
+CONTROL_AGE_US = 2_000_000
+"""For how long a Lambda process goes by what it has read of which tables serve (ADR 42)."""
+
+
 LEASE_US = 3_000_000
 """For how long after it began to read a store's record a call may answer as the store's home without reading it again.
 

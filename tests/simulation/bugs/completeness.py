@@ -9,7 +9,7 @@ from typing import Any
 from memolith.app.index import ack_journal as journal
 from memolith.app.index import parts as index_parts
 from memolith.app.index import projector
-from memolith.app.kernel.region import Region, View
+from memolith.app.kernel.region import Region, SteadyState, View
 from memolith.app.replication import checkpoints, missing_objects, service
 from memolith.app.replication import watermark as watermarks
 from memolith.core import watermark as core_watermark
@@ -29,6 +29,7 @@ from tests.simulation.bugs.worlds import (
     losing_journals,
     lossy,
     meeting,
+    rebuilding_remembered,
     three_hurried,
 )
 from tests.simulation.kinds import emptied
@@ -197,5 +198,11 @@ BUGS = (
         lambda: in_place_of((Region, "_is_marked", lambda *_: True)),
         ("operations_are_linearizable", "a_region_never_goes_back", "a_demanded_read_is_no_older"),
         emptied,
+    ),
+    Bug(
+        "which tables serve is remembered for ever",
+        lambda: in_place_of((SteadyState, "is_young", lambda *_: True)),
+        ("operations_are_linearizable", "watermarks_do_not_stick", "replicas_converge"),
+        rebuilding_remembered,
     ),
 )

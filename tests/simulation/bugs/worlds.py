@@ -9,6 +9,7 @@ from memolith.adapters.layered import FaultRates
 from tests.simulation.kinds import losing, repeating
 from tests.simulation.options import (
     PATHS,
+    REMEMBERED_S,
     Links,
     Options,
     Weights,
@@ -103,6 +104,11 @@ def meeting(seed: int) -> Options:
     del seed
     weights = Weights(create=8, write=14, rename=0, delete=0, read=0, list=0, redact=0, history=0)
     return Options(clients=6, operations=80, weights=weights, hold_s=0.5, tick_s=0.5, think_s=0.4)
+
+
+def rebuilding_remembered(seed: int) -> Options:
+    """The world of `rebuilding_often`, in which processes remember which tables serve."""
+    return replace(rebuilding_often(seed), remembered_s=REMEMBERED_S)
 
 
 def vanishing(seed: int) -> Options:

@@ -13,7 +13,7 @@ from memolith.adapters.system.clock import SystemClock
 from memolith.adapters.system.parallel import ThreadParallel
 from memolith.adapters.system.randomness import SystemRandomness
 from memolith.app.kernel.region import Region
-from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, MEMORIES_PER_STORE_DEFAULT
+from memolith.core.limits import CONTROL_AGE_US, ERASE_DELAY_DAYS_DEFAULT, MEMORIES_PER_STORE_DEFAULT
 from memolith.core.retention import DAY_US
 from memolith.ports.metrics import Metrics
 
@@ -41,5 +41,6 @@ def region_on_aws(
             parallel=ThreadParallel(),
             memories_per_store=memories_per_store,
             erase_delay_us=erase_delay_days * DAY_US,
+            control_age_us=CONTROL_AGE_US,
         )
     )

@@ -32,6 +32,9 @@ from memolith.ports.queue import Queue
 
 SWITCH_ATTEMPTS = 20
 
+CLOCKS_APART = 2.0
+"""How much faster the ticks of this process may be than another's."""
+
 _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
 
 
@@ -102,7 +105,7 @@ class Rebuild:
         self._tables.make(control.serving)
         if not progress.settled:
             report(Progress("waiting for calls under way to end"))
-            self._region.clock.pause(self._longest_life_s)
+            self._region.clock.pause(self._settling_s)
             settled = replace(progress, settled=True)
             change = Change(RebuildRow.KEY, progress.to_attributes(), settled.to_attributes())
             self._commit(generation, [change])
@@ -180,7 +183,7 @@ class Rebuild:
     def _retire(self, control: ControlRow, report: Callable[[Progress], None]) -> ControlRow:
         """Drop the tables that served before, once no call can be reading them any more."""
         report(Progress("switched; dropping the old tables"))
-        self._region.clock.pause(self._longest_life_s)
+        self._region.clock.pause(self._settling_s)
         if control.run is not None:
             self._forget(control.run)
         if control.retired is not None:
@@ -196,6 +199,11 @@ class Rebuild:
 
     def _rows(self, *also: RowKey) -> Mapping[RowKey, Attributes]:
         return self._region.read(self._region.index, [ControlRow.KEY, RebuildRow.KEY, *also])
+
+    @property
+    def _settling_s(self) -> float:
+        """How long a call may live that began with what its process remembered of the tables; clocks may differ."""
+        return self._longest_life_s + self._region.control_age_us * CLOCKS_APART / 1_000_000
 
     def _control(self, rows: Mapping[RowKey, Attributes]) -> ControlRow:
         attributes = rows.get(ControlRow.KEY)

@@ -72,6 +72,33 @@ class View:
             raise Unavailable("this region's index is being rebuilt and cannot answer this yet; try another region")
 
 
+@dataclass(frozen=True, slots=True)
+class SteadyState:
+    """What one read said of the tables that serve, while they were complete, marked, and no others were being built.
+
+    Only this state is remembered. It is left by a rebuild's announcement, and nothing that a rebuild does afterwards
+    counts on it before every process must have read again; or because tables were emptied, which their marks tell.
+
+    Attributes:
+        index, control, row: the tables that serve.
+        read_us, ticks_us: when that read began, by both clocks.
+    """
+
+    index: Index
+    control: ControlRow
+    row: CompletenessRow
+    read_us: int
+    ticks_us: int
+
+    def is_young(self, now_us: int, ticks_us: int, age_us: int) -> bool:
+        """Tell whether it was read less than `age_us` ago, by both clocks.
+
+        Ticks may stand still between two invocations of a process, and the time of day may be set back: not both by
+        the same.
+        """
+        return 0 <= now_us - self.read_us < age_us and 0 <= ticks_us - self.ticks_us < age_us
+
+
 @dataclass(slots=True)
 class Region:
     """The ports of one region. `index` is re-pointed when a rebuild has switched generations.
@@ -79,6 +106,8 @@ class Region:
     `erase_delay_us` is how long a store that is deleted here, at its home, can be restored before it is erased.
     `lease_us` is for how long a call may answer on a record that it has read, and `drain_s` after how long no such
     lease runs any more; every process of a deployment has the same.
+    `control_age_us` is for how long a process may go by what it has read of which tables serve, once all is well; 0: it
+    reads that with every call. A rebuild waits for longer than that, so whatever drives one has to have the same.
     `former` names regions that were removed from the deployment: what they wrote is in every bucket, under their names.
     """
 
@@ -96,6 +125,8 @@ class Region:
     lease_us: int = LEASE_US
     drain_s: float = DRAIN_S
     completeness: dict[int, CompletenessRow] = field(default_factory=dict)
+    control_age_us: int = 0
+    steady: SteadyState | None = None
     former: tuple[str, ...] = ()
 
     @property
@@ -106,6 +137,9 @@ class Region:
     def view(self, keys: Sequence[RowKey] = (), marked: Iterable[str] = ()) -> View:
         """Read which tables serve, how complete they are, and `keys`, in one consistent batch. One read.
 
+        Which tables serve, and how complete they are, may be what an earlier call of this process read no longer than
+        `control_age_us` ago, while nothing is being built (`SteadyState`). Then no read where no keys are asked for.
+
         The marks of the tables in `marked` are read with it: where one is missing, that table was emptied, and the view
         is not complete and claims nothing. A second read only then, and just after a switch of generations.
 
@@ -113,6 +147,9 @@ class Region:
             Unavailable: the tables are throttled or gone.
         """
         marks = {mark_key(table) for table in marked}
+        view = self._remembered(keys, marks)
+        if view is not None:
+            return view
         for _ in range(3):
             index = self.index
             began_us, ticks_us = self.clock.now_us(), self.clock.ticks_us()
@@ -122,23 +159,57 @@ class Region:
                 return View(index, rows, complete=False, building=None, asked=frozenset(keys))
             control = ControlRow.from_attributes(attributes)
             if control.serving == index.generation:
-                view = self._view(index, rows, control, frozenset(keys), began_us, ticks_us)
-                return view if self._is_marked(view, rows, marks) else replace(view, complete=False, watermarks={})
+                found = rows.get(CompletenessRow.key(control.serving))
+                row = None if found is None else CompletenessRow.from_attributes(found)
+                self._remember(index, control, row, began_us, ticks_us)
+                return self._if_marked(self._view(index, rows, control, row, keys, began_us, ticks_us), marks)
             self.index = index.at(control.serving)
         raise Unavailable("the index is being switched; try again")
+
+    def _remembered(self, keys: Sequence[RowKey], marks: Collection[RowKey]) -> View | None:
+        """Make the view with the steady state that an earlier call read; None if there is none, or it is too old."""
+        steady, now_us, ticks_us = self.steady, self.clock.now_us(), self.clock.ticks_us()
+        if (
+            steady is None
+            or steady.index is not self.index
+            or not steady.is_young(now_us, ticks_us, self.control_age_us)
+        ):
+            return None
+        try:
+            asked = [*keys, *sorted(marks)]
+            rows = self.read(steady.index, asked) if asked else {}
+        except Unavailable:
+            self.steady = None
+            raise
+        view = self._view(steady.index, rows, steady.control, steady.row, keys, now_us, ticks_us)
+        view = self._if_marked(view, marks)
+        if not view.complete:
+            self.steady = None
+        return view
+
+    def _remember(
+        self, index: Index, control: ControlRow, row: CompletenessRow | None, began_us: int, ticks_us: int
+    ) -> None:
+        is_steady = control.complete and control.building is None and row is not None
+        self.steady = (
+            SteadyState(index, control, row, began_us, ticks_us) if self.control_age_us and row and is_steady else None
+        )
+
+    def _if_marked(self, view: View, marks: Collection[RowKey]) -> View:
+        """Return the view; where one of these marks was not found with it, it is not complete and claims nothing."""
+        return view if self._is_marked(view, view.rows, marks) else replace(view, complete=False, watermarks={})
 
     def _view(
         self,
         index: Index,
         rows: Mapping[RowKey, Attributes],
         control: ControlRow,
-        asked: frozenset[RowKey],
+        row: CompletenessRow | None,
+        asked: Sequence[RowKey],
         began_us: int,
         ticks_us: int,
     ) -> View:
         """Make the view. This region projected its own acknowledged writes before, so it has all of those up to now."""
-        attributes = rows.get(CompletenessRow.key(control.serving))
-        row = None if attributes is None else CompletenessRow.from_attributes(attributes)
         watermarks = watermark.claimable(row, self.completeness.get(control.serving))
         self.completeness = {} if row is None else {control.serving: row}
         if row is not None:
@@ -148,7 +219,7 @@ class Region:
             rows=rows,
             complete=control.complete,
             building=control.building,
-            asked=asked,
+            asked=frozenset(asked),
             watermarks=watermarks if control.complete else {},
             regions=self.regions,
             former=frozenset(self.former),

@@ -16,7 +16,7 @@ from memolith.app.indexer.indexer import Malformed
 from memolith.app.indexer.rebuild import BatchProjector, Rebuild
 from memolith.app.indexer.rebuild_pages import Progress
 from memolith.core.errors import Busy, Unavailable
-from memolith.core.limits import CLAIM_LIFETIME_US
+from memolith.core.limits import CLAIM_LIFETIME_US, CONTROL_AGE_US
 from memolith.core.log_position import LogKey, Slot
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, Named
@@ -263,6 +263,22 @@ def test_of_two_rebuilds_at_once_the_later_goes_on_and_the_earlier_is_told(scene
         rebuilding.run()
     assert served == [2], "one rebuild, of one generation"
     assert rows(scene) == before
+
+
+def test_a_rebuild_waits_for_calls_that_go_by_what_their_process_remembers(scene: Scene) -> None:
+    """Before the listing, for who does not know of the new tables; and before the old ones are dropped."""
+    scene.cloud.sites[HOME].region.control_age_us = CONTROL_AGE_US
+    rebuilding = Rebuilding(scene)
+    paused: list[float] = []
+    work = rebuilding._work
+
+    def pause(seconds: float) -> None:
+        paused.append(seconds)
+        work(seconds)
+
+    rebuilding._work = pause  # type: ignore[method-assign]
+    rebuilding.run()
+    assert len([one for one in paused if one >= LONGEST_LIFE_S + CONTROL_AGE_US / 1_000_000]) == 2
 
 
 def test_after_the_switch_the_homes_next_checkpoint_is_made_from_a_listing(scene: Scene) -> None:
