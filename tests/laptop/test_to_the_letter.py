@@ -182,6 +182,7 @@ def test_bash_completes_commands_stores_and_paths_after_install_completion(machi
 def test_the_line_that_imports_from_claude_code_imports(machine: FreshMachine) -> None:
     (line,) = re.findall(r"`(\.venv/bin/memolith import [^`]*)`", section("Five minutes on a laptop"))
     assert "2 created" in machine.shell(line)
+    assert "2 unchanged" in machine.shell(line)
 
 
 def test_the_line_that_syncs_keeps_a_folder_in_step(machine: FreshMachine, store: str) -> None:

@@ -277,6 +277,26 @@ def test_a_memory_is_one_whatever_its_name_looks_like(desk: Desk, folder: Path) 
     assert synced(desk, folder) == {"/plan.tmp": "sent"}
 
 
+def test_what_the_folder_ignores_stays_there_and_is_no_news(desk: Desk, folder: Path) -> None:
+    fill(folder, {".obsidian/app.json": "{}", "n/.DS_Store": "x", "drafts/x.md": "x", ".memolithignore": "drafts/\n"})
+    assert synced(desk, folder) == {}
+    assert desk.ok("sync", desk.store, str(folder)) == "in step\n"
+    assert set(memories(desk)) == {"a.md", "n/b.md"}
+
+
+def test_what_the_store_has_is_synced_whatever_the_folder_ignores_and_nothing_is_deleted_for_it(
+    desk: Desk, folder: Path
+) -> None:
+    fill(folder, {"drafts/x.md": "x", "drafts/y.md": "y"})
+    assert synced(desk, folder) == {"/drafts/x.md": "sent", "/drafts/y.md": "sent"}
+    desk.put("/.obsidian/app.json", "{}")
+    fill(folder, {".memolithignore": "drafts/\n", "drafts/x.md": "x, changed", "drafts/new.md": "local"})
+    assert synced(desk, folder) == {"/drafts/x.md": "sent", "/.obsidian/app.json": "fetched"}
+    (folder / "drafts" / "y.md").unlink()
+    assert synced(desk, folder, "--delete") == {"/drafts/y.md": "deleted"}
+    assert set(memories(desk)) == {"a.md", "n/b.md", "drafts/x.md", ".obsidian/app.json"}
+
+
 def test_a_file_that_cannot_be_read_or_is_a_link_now_is_not_one_that_was_deleted(
     desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

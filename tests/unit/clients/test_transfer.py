@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tarfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
@@ -127,6 +128,86 @@ def test_a_tar_goes_in_and_comes_out_whether_compressed_or_not(desk: Desk, tmp_p
     assert "out.tar is there already" in desk.fails(Exit.USAGE, "export", desk.store, "out.tar")
 
 
+@on_both
+def test_an_import_again_continues_in_the_store_that_it_made(desk: Desk, tmp_path: Path) -> None:
+    folder = fill(tmp_path / "Team", {"a.md": "1"})
+    first = moved(desk, "import", str(folder))
+    fill(folder, {"b.md": "2"})
+    code, out, err = desk.run("import", str(folder), "--json")
+    again = json.loads(out)
+    assert (code, again["store"], again["results"]) == (0, first["store"], {"created": 1, "unchanged": 1})
+    assert f"continues in Team, {first['store']}" in err
+    assert moved(desk, "import", str(folder), "--dry-run")["results"] == {"unchanged": 2}
+    others = [moved(desk, "import", str(folder), *words)["store"] for words in (("--new",), ("--name", "Other"))]
+    assert len({first["store"], *others}) == 3
+    assert moved(desk, "import", str(folder), "--name", "Other")["store"] == others[1]
+    assert moved(desk, "import", str(fill(tmp_path / "Else", {"a.md": "1"})))["store"] not in others
+
+
+def test_what_programs_keep_for_themselves_and_what_the_folder_ignores_is_left_out_and_named(
+    desk: Desk, tmp_path: Path
+) -> None:
+    folder = fill(
+        tmp_path / "vault",
+        {
+            "a.md": "1",
+            ".obsidian/app.json": "{}",
+            "n/.DS_Store": b"\x00\xff",
+            "node_modules/x/index.js": "x",
+            "drafts/b.md": "2",
+            "drafts/keep.md": "3",
+            ".idea/notes.md": "4",
+            ".memolithignore": "drafts/*\n!drafts/keep.md\n!.idea/\n",
+        },
+    )
+    report = moved(desk, "import", str(folder), "--store", desk.store)
+    assert report["results"] == {"created": 3, "noted": 5}
+    ignored = {"/.obsidian/", "/n/.DS_Store", "/node_modules/", "/drafts/b.md", "/.memolithignore"}
+    assert set(reasons(report)) == ignored and all("ignored" in why for why in reasons(report).values())
+    assert desk.ok("ls", desk.store, "-r").split() == ["/.idea/notes.md", "/a.md", "/drafts/keep.md"]
+    assert moved(desk, "import", str(folder), "--under", "/v/", "--store", desk.store)["results"]["created"] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [(b"\xff", "not UTF-8"), (b"#\n" * 1_001, "1,000 lines"), (b"!", "no pattern")]
+)
+def test_an_ignore_file_that_makes_no_sense_is_named_and_nothing_is_imported(
+    desk: Desk, tmp_path: Path, text: bytes, said: str
+) -> None:
+    folder = fill(tmp_path / "f", {"a.md": "1", ".memolithignore": text})
+    error = desk.fails(Exit.USAGE, "import", str(folder), "--store", desk.store)
+    assert said in error and ".memolithignore" in error
+    assert desk.ok("ls", desk.store) == ""
+
+
+def test_a_zip_goes_in_and_a_hostile_one_leads_nowhere(desk: Desk) -> None:
+    with zipfile.ZipFile("notes.zip", "w", zipfile.ZIP_DEFLATED) as zipped:
+        zipped.writestr("a.md", "1")
+        zipped.writestr("n/", "")
+        zipped.writestr("n/résumé.md", "2")
+        zipped.writestr("../../up", "3")
+        zipped.writestr(".git/config", "4")
+        zipped.writestr("n/.DS_Store", "5")
+        zipped.writestr("bomb", b"0" * 50_000_000)
+        link = zipfile.ZipInfo("passwd")
+        link.external_attr = 0o120777 << 16
+        zipped.writestr(link, "/etc/passwd")
+    report = moved(desk, "import", "notes.zip", "--store", desk.store, code=Exit.IN_PART)
+    assert desk.ok("ls", desk.store, "-r").split() == ["/a.md", "/n/résumé.md"]
+    told = reasons(report)
+    assert told["/passwd"] == "a link" and told["/bomb"].startswith("larger than")
+    assert set(told) == {"/../../up", "/.git/config", "/n/.DS_Store", "/bomb", "/passwd"}
+
+
+def test_a_damaged_zip_is_named(desk: Desk) -> None:
+    with zipfile.ZipFile("notes.zip", "w") as zipped:
+        zipped.writestr("a.md", "text" * 10)
+    whole = Path("notes.zip").read_bytes()
+    Path("notes.zip").write_bytes(whole.replace(b"texttext", b"texttexx", 1))
+    report = moved(desk, "import", "notes.zip", "--store", desk.store, code=Exit.IN_PART)
+    assert "damaged" in reasons(report)["/a.md"]
+
+
 def test_a_hostile_tar_leads_nowhere(desk: Desk, tmp_path: Path) -> None:
     with tarfile.open("evil.tar", "w") as opened:
         for name, content in (("../../up", "1"), ("/abs", "2"), ("twice", "old"), ("twice", "new"), (".git/x", "3")):
@@ -152,7 +233,7 @@ def test_a_hostile_tar_leads_nowhere(desk: Desk, tmp_path: Path) -> None:
     [
         (("nowhere",), "nowhere is neither a folder nor an archive"),
         ((), "say which folder or archive"),
-        (("text.tar",), "text.tar is no tar"),
+        (("text.tar",), "text.tar is neither a tar nor a ZIP"),
         (("cut.tar.gz",), "cut.tar.gz is damaged"),
         ((".", "--store", "memstore_x", "--name", "y"), "exclude each other"),
         ((".", "--under", "notes"), "--under: must end with /"),
@@ -243,7 +324,9 @@ def test_what_was_done_before_an_error_ended_it_is_reported(desk: Desk, tmp_path
     folder = str(fill(tmp_path / "f", {"a": "1", "b": "2", "c": "3"}))
     code, out, err = desk.run("import", folder, "--store", desk.store, "--json")
     assert code == Exit.KEY and "API key" in err
-    assert json.loads(out)["results"] == {"created": 2}
+    assert (json.loads(out)["results"], json.loads(out)["stopped"]) == ({"created": 2}, True)
+    code, out, _ = desk.run("import", str(fill(tmp_path / "f", {"d": "4"})), "--store", desk.store)
+    assert code == Exit.KEY and out.endswith("stopped before the end: run the same command again to continue\n")
 
 
 def test_names_that_would_steer_a_terminal_are_shown_escaped(desk: Desk, tmp_path: Path) -> None:
@@ -292,7 +375,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "home"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "BASIC_MEMORY_CONFIG_DIR"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "BASIC_MEMORY_CONFIG_DIR", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     return folder
 
@@ -315,7 +398,7 @@ def test_claude_codes_memory_is_found_from_any_folder_of_any_worktree(desk: Desk
     tree = worktree(app, tmp_path / "fix-1")
     fill(claude_folder(home, app), {"MEMORY.md": MEMORY_MD, "builds.md": TOPIC})
     for start in (app, app / "src", tree, tree / "src", claude_folder(home, app), claude_folder(home, app).parent):
-        report = moved(desk, "import", "--from", "claude-code", str(start))
+        report = moved(desk, "import", "--from", "claude-code", str(start), "--new")
         assert report["source"] == str(claude_folder(home, app))
         assert report["results"] == {"created": 2}
     names = {row["name"] for row in desk.json("stores", "list")}

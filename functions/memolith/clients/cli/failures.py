@@ -136,6 +136,7 @@ _EXTRAS = {
     "hyperscan": "local",
     "mcp": "mcp",
     "mfusepy": "mount",
+    "pathspec": "local",
     "pydantic": "local",
     "waitress": "local",
 }

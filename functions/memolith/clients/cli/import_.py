@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.output import Json
 from memolith.clients.cli.store_argument import one_called
 from memolith.clients.cli.transfer_options import Format, Replace, Under, counting, ending_report, progress
-from memolith.clients.transfer import discovery, history, known_tools
+from memolith.clients.transfer import archives, discovery, history, known_tools
 from memolith.clients.transfer.discovery import Found
 from memolith.clients.transfer.history import HistoryImporter
 from memolith.clients.transfer.importing import Importer
@@ -24,16 +25,23 @@ from memolith.core.errors import InvalidRequest
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
+SOURCE_KEY = "memolith_import_source"
+SOURCE_CHARS = 32
+
 
 @app.command("import")
 def import_(
     source: Annotated[
-        str | None, typer.Argument(metavar="[SOURCE]", help="A folder or a tar; with --from, the project.")
+        str | None, typer.Argument(metavar="[SOURCE]", help="A folder, a tar or a ZIP; with --from, the project.")
     ] = None,
     whose: Annotated[Format, typer.Option("--from", help="The program that the memories are from.")] = Format.FOLDER,
     store: Annotated[
-        str | None, typer.Option("--store", help="The store to import into, by id or name; by default a new one.")
+        str | None,
+        typer.Option("--store", help="The store to import into, by id or name; by default that of an earlier import."),
     ] = None,
+    new: Annotated[
+        bool, typer.Option("--new", help="Make a new store, although there is one of an earlier import.")
+    ] = (False),
     name: Annotated[str | None, typer.Option("--name", help="The name of the new store.")] = None,
     under: Under = "/",
     replace: Replace = False,
@@ -42,11 +50,12 @@ def import_(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Import a folder, a tar, or the memories of Claude Code, Codex or Basic Memory; each file becomes a memory.
+    """Import a folder, a tar, a ZIP, or the memories of Claude Code, Codex or Basic Memory; each file is a memory then.
 
     Give any folder or worktree of a project for Claude Code, and the project's name for Basic Memory. The command
     reports what cannot be a memory, with the reason: not UTF-8, too large, a path that the API does not take, refused
-    by the safety scanner. If it stops, run it again. Exit code 3: something was not imported.
+    by the safety scanner. Run again, it continues in the store that it made, also after a stop. Exit code 3: something
+    was not imported. Files that programs keep for themselves, and those that .memolithignore names, are left out.
 
     A tar made by `memolith export --history` is recognised and imported with all its versions.
 
@@ -58,8 +67,8 @@ def import_(
 
     Example: memolith import notes.tar.gz --api-url https://memory.example.com --api-key sk-memolith-…
     """
-    if store and name:
-        raise InvalidRequest("--store, --name", "exclude each other")
+    if store and (name or new):
+        raise InvalidRequest("--store, --name, --new", "exclude each other")
     rows: list[Row] = []
     place = known_tools.find(whose, source)
     if place.folder.is_file() and history.is_history(place.folder):
@@ -80,8 +89,8 @@ def import_(
             client = connect(url, key)
             if store is not None and not store.startswith("memstore_"):
                 ending["store"] = store = one_called(client, store)
-            if store is None and not dry_run and read.files:
-                ending["store"] = store = _make(client, name or place.name, place.description)
+            if store is None and read.files:
+                ending["store"] = store = _own_store(client, whose, place, name, new=new, dry_run=dry_run)
             with progress("importing", len(read.files), rows) as tell:
                 Importer(client, store or "", replace=replace, dry_run=dry_run).run(read.files, tell)
 
@@ -131,8 +140,24 @@ def make_like(client: Any, told: Mapping[str, Any], name: str | None) -> str:
     return str(made.id)
 
 
-def _make(client: Any, name: str, description: str) -> str:
-    return str(client.stores.create(name=name, description=description).id)
+def _own_store(
+    client: Any, whose: Format, place: KnownTool, name: str | None, *, new: bool, dry_run: bool
+) -> str | None:
+    """Return the store that an earlier import of the same source made, or make one; None for a dry run without one.
+
+    A store is known by a hash of its source, in its metadata, and by its name where one is given.
+    """
+    source = sha256(f"{whose}\n{place.folder.resolve()}".encode()).hexdigest()[:SOURCE_CHARS]
+    if not new:
+        listed = (one for one in client.stores.list() if (one.metadata or {}).get(SOURCE_KEY) == source)
+        earlier = next((one for one in listed if name in (None, one.name)), None)
+        if earlier is not None:
+            typer.echo(f"note: continues in {earlier.name}, {earlier.id}; --new makes another store", err=True)
+            return str(earlier.id)
+    if dry_run:
+        return None
+    made = client.stores.create(name=name or place.name, description=place.description, metadata={SOURCE_KEY: source})
+    return str(made.id)
 
 
 @contextmanager
@@ -143,7 +168,7 @@ def _read(place: KnownTool, under: str) -> Iterator[Found]:
         if source.is_dir():
             yield discovery.composed(discovery.folder(source, under, place.own_files))
         elif source.is_file():
-            with discovery.archive(source, under) as read:
+            with archives.archive(source, under) as read:
                 yield discovery.composed(read)
         elif place.program and not source.exists():
             raise InvalidRequest("SOURCE", f"{place.program} has remembered nothing here yet: there is no {source}")

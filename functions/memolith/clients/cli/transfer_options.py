@@ -73,6 +73,7 @@ def ending_report(rows: list[Row], json_wanted: bool) -> Iterator[dict[str, Any]
         yield about
     except BaseException:
         if any(row.result in MOVED for row in rows):
+            about["stopped"] = True
             _show(rows, about, json_wanted)
         raise
     _show(rows, about, json_wanted)
@@ -91,4 +92,13 @@ def _show(rows: list[Row], about: dict[str, Any], json_wanted: bool) -> None:
     if any(row["result"] == "created" for row in report["rows"]) and about.get("not_carried"):
         print(f"not carried, of any file: its {', '.join(about['not_carried'])}")
     counted = ", ".join(f"{number} {result}" for result, number in sorted(report["results"].items()))
-    print(visible("  ".join([about.get("store") or "", counted or "nothing to do"]).strip()))
+    versions = _versions(about.get("versions", 0))
+    done = counted or (f"{versions} versions" if versions else "nothing to do")
+    print(visible("  ".join([about.get("store") or "", done]).strip()))
+    if about.get("stopped"):
+        print("stopped before the end: run the same command again to continue")
+
+
+def _versions(counted: Any) -> int:
+    """Return how many versions a copy with history moved, which it counts by outcome or as a whole."""
+    return int(sum(counted.values())) if isinstance(counted, dict) else int(counted)

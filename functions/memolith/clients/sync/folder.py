@@ -10,7 +10,7 @@ import errno
 import fcntl
 import json
 import os
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, astuple, dataclass, field, replace
 from hashlib import sha256
@@ -19,6 +19,7 @@ from secrets import token_hex
 
 from memolith.clients.transfer.discovery import File, LeftOut
 from memolith.clients.transfer.discovery import folder as walk
+from memolith.clients.transfer.ignoring import IGNORED, Ignore
 from memolith.clients.working_copy.temporary_names import STAYS_US, beside, is_kept, is_local, may_be_meant
 from memolith.core.errors import InvalidRequest
 
@@ -138,14 +139,15 @@ class SyncFolder:
         finally:
             os.close(descriptor)
 
-    def look(self, there: Container[str], now_us: int) -> Look:
+    def look(self, there: Collection[str], now_us: int) -> Look:
         """List every file by its path, and what is not a file. Skips reading a file whose stamp is as remembered.
 
-        Programs' temporary files, and texts that were kept beside others, stay here, as in a mount; not so one whose
-        name is a memory's (`there`, or remembered).
+        Programs' temporary files, texts that were kept beside others, and what the folder ignores stay here; not so one
+        whose name is a memory's (`there`, or remembered). Raises InvalidRequest for patterns that make no sense.
         """
-        walked = walk(self.root)
-        found = Look({}, [one for one in walked.left_out if not self._is_own(one.path)], [])
+        walked = walk(self.root, ignore=Ignore.of(self.root, [*there, *self.memory.common]))
+        left_out = [one for one in walked.left_out if one.reason != IGNORED and not self._is_own(one.path)]
+        found = Look({}, left_out, [])
         for file in walked.files:
             if self._is_own(file.path):
                 continue

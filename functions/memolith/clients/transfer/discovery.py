@@ -1,4 +1,4 @@
-"""What a folder or an archive holds: files that can be memories, and what cannot be, with the reason.
+"""What a folder holds: files that can be memories, and what cannot be, with the reason.
 
 A memory is a text of at most 102,400 bytes at a path of the API's grammar. It has no mode, no file time and no links,
 and a folder is there only as long as something is in it; what a source has of these beyond the text is told.
@@ -6,25 +6,20 @@ and a folder is there only as long as something is in it; what a source has of t
 
 from __future__ import annotations
 
-import lzma
 import os
 import stat
-import tarfile
 import unicodedata
-import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from memolith.clients.transfer.ignoring import IGNORED, Ignore
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import CONTENT_MAX_BYTES
 from memolith.core.paths import check_path
 
 VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
 """Folders of version control: their files are not memories, and an export writes nothing into one."""
-
-_DAMAGED = (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +75,20 @@ def text_of(file: File) -> str:
         raise ValueError(f"not UTF-8 text (byte {error.start})") from error
 
 
-def folder(root: Path, under: str = "/", own_files: Mapping[str, str] | None = None) -> Found:
+def folder(
+    root: Path, under: str = "/", own_files: Mapping[str, str] | None = None, ignore: Ignore | None = None
+) -> Found:
     """List every file below a folder; `under` is the folder of the store that it corresponds to.
 
     Args:
         own_files: what to skip in the folder itself, by the beginning of its name; and why.
+        ignore: what to leave out by its name anywhere; by default what the folder's own patterns say.
 
     Raises:
-        OSError: the folder itself cannot be listed.
+        OSError: the folder itself cannot be listed. InvalidRequest: its patterns make no sense.
     """
     found = Found()
-    _walk(root, under, found, own_files or {})
+    _walk(root, under, found, own_files or {}, _Names(ignore or Ignore.of(root), len(under) - 1))
     found.files.sort(key=lambda file: file.path)
     found.left_out.sort(key=lambda one: one.path)
     return found
@@ -116,7 +114,22 @@ def composed(found: Found) -> Found:
     return into
 
 
-def _walk(folder: Path, under: str, found: Found, own_files: Mapping[str, str]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Names that are left out; paths are looked at without the first `skipped` characters."""
+
+    ignore: Ignore
+    skipped: int
+
+    def leaves_out(self, path: str, found: Found, *, folder: bool) -> bool:
+        """Leave out a path whose name is ignored, and tell whether it is."""
+        if not self.ignore.takes_out(path[self.skipped :], folder=folder):
+            return False
+        found.leave_out(f"{path}/" if folder else path, IGNORED, lossy=False)
+        return True
+
+
+def _walk(folder: Path, under: str, found: Found, own_files: Mapping[str, str], names: _Names) -> None:
     with os.scandir(folder) as listed:
         children = list(listed)
     if not children and under != "/":
@@ -126,6 +139,8 @@ def _walk(folder: Path, under: str, found: Found, own_files: Mapping[str, str]) 
         own = next((why for begin, why in own_files.items() if child.name.startswith(begin)), None)
         if own is not None:
             found.leave_out(path, own, lossy=False)
+        elif names.leaves_out(path, found, folder=child.is_dir(follow_symlinks=False)):
+            continue
         elif child.is_symlink():
             found.leave_out(path, f"a link, to {Path(child.path).readlink()}")
         elif child.is_dir():
@@ -133,7 +148,7 @@ def _walk(folder: Path, under: str, found: Found, own_files: Mapping[str, str]) 
                 found.leave_out(f"{path}/", "a folder of version control", lossy=False)
                 continue
             try:
-                _walk(Path(child.path), f"{path}/", found, {})
+                _walk(Path(child.path), f"{path}/", found, {}, names)
             except OSError as error:
                 found.leave_out(f"{path}/", f"cannot be read: {error.strerror}")
         elif child.is_file():
@@ -146,51 +161,3 @@ def _walk(folder: Path, under: str, found: Found, own_files: Mapping[str, str]) 
                 found.leave_out(path, "its mode: memories are not executable", lossy=False)
         else:
             found.leave_out(path, "no regular file")
-
-
-@contextmanager
-def archive(path: Path, under: str = "/") -> Iterator[Found]:
-    """Yield every file of a tar, compressed or not. Of two with one name the last counts, as for tar.
-
-    Raises:
-        InvalidRequest: it is no tar. OSError: it cannot be read.
-    """
-    try:
-        with tarfile.open(path) as opened:
-            try:
-                members = opened.getmembers()
-            except _DAMAGED as error:
-                raise InvalidRequest("SOURCE", f"{path} is damaged: {error}") from error
-            yield _members(opened, members, under)
-    except tarfile.TarError as error:
-        raise InvalidRequest("SOURCE", f"{path} is no tar: {error}") from error
-    except EOFError as error:
-        raise InvalidRequest("SOURCE", f"{path} is damaged: {error}") from error
-
-
-def _members(opened: tarfile.TarFile, members: list[tarfile.TarInfo], under: str) -> Found:
-    found = Found()
-    files: dict[str, File] = {}
-    for member in members:
-        path = under + "/".join(part for part in member.name.split("/") if part not in ("", "."))
-        control = VERSION_CONTROL.intersection(path.split("/"))
-        if member.isdir():
-            continue
-        if control:
-            found.leave_out(path, "in a folder of version control", lossy=False)
-        elif member.isfile():
-            if path in files:
-                found.leave_out(path, "it stands in the archive again, later")
-            files[path] = File(path, member.size, lambda member=member: _read(opened, member))  # type: ignore[misc]
-        else:
-            found.leave_out(path, "a link" if member.issym() or member.islnk() else "no regular file")
-    found.files = [files[path] for path in sorted(files)]
-    return found
-
-
-def _read(opened: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    try:
-        file = opened.extractfile(member)
-        return b"" if file is None else file.read()
-    except _DAMAGED as error:
-        raise OSError(0, f"the archive is damaged ({error})") from error
