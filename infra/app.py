@@ -13,7 +13,8 @@ from dataclasses import replace
 from aws_cdk import App, Tags, Validations
 from cdk_nag import AwsSolutionsChecks
 
-from infra.deployment import CONTEXT_KEY, OVERRIDES_KEY, Deployment, InvalidDeployment, merged, parse
+from infra.deployment import OVERRIDES_KEY, Deployment, merged, parse
+from infra.record_checks import CONTEXT_KEY, InvalidDeployment
 from infra.stacks.base import BaseStack
 from infra.stacks.mesh import MeshStack
 

@@ -4,12 +4,13 @@ The app declares each bundle by the fingerprint of its sources and by the comman
 command line runs that command only if the fingerprint is not in the region's asset bucket yet; so synth needs neither
 network nor Docker, and an unchanged bundle is neither built nor uploaded again. Zips are kept in ``.bundle/``.
 
-There are four kinds:
+There are these kinds:
 
 ``function``          ``functions/<name>/handler.py`` and the library without its clients; a few hundred kilobytes. One
                       that scans also has the scanner's rules, compiled: change a rule, and only this is built anew.
 ``dependencies``      a layer, the extra ``lambda`` of ``pyproject.toml``; every function has it.
 ``scanner``           a layer, the extra ``scanner``; large, so only the functions that scan have it.
+``model``             a layer, the extra ``model``; where searches have a model, for the functions that search.
 ``custom-resources``  what the mesh stacks run while they deploy; standard library and the runtime's own boto3.
 
 The pins come from ``pyproject.toml``; everything they need comes from ``requirements.lock``, by hash, for the target's
@@ -35,7 +36,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / ".bundle"
-EXTRAS = {"dependencies": "lambda", "mcp": "mcp", "scanner": "scanner"}
+EXTRAS = {"dependencies": "lambda", "mcp": "mcp", "model": "model", "scanner": "scanner"}
 KINDS = ("function", *EXTRAS, "custom-resources")
 AWS_SERVICES = ("bedrock-runtime", "dynamodb", "lambda", "s3", "secretsmanager", "sqs", "sts")
 """Whose API descriptions botocore keeps. All of them are 24 MB, of which a function reads one or two."""

@@ -16,7 +16,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-CONTEXT_KEY = "memolith"
+from infra.record_checks import InvalidDeployment
+from infra.record_checks import mapping as _mapping
+from infra.record_checks import one_of as _one_of
+from infra.record_checks import region_list as _list
+from infra.record_checks import text as _text
+from infra.record_checks import whole as _whole
+
 OVERRIDES_KEY = "memolith-overrides"
 
 FUNCTIONS = (
@@ -35,6 +41,7 @@ FUNCTIONS = (
 )
 ARCHITECTURES = ("x86_64", "arm64")
 BUNDLINGS = ("lambda", "host")
+SEARCH_MODELS = ("none", "use")
 ROLLOUTS = ("gradual", "at_once", "unversioned")
 ALIAS = "live"
 """What every caller of a function invokes: the version that serves. A deployment moves it to a new one."""
@@ -54,14 +61,6 @@ _DOMAIN = re.compile(r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]
 _TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}")
 _S3_NAME_CHARACTERS_MAX = 63
 _ACCOUNT_CHARACTERS = 12
-
-
-class InvalidDeployment(ValueError):
-    """The record breaks a rule. The message names the field, the value and the rule."""
-
-    def __init__(self, field_name: str, value: object, rule: str) -> None:
-        super().__init__(f"cdk.json, context '{CONTEXT_KEY}', field '{field_name}': {value!r} {rule}")
-        self.field_name = field_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +168,7 @@ class Deployment:
         routing: One name for all regions; none by default, and each region then answers at its own address alone.
         rollout: How a deployment moves callers to a function's new version: ``gradual``, a tenth of the calls first and
             back again when an alarm rings; ``at_once``; ``unversioned``, without versions and aliases, for an emulator.
+        search_model: The model of meanings that searches use beside words; ``none``, or ``use`` (docs/search.md).
         log_retention_days: How long logs are kept.
         log_level: Of every function.
         emulated: Deployed to the local cloud. The templates are the same; only cdk-nag, which takes its time, is left.
@@ -189,6 +189,7 @@ class Deployment:
     guardrails: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     routing: Routing | None = None
     rollout: str = "gradual"
+    search_model: str = "none"
     log_retention_days: int = 30
     log_level: str = "INFO"
     emulated: bool = False
@@ -221,6 +222,7 @@ class Deployment:
         _one_of("architecture", self.architecture, ARCHITECTURES)
         _one_of("bundling", self.bundling, BUNDLINGS)
         _one_of("rollout", self.rollout, ROLLOUTS)
+        _one_of("search_model", self.search_model, SEARCH_MODELS)
         _text(
             "python_version",
             self.python_version,
@@ -271,6 +273,11 @@ class Deployment:
     def function(self, name: str) -> str:
         """Return the name of a function; the same in every region."""
         return f"{self.prefix}-{name}"
+
+    @property
+    def has_search_model(self) -> bool:
+        """Whether functions that search carry a model."""
+        return self.search_model != "none"
 
     @property
     def alias(self) -> str | None:
@@ -370,30 +377,3 @@ def _guardrail(field_name: str, value: Any) -> None:
         re.compile(r"[1-9][0-9]{0,7}|DRAFT"),
         "must be a version's number, as a string, or 'DRAFT'",
     )
-
-
-def _mapping(field_name: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InvalidDeployment(field_name, value, "must be an object")
-    return value
-
-
-def _list(field_name: str, value: Any) -> tuple[Any, ...]:
-    if not isinstance(value, (list, tuple)):
-        raise InvalidDeployment(field_name, value, "must be a list of region names")
-    return tuple(value)
-
-
-def _text(field_name: str, value: object, pattern: re.Pattern[str], rule: str) -> None:
-    if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise InvalidDeployment(field_name, value, rule)
-
-
-def _whole(field_name: str, value: object, least: int, most: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise InvalidDeployment(field_name, value, f"must be a whole number from {least} to {most}")
-
-
-def _one_of(field_name: str, value: object, allowed: tuple[object, ...]) -> None:
-    if value not in allowed:
-        raise InvalidDeployment(field_name, value, f"must be one of {', '.join(map(str, allowed))}")

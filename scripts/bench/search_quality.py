@@ -18,8 +18,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
+from memolith.adapters.encoders import encoder_of
 from memolith.adapters.memory import ManualClock
 from memolith.adapters.sqlite import SqlitePacks
 from tests.support.cloud import Cloud
@@ -130,11 +132,11 @@ def made_up(days: int = 300, facts_a_day: int = 4) -> Questions:
 # ---- the two engines -------------------------------------------------------------------------------------------------
 
 
-def memolith(questions: Questions) -> Search:
-    """Write the texts at their times into a store, and search it a day after the last."""
+def memolith(questions: Questions, model: str = "none") -> Search:
+    """Write the texts at their times into a store, and search it a day after the last, with a search model or none."""
     first = min(at for at, _, _ in questions.texts)
     clock = ManualClock(int(first.timestamp() * 1_000_000))
-    cloud = Cloud((REGION,), clock=clock, memories_per_store=len(questions.texts))
+    cloud = Cloud((REGION,), clock=clock, memories_per_store=len(questions.texts), encoder=encoder_of(model))
     call, site = cloud.call(cloud.key()), cloud.sites[REGION].memolith
     store = site.stores.create(call, name="quality", description="", metadata={}).id
     numbers: dict[str, int] = {}
@@ -200,6 +202,7 @@ def report(folder: Path) -> None:
             print(f"no questions in {folder}: only the made-up set was measured")
             continue
         print(f"{questions.name}: {len(questions.texts)} texts, {len(questions.asked)} questions; R@5, R@10, MRR")
-        for name, engine in (("plain BM25", plain_bm25), ("Memolith", memolith)):
+        engines = (("plain BM25", plain_bm25), ("Memolith", memolith), ("with model", partial(memolith, model="use")))
+        for name, engine in engines:
             figures = measured(engine(questions), questions)
             print(f"  {name:12} {' '.join(f'{figure:.3f}' for figure in figures)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -167,3 +168,28 @@ def test_a_pack_that_was_closed_says_so_and_may_be_closed_again(pack: Pack) -> N
     pack.close()
     with pytest.raises(DamagedPack):
         pack.heads()
+
+
+def test_vectors_belong_to_a_model_and_go_with_what_they_were_made_of(pack: Pack) -> None:
+    assert pack.without_vectors("m", 5) == ["b", "a"], "those that changed last come first"
+    assert pack.without_vectors("m", 1) == ["b"]
+    pack.put_vectors("m", {"a": b"one", "b": b"", "never-there": b"x"})
+    assert pack.vectors("m", ["a", "b", "c"]) == {"a": b"one", "b": b""}
+    assert pack.vectors_within("m", Restriction(prefix="/m/"), 5) == {"b": b""}
+    assert pack.vectors_within("m", Restriction(), 1) == {"b": b""}
+    assert pack.without_vectors("m", 5) == []
+    assert (pack.vectors("other", ["a"]), pack.without_vectors("other", 5)) == ({}, ["b", "a"])
+    pack.put_vectors("other", {"a": b"two"})
+    assert (pack.vectors("m", ["a"]), pack.vectors("other", ["a"])) == ({}, {"a": b"two"})
+    pack.change([document("a", "green door", version="2")], ["b"])
+    assert (pack.vectors("other", ["a"]), pack.vectors("m", ["b"])) == ({}, {})
+    pack.put_vectors("m", {"a": b"three"})
+    again = PACKS.open(pack.to_bytes())
+    assert again.vectors("m", ["a"]) == {"a": b"three"}
+    assert b"two" not in pack.to_bytes()
+
+
+def test_a_text_that_a_pack_has_only_in_part_gets_no_vectors() -> None:
+    pack = PACKS.new()
+    pack.change([replace(document("a", "red door"), content=None)], [])
+    assert pack.without_vectors("m", 5) == []

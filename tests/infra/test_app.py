@@ -13,7 +13,8 @@ from aws_cdk import App, Stack
 from aws_cdk import aws_s3 as s3
 
 from infra.app import compose, deployment_of
-from infra.deployment import CONTEXT_KEY, InvalidDeployment, parse
+from infra.deployment import parse
+from infra.record_checks import CONTEXT_KEY, InvalidDeployment
 from tests.infra.synthesized import HERE, ROOT, record, without_credentials
 from tests.infra.synthesized import App as DeployedApp
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from infra.deployment import Deployment, InvalidDeployment, Limits, merged, parse
+from infra.deployment import Deployment, Limits, merged, parse
+from infra.record_checks import InvalidDeployment
 
 ROUTING = {"domain": "memory.example.com", "zone_id": "Z0123456789ABC", "zone_name": "example.com"}
 VALID: dict[str, Any] = {"stage": "dev", "regions": ["us-east-1", "eu-west-1"]}
@@ -35,6 +36,7 @@ VALID: dict[str, Any] = {"stage": "dev", "regions": ["us-east-1", "eu-west-1"]}
         ({"limits": {"requests_per_second": 10, "requests_burst": 9}}, "limits.requests_burst", "from 10"),
         ({"limits": {"indexer_concurrency": 1}}, "limits.indexer_concurrency", "from 2"),
         ({"limits": {"scanner_concurrency": 1}}, "limits.scanner_concurrency", "from 2"),
+        ({"search_model": "large"}, "search_model", "none"),
         ({"guardrails": {"mars-1": {}}}, "guardrails", "us-east-1"),
         ({"guardrails": {"us-east-1": "gr4"}}, "guardrails.us-east-1", "must be an object"),
         ({"guardrails": {"us-east-1": {"id": "GR 4", "version": "1"}}}, "guardrails.us-east-1.id", "guardrail's id"),

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from infra.deployment import FUNCTIONS, InvalidDeployment, parse
+from infra.deployment import FUNCTIONS, parse
+from infra.record_checks import InvalidDeployment
 from tests.infra.conftest import Synthesize
 from tests.infra.synthesized import FAR, HERE, THERE, record
 

@@ -420,6 +420,22 @@ def test_every_function_carries_the_dependencies_and_some_the_scanner_or_the_mcp
     assert sorted(name for name, count in layers.items() if count > 1) == more
 
 
+def test_a_search_model_is_carried_by_what_searches_where_the_record_names_one(
+    synthesized: Synthesize, one_region: App
+) -> None:
+    app = synthesized(record(HERE, search_model="use"))
+    before = {made["FunctionName"]: made for made in one_region.base(HERE).properties("AWS::Lambda::Function")}
+    carrying = []
+    for made in app.base(HERE).properties("AWS::Lambda::Function"):
+        name, told = made["FunctionName"], str(made.get("Environment", {})).count("'MEMOLITH_SEARCH_MODEL': 'use'")
+        layers = len(made.get("Layers", [])) - len(before[name].get("Layers", []))
+        assert layers == told
+        carrying += [name] if layers else []
+    assert sorted(carrying) == ["memolith-test-packer", "memolith-test-peerreader", "memolith-test-reader"]
+    assert by_role(grants(app, "packer"), "sqs:SendMessage", queue("pack")) == "Allow", "what is left to encode"
+    assert by_role(grants(one_region, "packer"), "sqs:SendMessage", queue("pack")) == "ImplicitDeny"
+
+
 def test_the_eraser_is_woken_every_minute_with_its_one_call(one_region: App) -> None:
     rule = one_region.base(HERE).named("AWS::Events::Rule", "Name", "memolith-test-erasure-sweep")
     assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from infra.bundling import Bundle
-from infra.deployment import FUNCTIONS, InvalidDeployment, parse
+from infra.deployment import FUNCTIONS, parse
+from infra.record_checks import InvalidDeployment
 from tests.infra.conftest import Synthesize
 from tests.infra.policies import by_role
 from tests.infra.synthesized import ACCOUNT, HERE, ROOT, THERE, App, Template, record, synthesize

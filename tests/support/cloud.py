@@ -61,6 +61,7 @@ from memolith.ports.clock import Clock
 from memolith.ports.guardrail import Guardrail
 from memolith.ports.index import Change
 from memolith.ports.parallel import Parallel
+from memolith.ports.vectors import Encoder
 from memolith.wire.rpc import (
     eraser_calls,
     homes_calls,
@@ -128,12 +129,14 @@ class Cloud:
         guardrail: Guardrail | None = None,
         packs_by_events: bool = False,
         erase_delay_us: int = 0,
+        encoder: Encoder | None = None,
     ) -> None:
         """Without a `deep_scanner` nobody looks again, and what the indexers pass on is not kept.
 
         With `packs_by_events`, which stores' packs are behind is noted; `pack_all` then makes them.
         """
         self._packs_by_events, self._erase_delay_us = packs_by_events, erase_delay_us
+        self._encoder = encoder
         self.regions = tuple(regions)
         self._deep_scanner, self._guardrail = deep_scanner, guardrail
         self.clock = clock or ManualClock()
@@ -181,7 +184,7 @@ class Cloud:
         )
         intercepted = InterceptedErasableObjects(MemoryErasableObjects(self.buckets, name), name, interceptor)
         erasable = translated_erasable(intercepted, name)
-        packs, packings = SqlitePacks(), MemoryQueue()
+        packs, packings = SqlitePacks(self._encoder), MemoryQueue()
         erasures = make_erasures(region, erasable, packs)
         deep, inspections = self._deep_scanner, MemoryQueue()
         inspecting = None if deep is None else make_deep_scan(region, deep, self._guardrail)
@@ -202,7 +205,7 @@ class Cloud:
             inspections,
             inspecting,
             packings,
-            make_packer(region, packs),
+            make_packer(region, packs, packings),
         )
         self.sites[name] = site
         for function in ("peerreader", "peerwriter", "keys", "indexer", "eraser", "packer", "reconciler"):

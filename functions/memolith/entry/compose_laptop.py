@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from memolith.adapters.encoders import NONE, encoder_of
 from memolith.adapters.layered.translated import translated, translated_erasable
 from memolith.adapters.local import (
     LocalBucket,
@@ -78,6 +79,7 @@ from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
 from memolith.ports.index import Change
 from memolith.ports.metrics import Metrics
+from memolith.ports.vectors import Encoder
 from memolith.wire import auth
 from memolith.wire.http import HttpApi
 from memolith.wire.rpc import Rpc, eraser_calls, indexer_calls, packer_calls, peerwriter_calls
@@ -110,10 +112,12 @@ class Machine:
     randomness: Randomness
     metrics: Metrics
     seals: Path = field(default_factory=seal_folder)
+    encoder: Encoder | None = None
 
     @classmethod
-    def real(cls) -> Machine:
-        return cls(SystemClock(), SystemRandomness(), Unmeasured())
+    def real(cls, search_model: str = NONE) -> Machine:
+        """Return this machine's. Raises EncoderMissing: the search model is not installed."""
+        return cls(SystemClock(), SystemRandomness(), Unmeasured(), encoder=encoder_of(search_model))
 
 
 class LocalSite:
@@ -162,10 +166,10 @@ class LocalSite:
                 drain_s=LAPTOP_DRAIN_S,
             )
         )
-        packs = SqlitePacks()
+        packs = SqlitePacks(machine.encoder)
         self.memolith = Memolith(self.region, scanner, LocalSigningKeys(root), packs)
         self.api = HttpApi(self.memolith, machine.clock, machine.randomness, machine.metrics)
-        packing = make_packer(self.region, packs)
+        packing = make_packer(self.region, packs, queue)
         indexing = make_indexer(
             self.region,
             inspections=None if deep is None else queue,

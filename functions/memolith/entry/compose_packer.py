@@ -10,6 +10,9 @@ from typing import Any
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
+from memolith.adapters.aws.queue import SqsQueue
+from memolith.adapters.encoders import encoder_of
+from memolith.adapters.layered.translated import translated_queue
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.search.packer import Packer, make_packer
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
@@ -23,7 +26,10 @@ _log = logging.getLogger(__name__)
 def compose(settings: Settings) -> Handler:
     """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
-    return running.handler(dispatch(make_packer(running.region, SqlitePacks())))
+    region, deployment, encoder = running.region, settings.deployment, encoder_of(settings.search_model)
+    later = SqsQueue(running.clients, deployment, deployment.queue("pack"), region.clock, region.randomness)
+    rest = None if encoder is None else translated_queue(later, region.name)
+    return running.handler(dispatch(make_packer(region, SqlitePacks(encoder), rest)))
 
 
 def dispatch(packing: Packer) -> Answer:

@@ -5,6 +5,7 @@ It takes no HTTP request: the asking region vouches for the caller, so that only
 
 from __future__ import annotations
 
+from memolith.adapters.encoders import encoder_of
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.api.service import Memolith
 from memolith.app.auth.session_tokens import NO_SIGNING_KEYS
@@ -18,5 +19,5 @@ from memolith.wire.rpc import peerreader_calls
 def compose(settings: Settings) -> Handler:
     """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
-    memolith = Memolith(running.region, Unscanning(), NO_SIGNING_KEYS, SqlitePacks())
+    memolith = Memolith(running.region, Unscanning(), NO_SIGNING_KEYS, SqlitePacks(encoder_of(settings.search_model)))
     return running.handler(calls_alone(peerreader_calls(memolith)))

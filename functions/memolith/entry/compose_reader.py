@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memolith.adapters.aws.signing import SecretsManagerKeys
+from memolith.adapters.encoders import encoder_of
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.api.service import Memolith
 from memolith.app.safety.write_gate import Unscanning
@@ -17,5 +18,5 @@ def compose(settings: Settings) -> Handler:
     running = LambdaRuntime.start(settings)
     region = running.region
     signing = SecretsManagerKeys(running.clients, settings.deployment, region.clock)
-    memolith = Memolith(region, Unscanning(), signing, SqlitePacks())
+    memolith = Memolith(region, Unscanning(), signing, SqlitePacks(encoder_of(settings.search_model)))
     return running.handler(http_alone(HttpApi(memolith, region.clock, region.randomness, running.metrics)))

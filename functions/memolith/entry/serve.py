@@ -19,6 +19,7 @@ from typing import Any
 from waitress.server import create_server
 from waitress.wasyncore import close_all
 
+from memolith.adapters.encoders import EncoderMissing
 from memolith.adapters.local.compiled_scanner import load_scanner
 from memolith.adapters.local.failures import explain
 from memolith.core.errors import MemolithError
@@ -98,6 +99,8 @@ def main() -> int:
         return _fail(f"{settings.root} cannot be used: {cause}; {hint}. {ELSEWHERE}")
     except (PortError, MemolithError) as error:
         return _fail(f"{settings.root} cannot be used: {error}. {ELSEWHERE}")
+    except EncoderMissing as error:
+        return _fail(str(error))
     except ScannerUnavailableError as error:
         return _fail(f"the safety scanner does not work here, and nothing is served without it: {error}")
 
@@ -107,7 +110,7 @@ def _serve(settings: LocalSettings) -> int:
     site = open_site(
         settings.root,
         scanner,
-        Machine.real(),
+        Machine.real(settings.search_model),
         settings.memories_per_store,
         deep=scanner,
         erase_delay_days=settings.erase_delay_days,

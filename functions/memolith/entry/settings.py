@@ -11,6 +11,7 @@ from pathlib import Path
 from memolith.adapters.aws.names import Deployment
 from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, ERASE_DELAY_DAYS_MAX, MEMORIES_PER_STORE_DEFAULT
 
+SEARCH_MODELS = ("none", "use")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 _STAGE = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
@@ -45,6 +46,7 @@ class Settings:
         endpoint_url: where an emulator of AWS listens, or None on AWS.
         guardrail: what the scanner asks for a second opinion, or None where that is off.
         erase_delay_days: for how many days a deleted store can be restored; 0 erases it at once.
+        search_model: the model of meanings that searches use beside words, one of `SEARCH_MODELS`.
     """
 
     deployment: Deployment
@@ -54,6 +56,7 @@ class Settings:
     endpoint_url: str | None = None
     guardrail: ChosenGuardrail | None = None
     erase_delay_days: int = ERASE_DELAY_DAYS_DEFAULT
+    search_model: str = "none"
 
     @classmethod
     def read(cls, environment: Mapping[str, str] = os.environ) -> Settings:
@@ -84,6 +87,7 @@ class Settings:
             endpoint_url=environment.get("AWS_ENDPOINT_URL") or None,
             guardrail=_guardrail(environment),
             erase_delay_days=_erase_delay_days(environment),
+            search_model=_search_model(environment),
         )
 
 
@@ -126,6 +130,7 @@ class LocalSettings:
         memories_per_store: how many live memories a store may hold.
         log_level: one of `LOG_LEVELS`.
         erase_delay_days: for how many days a deleted store can be restored; 0 erases it at once.
+        search_model: the model of meanings that searches use beside words, one of `SEARCH_MODELS`.
     """
 
     root: Path
@@ -134,6 +139,7 @@ class LocalSettings:
     memories_per_store: int = MEMORIES_PER_STORE_DEFAULT
     log_level: str = "WARNING"
     erase_delay_days: int = ERASE_DELAY_DAYS_DEFAULT
+    search_model: str = "none"
 
     @classmethod
     def read(cls, environment: Mapping[str, str] = os.environ) -> LocalSettings:
@@ -152,6 +158,7 @@ class LocalSettings:
             memories_per_store=_count(environment, "MEMOLITH_MAX_MEMORIES_PER_STORE", MEMORIES_PER_STORE_DEFAULT),
             log_level=_log_level(environment, "WARNING"),
             erase_delay_days=_erase_delay_days(environment),
+            search_model=_search_model(environment),
         )
 
 
@@ -192,6 +199,13 @@ def _erase_delay_days(environment: Mapping[str, str]) -> int:
         rule = f"must be a whole number of days from 0 to {ERASE_DELAY_DAYS_MAX}"
         raise SettingsError(f"MEMOLITH_ERASE_DELAY_DAYS {rule}; it is {value}")
     return int(value)
+
+
+def _search_model(environment: Mapping[str, str]) -> str:
+    name = environment.get("MEMOLITH_SEARCH_MODEL", "").strip() or "none"
+    if name not in SEARCH_MODELS:
+        raise SettingsError(f"MEMOLITH_SEARCH_MODEL must be one of {', '.join(SEARCH_MODELS)}; it is {name}")
+    return name
 
 
 def _log_level(environment: Mapping[str, str], default: str = "INFO") -> str:

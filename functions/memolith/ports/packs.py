@@ -12,6 +12,7 @@ from typing import Protocol
 
 from memolith.core.graph.note import Note
 from memolith.ports.graph import GraphPack
+from memolith.ports.vectors import Encoder, VectorPack
 
 Property = tuple[str, str]
 """A name and a value in lower case by which memories can be filtered, such as ``("tag", "deploy")``."""
@@ -88,7 +89,7 @@ class DamagedPack(Exception):
     """It is no pack, or one of another format; it is made anew."""
 
 
-class Pack(GraphPack, Protocol):
+class Pack(GraphPack, VectorPack, Protocol):
     """An open pack. Reads run side by side; a change excludes all else. None lasts until it is kept (`to_bytes`).
 
     Every method raises DamagedPack.
@@ -112,6 +113,9 @@ class Pack(GraphPack, Protocol):
 
     def matching(self, wanted: Matching) -> list[str]:
         """List memories by id."""
+
+    def vectors_within(self, model: str, within: Restriction, limit: int) -> Mapping[str, bytes]:
+        """Return the vectors of all memories that the restriction lets match; of the newest where there are more."""
 
     def frequencies(self, stems: Sequence[str]) -> Mapping[str, int]:
         """Count the memories that contain each stem; stems that are in none are left out."""
@@ -137,6 +141,10 @@ class Pack(GraphPack, Protocol):
 
 class Packs(Protocol):
     """Makes and opens packs."""
+
+    @property
+    def encoder(self) -> Encoder | None:
+        """The model of meanings whose vectors the packs have; None where there is none."""
 
     def new(self) -> Pack:
         """Make an empty segment."""

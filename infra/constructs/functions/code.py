@@ -47,11 +47,12 @@ class Layers(Construct):
         self.dependencies = self._layer("dependencies")
         self.scanner = self._layer("scanner")
         self.mcp = self._layer("mcp")
+        self.model = self._layer("model") if deployment.has_search_model else None
 
-    def of(self, *, scans: bool, speaks_mcp: bool) -> list[lambda_.ILayerVersion]:
+    def of(self, *, scans: bool, speaks_mcp: bool, searches: bool) -> list[lambda_.ILayerVersion]:
         """Return the layers of one function. A package that is in two of them has one version, by the lock."""
-        chosen = [(self.dependencies, True), (self.scanner, scans), (self.mcp, speaks_mcp)]
-        return [layer for layer, carried in chosen if carried]
+        chosen = [(self.dependencies, True), (self.scanner, scans), (self.mcp, speaks_mcp), (self.model, searches)]
+        return [layer for layer, carried in chosen if carried and layer is not None]
 
     def _layer(self, kind: str) -> lambda_.LayerVersion:
         return lambda_.LayerVersion(

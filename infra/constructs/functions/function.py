@@ -25,13 +25,15 @@ RUNTIME_CHOSEN = {"AwsSolutions-L1": "The Python version is chosen in the record
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How large a function is. `scans`: it carries the scanner's layer; `speaks_mcp`: that of the MCP SDK."""
+    """How large a function is. `scans`: it carries the scanner's layer; `speaks_mcp`: that of the MCP SDK;
+    `searches`: that of the search model, where there is one."""
 
     name: str
     memory_mb: int
     timeout: Duration
     scans: bool = False
     speaks_mcp: bool = False
+    searches: bool = False
 
 
 class Function(Construct):
@@ -77,10 +79,10 @@ class Function(Construct):
             architecture=architecture_of(deployment),
             handler="handler.handler",
             code=code_of(self, bundle_of(deployment, "function", shape.name)),
-            layers=layers.of(scans=shape.scans, speaks_mcp=shape.speaks_mcp),
+            layers=layers.of(scans=shape.scans, speaks_mcp=shape.speaks_mcp, searches=shape.searches),
             memory_size=shape.memory_mb,
             timeout=shape.timeout,
-            environment={**_environment(deployment, region, shape.name), **(environment or {})},
+            environment={**_environment(deployment, region, shape), **(environment or {})},
             tracing=lambda_.Tracing.ACTIVE,
             logging_format=lambda_.LoggingFormat.JSON,
             log_group=log,
@@ -131,13 +133,15 @@ def retention_of(deployment: Deployment) -> logs.RetentionDays:
     return logs.RetentionDays[named[deployment.log_retention_days]]
 
 
-def _environment(deployment: Deployment, region: str, name: str) -> dict[str, str]:
+def _environment(deployment: Deployment, region: str, shape: Shape) -> dict[str, str]:
     """Return what `memolith.entry.settings` reads; every name of a resource is derived from it."""
     alias = {"MEMOLITH_FUNCTION_ALIAS": deployment.alias} if deployment.alias else {}
     former = {"MEMOLITH_FORMER_REGIONS": ",".join(deployment.former_regions)} if deployment.former_regions else {}
+    model = {"MEMOLITH_SEARCH_MODEL": deployment.search_model} if deployment.has_search_model and shape.searches else {}
     return {
         **alias,
         **former,
+        **model,
         "MEMOLITH_STAGE": deployment.stage,
         "MEMOLITH_REGIONS": ",".join(deployment.regions),
         "MEMOLITH_ACCOUNT": deployment.account_or_token,
@@ -145,7 +149,7 @@ def _environment(deployment: Deployment, region: str, name: str) -> dict[str, st
         "MEMOLITH_MAX_MEMORIES_PER_STORE": str(deployment.limits.memories_per_store),
         "MEMOLITH_ERASE_DELAY_DAYS": str(deployment.limits.erase_delay_days),
         "MEMOLITH_LOG_LEVEL": deployment.log_level,
-        "POWERTOOLS_SERVICE_NAME": name,
+        "POWERTOOLS_SERVICE_NAME": shape.name,
     }
 
 

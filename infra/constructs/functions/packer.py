@@ -12,7 +12,7 @@ from infra.constructs.functions.function import Shape
 from infra.constructs.functions.grants import Grants
 from infra.deployment import Deployment
 
-SHAPE = Shape(name="packer", memory_mb=2048, timeout=Duration.seconds(180))
+SHAPE = Shape(name="packer", memory_mb=2048, timeout=Duration.seconds(180), searches=True)
 
 BATCH_SIZE = 5
 
@@ -27,5 +27,6 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
         *grants.read_objects(),
         grants.put_packs(),
         grants.consume("pack"),
+        *([grants.send("pack")] if deployment.has_search_model else []),
         *grants.invoke("InvokeEraser", ("eraser", [region])),
     ]

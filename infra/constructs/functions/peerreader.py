@@ -14,7 +14,7 @@ from infra.constructs.functions.grants import Grants
 from infra.constructs.functions.reader import reading
 from infra.deployment import Deployment
 
-SHAPE = Shape(name="peerreader", memory_mb=1024, timeout=Duration.seconds(29))
+SHAPE = Shape(name="peerreader", memory_mb=1024, timeout=Duration.seconds(29), searches=True)
 
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:

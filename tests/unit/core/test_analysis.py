@@ -19,7 +19,7 @@ from memolith.core.search.analysis import (
     path_names,
     query_words,
 )
-from memolith.core.search.ranking import Candidate, Corpus, alike, rank
+from memolith.core.search.ranking import REORDERED_MAX, Candidate, Corpus, Ranked, alike, rank, reordered
 from memolith.core.search.words import words
 
 
@@ -165,3 +165,23 @@ def test_a_packs_key_comes_back_and_the_next_one_sorts_after_it() -> None:
     assert str(key.following) > str(key)
     with pytest.raises(ValueError, match="not a key"):
         PackKey.parse("us-east-1/log/memstore_a/0000000001")
+
+
+# ---- meanings --------------------------------------------------------------------------------------------------------
+
+
+def test_what_means_the_same_comes_before_what_has_slightly_better_words() -> None:
+    found = [Ranked("a", 10.0, 1), Ranked("b", 9.5, 1), Ranked("c", 2.0, 1)]
+    assert [one.memory_id for one in reordered(found, {"a": 0.1, "b": 0.4, "c": 0.5})] == ["b", "a", "c"]
+    assert reordered(found, {}) == found, "without a vector nothing changes"
+
+
+def test_a_memory_without_a_vector_keeps_its_place_among_those_that_have_one() -> None:
+    found = [Ranked("a", 10.0, 1), Ranked("new", 9.0, 1), Ranked("b", 8.0, 1)]
+    assert [one.memory_id for one in reordered(found, {"a": 0.3, "b": 0.3})] == ["a", "new", "b"]
+
+
+def test_only_the_first_memories_are_ordered_by_their_meaning() -> None:
+    found = [Ranked(f"{number:03d}", 100.0 - number, 1) for number in range(REORDERED_MAX + 2)]
+    last = found[-1].memory_id
+    assert reordered(found, {found[0].memory_id: 0.2, last: 1.0})[-1].memory_id == last

@@ -32,6 +32,7 @@ def test_everything_can_be_set() -> None:
             "MEMOLITH_INDEX_GENERATION": "3",
             "MEMOLITH_MAX_MEMORIES_PER_STORE": "50",
             "MEMOLITH_ERASE_DELAY_DAYS": "0",
+            "MEMOLITH_SEARCH_MODEL": "use",
             "MEMOLITH_LOG_LEVEL": "debug",
             "POWERTOOLS_SERVICE_NAME": "reader",
             "AWS_ENDPOINT_URL": "http://127.0.0.1:4566",
@@ -40,6 +41,7 @@ def test_everything_can_be_set() -> None:
     assert settings.deployment.table("memories") == "memolith-dev-memories-g3"
     assert (settings.memories_per_store, settings.log_level, settings.service) == (50, "DEBUG", "reader")
     assert (settings.endpoint_url, settings.erase_delay_days) == ("http://127.0.0.1:4566", 0)
+    assert settings.search_model == "use"
 
 
 def test_functions_are_invoked_by_an_alias_only_where_the_deployment_names_one() -> None:
@@ -106,6 +108,7 @@ def test_a_missing_variable_is_named(name: str, value: str | None) -> None:
         ("MEMOLITH_ERASE_DELAY_DAYS", "-1"),
         ("MEMOLITH_ERASE_DELAY_DAYS", "366"),
         ("MEMOLITH_ERASE_DELAY_DAYS", "a week"),
+        ("MEMOLITH_SEARCH_MODEL", "USE-2"),
         ("MEMOLITH_LOG_LEVEL", "LOUD"),
     ],
 )
@@ -127,8 +130,9 @@ def test_a_laptop_can_be_told_everything() -> None:
         "MEMOLITH_MAX_MEMORIES_PER_STORE": "5",
         "MEMOLITH_LOG_LEVEL": "info",
         "MEMOLITH_ERASE_DELAY_DAYS": "0",
+        "MEMOLITH_SEARCH_MODEL": "use",
     }
-    assert LocalSettings.read(told) == LocalSettings(Path("/srv/memolith"), 0, True, 5, "INFO", 0)
+    assert LocalSettings.read(told) == LocalSettings(Path("/srv/memolith"), 0, True, 5, "INFO", 0, "use")
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,16 @@ from __future__ import annotations
 from functools import lru_cache
 
 from memolith.ports.packs import Pack
+from memolith.ports.vectors import Encoder
 
 STEMS_KEPT = 100_000
 
 
 class SqlitePacks:
     """Packs in this process's memory; a pack that is kept is a SQLite database, byte for byte. Safe for threads."""
+
+    def __init__(self, encoder: Encoder | None = None) -> None:
+        self.encoder = encoder
 
     def new(self) -> Pack:
         """Make an empty segment; a few milliseconds."""

@@ -5,7 +5,7 @@
     stem         in how many memories each stem is, and in how many it is a name
     property     what memories say of themselves, to filter by
     note, name, relation, observation   the graph of notes (`graph_tables`)
-    vector       what a model makes of each memory's passages, where there is a model
+    vector       what a model makes of each memory's passages, where there is a model (`vector_table`)
 
 The stems are made outside, so that FTS5 parts them at blanks and does nothing else (``ascii`` leaves every letter
 beyond ASCII alone). A contentless index can only forget a row that it is told word for word what it had (before SQLite
@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from memolith.adapters.sqlite import graph_tables
+from memolith.adapters.sqlite import graph_tables, vector_table
 from memolith.adapters.sqlite.database import SharedDatabase
 from memolith.ports.packs import DamagedPack, Document, Matching, Restriction
 
@@ -53,10 +53,10 @@ CREATE TABLE property (
   name TEXT NOT NULL, value TEXT NOT NULL, doc INTEGER NOT NULL, PRIMARY KEY (name, value, doc)
 ) WITHOUT ROWID;
 CREATE INDEX property_doc ON property (doc);
-CREATE TABLE vector (doc INTEGER PRIMARY KEY, model TEXT NOT NULL, passages BLOB NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5(t, n, content='', detail=full, tokenize="ascii");
 INSERT INTO words (words, rank) VALUES ('rank', 'bm25(1.0, 0.5)');
 {graph_tables.SCHEMA}
+{vector_table.SCHEMA}
 PRAGMA user_version = {FORMAT};
 """
 _COLUMNS = (
@@ -66,7 +66,7 @@ _COLUMNS = (
 _WITHIN = "((created_at >= :since AND created_at < :until) OR (updated_at >= :since AND updated_at < :until))"
 
 
-class SqlitePack(graph_tables.GraphTables):
+class SqlitePack(graph_tables.GraphTables, vector_table.VectorTable):
     """`ports.packs.Pack`."""
 
     def __init__(self, database: SharedDatabase) -> None:
@@ -174,6 +174,16 @@ class SqlitePack(graph_tables.GraphTables):
             return []
         with self._asking() as connection:
             return [memory_id for (memory_id,) in connection.execute(query, parameters)]
+
+    def vectors_within(self, model: str, within: Restriction, limit: int) -> Mapping[str, bytes]:
+        """Read rows with one query."""
+        conditions, parameters = _conditions(within)
+        query = (
+            "SELECT memory_id, passages FROM vector JOIN doc ON doc.id = vector.doc "
+            f"WHERE {' AND '.join(['model = :model', *conditions])} ORDER BY updated_at DESC LIMIT :limit"
+        )
+        with self._asking() as connection:
+            return dict(connection.execute(query, {**parameters, "model": model, "limit": limit}).fetchall())
 
     def frequencies(self, stems: Sequence[str]) -> Mapping[str, int]:
         """Count with one query for some hundreds."""

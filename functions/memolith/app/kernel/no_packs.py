@@ -9,6 +9,8 @@ from memolith.ports.packs import Pack, Packs
 class NoPacks:
     """`ports.packs.Packs` where there are none: a function that only writes."""
 
+    encoder = None
+
     def new(self) -> Pack:
         """Raise Unavailable."""
         raise Unavailable("this function does not search; ask a reader")

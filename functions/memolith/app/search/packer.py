@@ -9,6 +9,7 @@ made the next. Older ones are removed by the eraser, which alone may.
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 from collections.abc import Mapping
 
@@ -20,6 +21,7 @@ from memolith.app.log.store_log import StoreLog
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.packs import Heads, KeptPacks, OpenedPack, differences
+from memolith.app.search.passage_vectors import encode_passages
 from memolith.core import ids
 from memolith.core.errors import Busy, InvalidRequest
 from memolith.core.objects.search_pack import SIZE_MAX_BYTES, Manifest, PackKey, text_max_bytes
@@ -27,6 +29,7 @@ from memolith.core.objects.store_record import StoreState, parse_epoch
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.identity import StoreRow
 from memolith.ports.packs import DamagedPack, Pack, Packs
+from memolith.ports.queue import Queue
 
 ATTEMPTS = 5
 CLOCKS_US = 5_000_000
@@ -36,14 +39,28 @@ it, and is made once more."""
 STALE_US = 3_600_000_000
 """A pack in which nothing would change is put again once it is so old: readers look at all that came after it."""
 
+ENCODED_WITHIN_US = 15_000_000
+"""How long a pack's memories are encoded before it is put; the rest is for the next pack, which follows at once. Less
+than the lease of a message on a laptop, and the laptop's other work waits as long."""
+
 _log = logging.getLogger(__name__)
 
 
 class Packer:
     """Makes the packs of one region."""
 
-    def __init__(self, region: Region, packs: Packs, kept: KeptPacks, heads: Heads, records: StoreLog) -> None:
+    def __init__(
+        self,
+        region: Region,
+        packs: Packs,
+        kept: KeptPacks,
+        heads: Heads,
+        records: StoreLog,
+        later: Queue | None = None,
+    ) -> None:
+        """Make it. `later` takes the stores of which not all was encoded; without it, the rest is for the next pack."""
         self._region = region
+        self._later = later
         self._packs = packs
         self._kept = kept
         self._heads = heads
@@ -96,6 +113,8 @@ class Packer:
         pack = self._packs.new() if opened is None else opened.pack
         try:
             changed = self._update(pack, self._heads.all(view, store))
+            encoded, left = encode_passages(self._packs, pack, self._region.clock, ENCODED_WITHIN_US)
+            changed = changed or encoded
             if opened is not None and not changed and began_at - opened.manifest.began_at < STALE_US:
                 return opened.key.number
             if pack.size_bytes > SIZE_MAX_BYTES and opened is not None:
@@ -110,6 +129,8 @@ class Packer:
         finally:
             pack.close()
         self._region.metrics.count("packs_made")
+        if left and self._later is not None:
+            self._later.send([json.dumps({"pack": store_id, "since": began_at})])
         self._remove_others(store_id)
         return key.number
 
@@ -148,8 +169,8 @@ class Packer:
         ask_eraser(self._region, {"call": "erase_packs", "store_id": store_id})
 
 
-def make_packer(region: Region, packs: Packs) -> Packer:
+def make_packer(region: Region, packs: Packs, later: Queue | None = None) -> Packer:
     """Put a region's packer together. No call."""
     verdicts = Verdicts(region)
     heads = Heads(region, packs, TextReader(region, verdicts), verdicts)
-    return Packer(region, packs, KeptPacks(region, packs), heads, StoreLog(region))
+    return Packer(region, packs, KeptPacks(region, packs), heads, StoreLog(region), later)

@@ -1,7 +1,8 @@
 """What a pack finds for a query, and in which order, before the index has its say.
 
 Two steps: a few words, names and times of the query *look for* candidates, so that a search costs the same in a store
-of ten thousand memories; then *all* of its words put the candidates in order.
+of ten thousand memories; then *all* of its words put the candidates in order. Where there is a model of meanings, it
+has a say in the order of the first, and looks for memories where words find next to none.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from memolith.core.search import analysis, ranking
 from memolith.core.search.query_dates import named_intervals
 from memolith.core.search.ranking import Candidate, Corpus, Ranked
 from memolith.ports.packs import ALL, Document, Matching, Pack, Packs, Restriction
+from memolith.ports.vectors import Encoder
 
 CANDIDATES_MAX = 60
 NAMED_MAX = 50
@@ -38,6 +40,16 @@ REPLACED_FROM_CHARS = 4
 REPLACEMENTS_MAX = 3
 REPLACEMENT_SURENESS = 0.6
 """How much a word counts that stands in for one that the store does not have."""
+
+FEW = 5
+"""Where words find fewer memories than this, those that mean about the same are looked for among all."""
+
+NEAR = 0.35
+"""The least cosine at which a text is about the same; texts about something else have less than 0.3."""
+
+NEAR_MAX = 10
+NEAR_AMONG_MAX = 10_000
+"""How many memories are looked through for this, those that changed last; some 60 ms for that many."""
 
 BEGINNING_CHARS = 5
 """How much words have in common at least of which one stands for the other with another ending."""
@@ -75,13 +87,34 @@ class Found:
 def retrieve(packs: Packs, pack: Pack, query: str, now_us: int, within: Restriction = ALL) -> Found:
     """Return what a pack has for a query, the best first. No call but to the pack. Raises DamagedPack."""
     question = understand(packs, pack, query, now_us, within)
-    documents = {one.memory_id: one for one in pack.documents(_candidates(pack, question))}
+    documents = _documents(pack, _candidates(pack, question))
     candidates = [
         Candidate(one.memory_id, one.passages, one.length, one.names, one.created_at, one.updated_at)
         for one in documents.values()
     ]
     ranked = ranking.rank(candidates, question.stems, question.names, question.intervals, question.corpus)
+    if packs.encoder is None:
+        return Found(question, ranked, documents)
+    first = [one.memory_id for one in ranked[: ranking.REORDERED_MAX]]
+    likeness = packs.encoder.likeness(query, pack.vectors(packs.encoder.name, first))
+    ranked = ranking.reordered(ranked, {id: one.cosine for id, one in likeness.items()})
+    if len(ranked) < FEW:
+        near = _near(packs.encoder, pack, query, within, known=documents)
+        documents |= _documents(pack, [one.memory_id for one in near])
+        ranked += [one for one in near if one.memory_id in documents]
     return Found(question, ranked, documents)
+
+
+def _documents(pack: Pack, memory_ids: Sequence[str]) -> dict[str, Document]:
+    return {one.memory_id: one for one in pack.documents(memory_ids)}
+
+
+def _near(encoder: Encoder, pack: Pack, query: str, within: Restriction, known: Mapping[str, object]) -> list[Ranked]:
+    """Return memories that no word leads to and that mean about the same, the nearest first."""
+    likeness = encoder.likeness(query, pack.vectors_within(encoder.name, within, NEAR_AMONG_MAX))
+    near = [(id, one) for id, one in likeness.items() if one.cosine >= NEAR and id not in known]
+    near.sort(key=lambda one: (-one[1].cosine, one[0]))
+    return [Ranked(id, one.cosine, one.passage + 1) for id, one in near[:NEAR_MAX]]
 
 
 def understand(packs: Packs, pack: Pack, query: str, now_us: int, within: Restriction) -> Question:

@@ -28,6 +28,14 @@ def serve(
     root: Annotated[
         Path, typer.Option("--root", envvar="MEMOLITH_ROOT", help="The folder that holds everything.")
     ] = Path("~/.memolith"),
+    search_model: Annotated[
+        str,
+        typer.Option(
+            "--search-model",
+            envvar="MEMOLITH_SEARCH_MODEL",
+            help="A model of meanings for searches: none, or use (pip install 'memolith[model]').",
+        ),
+    ] = "none",
     as_json: Annotated[
         bool, typer.Option("--json", help="Start with one line of JSON: url, api_key, root, pid.")
     ] = False,
@@ -44,5 +52,6 @@ def serve(
         typer.echo(f"{', '.join(missing)} missing: pip install '.[local]'", err=True)
         raise typer.Exit(2)
     told = {"MEMOLITH_PORT": str(port), "MEMOLITH_ROOT": str(root.expanduser().absolute())}
+    told |= {"MEMOLITH_SEARCH_MODEL": search_model}
     environment = {**os.environ, **told, "MEMOLITH_OUTPUT": "json" if as_json else "text"}
     os.execve(sys.executable, [sys.executable, "-m", "memolith.entry.serve"], environment)  # noqa: S606 - our own module

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from memolith.core.search.query_dates import Interval
@@ -31,6 +31,13 @@ Source: Metzler, Croft, "A Markov Random Field Model for Term Dependencies" (200
 NAME_WEIGHT = 0.4
 DATE_WEIGHT = 0.4
 """Of the best score by the words alone. A name counts by how many of the names asked for are there."""
+
+MEANING_WEIGHT = 0.75
+"""Of the best score, for a text that means just what the query does (a cosine of 1). Two texts about the same have some
+0.4, so that meaning decides among those whose words answer about as well."""
+
+REORDERED_MAX = 30
+"""How many of the best are put in another order by their meaning."""
 
 DAY_US = 86_400_000_000
 BEFORE_US, AFTER_US = 8 * DAY_US, 30 * DAY_US
@@ -104,6 +111,22 @@ def rank(
         for one, score, at in found
     ]
     return sorted(ranked, key=lambda one: (-one.score, one.memory_id))
+
+
+def reordered(ranked: Sequence[Ranked], cosines: Mapping[str, float]) -> list[Ranked]:
+    """Return the same memories, the first of them ordered by what they mean, too.
+
+    `cosines` says how near each is to the query. One that is missing, as its text is newer than the vectors, counts as
+    the others do on the average: it keeps its place among them.
+    """
+    first, rest = ranked[:REORDERED_MAX], ranked[REORDERED_MAX:]
+    known = [max(cosines[one.memory_id], 0.0) for one in first if one.memory_id in cosines]
+    if not known:
+        return list(ranked)
+    usual, top = sum(known) / len(known), first[0].score or 1.0
+    worths = [MEANING_WEIGHT * top * max(cosines.get(one.memory_id, usual), 0.0) for one in first]
+    moved = [replace(one, score=one.score + worth) for one, worth in zip(first, worths, strict=True)]
+    return [*sorted(moved, key=lambda one: (-one.score, one.memory_id)), *rest]
 
 
 def rarity(frequency: int, count: int) -> float:

@@ -1,0 +1,49 @@
+"""Checks of the deployment's record (`infra.deployment`): each names the field, its value and its rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+CONTEXT_KEY = "memolith"
+
+
+class InvalidDeployment(ValueError):
+    """The record breaks a rule. The message names the field, the value and the rule."""
+
+    def __init__(self, field_name: str, value: object, rule: str) -> None:
+        super().__init__(f"cdk.json, context '{CONTEXT_KEY}', field '{field_name}': {value!r} {rule}")
+        self.field_name = field_name
+
+
+def mapping(field_name: str, value: Any) -> Mapping[str, Any]:
+    """Return an object. Raises InvalidDeployment."""
+    if not isinstance(value, Mapping):
+        raise InvalidDeployment(field_name, value, "must be an object")
+    return value
+
+
+def region_list(field_name: str, value: Any) -> tuple[Any, ...]:
+    """Return a list of regions as a tuple. Raises InvalidDeployment."""
+    if not isinstance(value, (list, tuple)):
+        raise InvalidDeployment(field_name, value, "must be a list of region names")
+    return tuple(value)
+
+
+def text(field_name: str, value: object, pattern: re.Pattern[str], rule: str) -> None:
+    """Check a text. Raises InvalidDeployment."""
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise InvalidDeployment(field_name, value, rule)
+
+
+def whole(field_name: str, value: object, least: int, most: int) -> None:
+    """Check a whole number. Raises InvalidDeployment."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise InvalidDeployment(field_name, value, f"must be a whole number from {least} to {most}")
+
+
+def one_of(field_name: str, value: object, allowed: tuple[object, ...]) -> None:
+    """Check one of a few values. Raises InvalidDeployment."""
+    if value not in allowed:
+        raise InvalidDeployment(field_name, value, f"must be one of {', '.join(map(str, allowed))}")
