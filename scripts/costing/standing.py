@@ -11,6 +11,7 @@ from memolith.adapters.memory import MemoryErasableObjects, MemoryQueue
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
+from memolith.app.erasure.proposal_erasure import ProposalErasure
 from memolith.app.erasure.retention import RetentionPass
 from memolith.app.erasure.service import Erasures, make_erasures
 from memolith.app.erasure.store_purge import StorePurge
@@ -56,7 +57,8 @@ def _older_versions(played: Played) -> None:
     erasable = InterceptedErasableObjects(MemoryErasableObjects(played.cloud.buckets, HOME), HOME, played.intercept)
     parts = IndexParts.of(region)
     eraser = Eraser(region, erasable, RetentionPass(region, parts.logs, parts.projector), parts.logs, parts.store_log)
-    stores = StorePurge(region, erasable, eraser, PackRemoval(region, erasable, parts.store_log), parts)
+    packs = PackRemoval(region, erasable, parts.store_log)
+    stores = StorePurge(region, erasable, eraser, packs, parts, ProposalErasure(region, erasable, parts.store_log))
     VersionPurge(region, erasable, eraser, stores, TranscriptPurge(region, erasable)).run(
         played.cloud.clock.now_us() + 1
     )

@@ -317,6 +317,19 @@ def _check_receipt(body: Mapping[str, Any]) -> None:
     _fields(body, "type accepted duplicates redactions")
 
 
+def _check_proposal(body: Mapping[str, Any]) -> None:
+    names = "id memory_store_id status edit_count proposed_at proposed_by expires_at decided_at decided_by complete"
+    _fields(body, f"{names} erased why reason edits")
+    assert re.fullmatch(r"prop_[0-9a-z]{26}", body["id"])
+    _instants(body, "proposed_at", "expires_at")
+    names = "type number op path to content content_sha256 expected_content_sha256 memory_id why sources trust withheld"
+    for number, edit in enumerate(body["edits"] or (), 1):
+        assert set(edit) == _names(f"{names} conflict result reversal diff")
+        assert (edit["type"], edit["number"]) == ("proposed_edit", number)
+        for result in filter(None, (edit["result"], edit["reversal"])):
+            assert set(result) == _names("outcome memory_id memory_version_id detail error")
+
+
 def _check_health(body: Mapping[str, Any]) -> None:
     _fields(body, "status")
 
@@ -332,6 +345,7 @@ _CHECKS = {
     "memory_version": _check_version,
     "imported_version": _check_imported,
     "quarantined_text": _check_quarantined,
+    "proposal": _check_proposal,
     "divergent_version": _check_divergent,
     "divergent_version_restored": _check_restored,
     "divergent_version_dismissed": _check_tombstone,

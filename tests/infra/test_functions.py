@@ -20,7 +20,7 @@ from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App, record
 REGIONS = [HERE, THERE, FAR]
 GENERATIONS = ["memories", "logs", "paths", "versions", "verdicts", "stores", "keys"]
 
-PUT_AT_HOME = ["log", "store", "redaction", "verdict"]
+PUT_AT_HOME = ["log", "store", "redaction", "verdict", "proposal"]
 PUT_BEYOND = ["cut", "log", "redaction", "store"]
 
 

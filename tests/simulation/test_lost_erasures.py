@@ -16,6 +16,7 @@ from memolith.adapters.memory import MemoryErasableObjects, MemoryQueue
 from memolith.app.erasure import version_purge
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
+from memolith.app.erasure.proposal_erasure import ProposalErasure
 from memolith.app.erasure.retention import RetentionPass
 from memolith.app.erasure.store_purge import StorePurge
 from memolith.app.erasure.transcript_purge import TranscriptPurge
@@ -63,7 +64,8 @@ def looking(stage: Stage, region: str) -> VersionPurge:
     parts = IndexParts.of(here)
     eraser = Eraser(here, erasable, RetentionPass(here, parts.logs, parts.projector), parts.logs, parts.store_log)
     packs = PackRemoval(here, erasable, parts.store_log)
-    stores = StorePurge(here, erasable, eraser, packs, parts)
+    proposals = ProposalErasure(here, erasable, parts.store_log)
+    stores = StorePurge(here, erasable, eraser, packs, parts, proposals)
     return VersionPurge(here, erasable, eraser, stores, TranscriptPurge(here, erasable))
 
 

@@ -34,7 +34,8 @@ class CreateMemory:
 class UpdateMemory:
     """New content, a new path, or both; None leaves that side alone. The precondition speaks of the current content.
 
-    `trust` is the class of what this caller writes; a text that is kept keeps its own.
+    `trust` is the class of what this caller writes; a text that is kept keeps its own. `expected_version_id` is the
+    head itself that the home, which alone sets it, has decided by.
     """
 
     store_id: str
@@ -45,11 +46,12 @@ class UpdateMemory:
     path: str | None = None
     expected_content_sha256: str | None = None
     trust: str | None = None
+    expected_version_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteMemory:
-    """The end of a memory; its versions stay listable."""
+    """The end of a memory; its versions stay listable. `expected_version_id` as `UpdateMemory`."""
 
     store_id: str
     memory_id: str
@@ -57,6 +59,7 @@ class DeleteMemory:
     actor: str
     expected_content_sha256: str | None = None
     trust: str | None = None
+    expected_version_id: str | None = None
 
 
 Command = CreateMemory | UpdateMemory | DeleteMemory
@@ -69,10 +72,13 @@ _KINDS: dict[str, type[Command]] = {
 }
 
 
+_HOMES_OWN = "expected_version_id"
+
+
 def to_payload(command: Command) -> dict[str, Any]:
-    """Write a command in JSON's types, with its name under ``command``."""
+    """Write a command in JSON's types, with its name under ``command``. No command that is passed on pins a version."""
     name = next(name for name, kind in _KINDS.items() if type(command) is kind)
-    return {"command": name, **asdict(command)}
+    return {"command": name, **{field: value for field, value in asdict(command).items() if field != _HOMES_OWN}}
 
 
 def from_payload(payload: dict[str, Any]) -> Command:

@@ -160,7 +160,7 @@ def decide_update(head: MemoryRow | None, command: UpdateMemory) -> Decision:
     same_path = command.path is None or command.path == head.path
     if same_content and same_path:
         return NoChange()
-    if not _expected(head, command.expected_content_sha256):
+    if not _expected(head, command):
         return Refused(PreconditionFailed())
     if same_path:
         return Commit(Operation.MODIFIED, head.path, command.content)
@@ -171,13 +171,16 @@ def decide_delete(head: MemoryRow | None, command: DeleteMemory) -> Decision:
     """Decide a deletion. It is never a no-op: a memory that is already deleted is not found."""
     if head is None or not is_live(head) or head.memory_id != command.memory_id or head.path is None:
         return Refused(NotFound("memory", command.memory_id))
-    if not _expected(head, command.expected_content_sha256):
+    if not _expected(head, command):
         return Refused(PreconditionFailed())
     return Commit(Operation.DELETED, head.path, None)
 
 
-def _expected(head: MemoryRow, expected: str | None) -> bool:
-    return expected is None or expected == head.content_sha256
+def _expected(head: MemoryRow, command: UpdateMemory | DeleteMemory) -> bool:
+    """Tell whether the head has the text, and is the version, that the command rests on, where it names them."""
+    if command.expected_version_id not in (None, head.version_id):
+        return False
+    return command.expected_content_sha256 in (None, head.content_sha256)
 
 
 def decide_adoption(head: MemoryRow | None, facts: Facts, command: AdoptVersion) -> Decision | Look:

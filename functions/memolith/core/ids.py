@@ -19,6 +19,7 @@ MEMORY = re.compile(rf"mem_({_ULID})")
 VERSION = re.compile(rf"memver_({_ULID})")
 KEY = re.compile(rf"apikey_([a-z0-9]+)_({_ULID})")
 SESSION = re.compile(rf"sesn_([a-z0-9]+)_({_ULID})")
+PROPOSAL = re.compile(rf"prop_({_ULID})")
 WORKSPACE = re.compile(r"wrkspc_[a-z0-9]{1,40}")
 
 
@@ -65,3 +66,9 @@ def companion_id(version_id: str) -> str:
     """Derive the id of the `moved_out` that commits the `moved_in` `version_id`; every writer derives the same."""
     digest = hashlib.sha256(f"{version_id}/out".encode()).digest()
     return f"memver_{ulid(ulid_time_ms(version_id.partition('_')[2]), digest)}"
+
+
+def keyed_id(prefix: str, *parts: str) -> str:
+    """Derive an id from what a caller named it by, so that the same call always makes the same id. It tells no time."""
+    digest = hashlib.sha256("/".join((prefix, *parts)).encode()).digest()
+    return f"{prefix}_{ulid(int.from_bytes(digest[:6], 'big'), digest[6:16])}"

@@ -252,3 +252,37 @@ WRITE_ATTEMPTS = 12
 ACKNOWLEDGED_WITHIN_US = 60_000_000
 """How much later than the time it bears a version may be acknowledged: the 29 s of a writer's life, and as much again
 for clocks that disagree."""
+
+
+PROPOSAL_EDITS_MAX = 60
+
+
+PROPOSAL_MAX_BYTES = 1_000_000
+"""What one proposal holds at most: edits, and the bytes of all their texts. It is one object, and is sent whole."""
+
+
+PROPOSAL_SOURCES_MAX = 100
+"""Different versions that all edits of a proposal name as sources: their rows are one batch read."""
+
+
+PROPOSAL_WHY_MAX_CHARS = 1_000
+
+
+PROPOSAL_KEY_MAX_CHARS = 64
+"""What a caller may name a proposal by, so that a repeated call opens no second one."""
+
+
+PROPOSALS_OPEN_MAX = 1_000
+"""Open proposals of one store: what nobody decides must not grow without end."""
+
+
+PROPOSAL_LIFETIME_US = 30 * 24 * 3600 * 1_000_000
+"""After how long an open proposal expires."""
+
+
+PROPOSAL_KEPT_US = 30 * 24 * 3600 * 1_000_000
+"""For how long the texts of a proposal are kept after it was decided."""
+
+
+PROPOSAL_RESUMED_US = 60_000_000
+"""How long after it was decided a proposal that is not carried out to its end is taken up again."""

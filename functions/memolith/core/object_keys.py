@@ -193,6 +193,19 @@ class JobKey:
         return f"{home}/job/{store_id}/{kind}/{job_key}/"
 
 
+@dataclass(frozen=True, slots=True)
+class ProposalKey:
+    """The key of one record of a proposal, written by `home`; `memolith.core.objects.proposal_record` numbers them."""
+
+    home: str
+    store_id: str
+    proposal_id: str
+    sequence: int
+
+    def __str__(self) -> str:
+        return f"{self.home}/proposal/{self.store_id}/{self.proposal_id}/{self.sequence:010d}"
+
+
 ObjectKey = (
     LogKey
     | StoreKey
@@ -205,6 +218,7 @@ ObjectKey = (
     | TranscriptKey
     | CheckpointKey
     | CheckpointPartKey
+    | ProposalKey
 )
 
 
@@ -241,6 +255,9 @@ _JOB = re.compile(r"([a-z0-9-]+)/job/([^/]+)/([a-z]+)/([^/]+)/(\d{10})")
 _TRANSCRIPT = re.compile(r"([a-z0-9-]+)/transcript/([^/]+)/([^/]+)/(\d{10})")
 
 
+_PROPOSAL = re.compile(r"([a-z0-9-]+)/proposal/([^/]+)/([^/]+)/(\d{10})")
+
+
 def parse_key(key: str) -> ObjectKey:
     """Parse an object key. Raises ValueError for a key that is not Memolith's; a caller must never skip such a key."""
     if match := _LOG.fullmatch(key):
@@ -261,6 +278,8 @@ def parse_key(key: str) -> ObjectKey:
         return JobKey(match[1], match[2], match[3], match[4], int(match[5]))
     if match := _TRANSCRIPT.fullmatch(key):
         return TranscriptKey(match[1], match[2], match[3], int(match[4]))
+    if match := _PROPOSAL.fullmatch(key):
+        return ProposalKey(match[1], match[2], match[3], int(match[4]))
     if match := _CHECKPOINT.fullmatch(key):
         return CheckpointKey(match[1], int(match[2]))
     if match := _PART.fullmatch(key):

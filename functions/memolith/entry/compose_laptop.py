@@ -21,7 +21,6 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +49,7 @@ from memolith.app.erasure.service import make_erasures
 from memolith.app.indexer.rebuild import BatchProjector
 from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.region import Region
+from memolith.app.replication.due_proposals import DueProposals
 from memolith.app.replication.service import make_checkpoints
 from memolith.app.safety.deep_scan import DeepScanner, make_deep_scan
 from memolith.app.safety.write_gate import TextScanner
@@ -97,6 +97,9 @@ ERASURES = ("erased", "done", "ended", "pending", "blanked", "mended")
 
 SEALING_US = 5_000_000
 """How long one checkpoint is worked on; the next minute goes on."""
+
+DUE_BUDGET_US = 20_000_000
+"""How long the laptop's worker goes on with what is due of proposals before it leaves the rest to the next minute."""
 
 FOLD_AFTER_S = 1.0
 """When the indexer looks at what was announced: by then a writer that lives has folded it."""
@@ -180,7 +183,7 @@ class LocalSite:
         folding = LaptopConsumer(self.region, indexing, BatchProjector(self.region, indexing), inspecting, packing)
         erasable = translated_erasable(LocalErasableObjects(bucket), REGION)
         erasing = _erasing(eraser_calls(make_erasures(self.region, erasable, packs)), self._databases[0], root)
-        sweep = partial(erasing, {"call": "sweep"})
+        sweep = _sweep(erasing, DueProposals(self.region), machine.clock)
         self.sealing = LocalSealing(machine.seals)
         self.seal_memory = LocalSealMemory(machine.seals, root)
         self.checkpoints = make_checkpoints(self.region, self.sealing, self.seal_memory)
@@ -327,3 +330,13 @@ def _erasing(calls: Rpc, tables: Database, root: Path) -> Handler:
         return answered
 
     return answer
+
+
+def _sweep(erasing: Handler, due: DueProposals, clock: Clock) -> Callable[[], None]:
+    """Return what goes on with erasures and with what is due of proposals: in a deployment, schedules do."""
+
+    def sweep() -> None:
+        erasing({"call": "sweep"})
+        due.run(clock.now_us() + DUE_BUDGET_US)
+
+    return sweep

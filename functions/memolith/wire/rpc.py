@@ -113,13 +113,25 @@ def _writes(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str, Any]]]
         order = memolith.divergent.dismiss_at_home(own(fields["store_id"]), fields)
         return {"order": order.to_json().decode()}
 
+    def proposal(fields: Fields) -> dict[str, Any]:
+        records, resolved = memolith.proposal_decisions.change_at_home(own(fields["store_id"]), fields)
+        return {
+            "records": [record.to_json().decode() for record in records],
+            "settled": encode_resolved(resolved),
+        }
+
+    def due(fields: Fields) -> dict[str, Any]:
+        return {"done": memolith.proposal_decisions.resume(own(fields["store_id"]), fields["proposal_id"])}
+
     return {
         "write": write,
         "store": change_store,
-        "redact": lambda fields: redacted(memolith.redactions.redact_at_home(own(fields["store_id"]), fields)),
+        "redact": lambda fields: redacted(*memolith.redactions.redact_at_home(own(fields["store_id"]), fields)),
         "import": lambda fields: memolith.imports.import_at_home(own(fields["store_id"]), fields),
         "release": release,
         "dismiss": dismiss,
+        "proposal": proposal,
+        "proposal_due": due,
     }
 
 
@@ -268,6 +280,7 @@ def eraser_calls(erasures: Erasures) -> Calls:
         },
         raising={
             "erase": lambda fields: {"erased": erasures.erase(fields["key"])},
+            "erase_proposal": lambda fields: {"erased": erasures.erase_proposal(fields["key"])},
             "erase_store": lambda fields: {"done": erasures.erase_store(fields["store_id"])},
             "erase_transcript": lambda fields: {
                 "erased": erasures.erase_transcript(fields["workspace_id"], fields["session_id"])

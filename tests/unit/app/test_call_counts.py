@@ -725,7 +725,7 @@ REDACTIONS = [
         lambda s: s.scene.redact(s.a.version_id),
         [
             OPEN_STORE,
-            "read control+versions",
+            "read control+stores+versions",
             "read memories",
             "put redaction",
             "read versions",
@@ -744,7 +744,7 @@ REDACTIONS = [
         lambda s: s.scene.redact(s.a.version_id),
         [
             OPEN_STORE,
-            "read control+versions",
+            "read control+stores+versions",
             "read versions",
             f"invoke eraser@{HOME}",
             "head log",

@@ -27,6 +27,8 @@ from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.objects.checkpoint import Checkpoint, Named, Seal, part_from_json, part_to_json
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.epoch_cut import Cut
+from memolith.core.objects.job_record import JobEvent, JobRecord
+from memolith.core.objects.proposal_record import EditResult, PlannedWrite, ProposalRecord, ProposedEdit
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.objects.schema import SCHEMA
 from memolith.core.objects.search_pack import Manifest
@@ -54,6 +56,18 @@ RECORDS: list[Any] = [
         pins=(StorePins(STORE, PIN), StorePins(STORE, None, (PIN,), more=True)),
     ),
     VerdictRecord(STORE, VERSION, POSITION, HASH, VerdictOutcome.WITHHOLD, 1, "scanner", findings=({"rule": "r"},)),
+    JobRecord(STORE, "extract", "all", 1, 1, JobEvent.CLAIMED, 1, "me", "token", 2, 3),
+    ProposalRecord(
+        STORE,
+        "prop_x",
+        1,
+        "0001-0.us-east-1",
+        1,
+        "me",
+        edits=(ProposedEdit("create", "/a", content="text", sources=(VERSION,)),),
+        plan=(PlannedWrite(1, "mem_x", VERSION),),
+        results=(EditResult(1, "applied", VERSION, "mem_x"),),
+    ),
     Cut({HASH: "0001-0.us-east-1.0000000001"}, {HASH: "mem_x"}, {"mem_x": POSITION}),
     Checkpoint("us-east-1", 1, 2, "run", (Named("a"), Named("b", VERSION))),
     Checkpoint(

@@ -21,6 +21,7 @@ from memolith.core.object_keys import (
     CutKey,
     JobKey,
     ObjectKey,
+    ProposalKey,
     RedactionKey,
     StoreKey,
     VerdictKey,
@@ -52,6 +53,7 @@ object_keys: st.SearchStrategy[ObjectKey] = st.one_of(
         st.integers(0, 999),
     ),
     st.builds(RedactionKey, regions, values.store_ids, values.version_ids),
+    st.builds(ProposalKey, regions, values.store_ids, values.version_ids, st.integers(1, 9_999_999_999)),
     st.builds(VerdictKey, regions, values.store_ids, values.version_ids, st.integers(1, 9_999_999_999)),
     st.builds(
         JobKey,

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from memolith.app.api.proposal_decisions import ProposalDecisions
 from memolith.app.api.versions import to_version
 from memolith.app.auth.authorizer import Authorizer, Scope
 from memolith.app.commit.forwarding import Forwarding
@@ -22,13 +23,17 @@ from memolith.app.kernel.port_calls import require
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import RequestContext, Version
 from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.app.proposals.proposal_log import ProposalLog
 from memolith.core import ids
-from memolith.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.fold import is_live, join_redaction
 from memolith.core.object_keys import RedactionKey
+from memolith.core.objects.proposal_record import ProposalRecord
 from memolith.core.objects.redaction_order import Redaction
+from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
+from memolith.core.rows.proposals import ProposedVersionRow
 from memolith.core.sealing import named_record
 
 
@@ -43,6 +48,8 @@ class Redactions:
         forwarding: Forwarding,
         projector: Projector,
         second: SyncReplica,
+        proposal_log: ProposalLog,
+        proposals: ProposalDecisions,
     ) -> None:
         self._region = region
         self._authorizer = authorizer
@@ -50,6 +57,8 @@ class Redactions:
         self._forwarding = forwarding
         self._projector = projector
         self._second = second
+        self._proposal_log = proposal_log
+        self._proposals = proposals
 
     def redact(self, call: RequestContext, store_id: str, version_id: str) -> Version:
         """Blank one version for good; redacting it again changes nothing. The head of a live memory is refused.
@@ -68,17 +77,23 @@ class Redactions:
         request = {"store_id": store_id, "version_id": version_id, "actor": access.actor}
         store, answer = self._forwarding.reach(access.view, access.store, {"call": "redact", **request})
         if answer is None:
-            return to_version(self.redact_at_home(store, request))
+            return to_version(self.redact_at_home(store, request)[0])
         row = VersionRow.from_attributes(answer["version"])
         self.fold_given(access.view, self._order(row))
+        if answer.get("proposal") is not None:
+            self._proposal_log.fold(access.view, ProposalRecord.from_json(answer["proposal"].encode()))
         return to_version(row)
 
-    def redact_at_home(self, store: StoreRow, request: Mapping[str, Any]) -> VersionRow:
+    def redact_at_home(self, store: StoreRow, request: Mapping[str, Any]) -> tuple[VersionRow, ProposalRecord | None]:
         """Put the order, fold it, and have the text erased here; the version's row as the order leaves it.
 
-        Three index reads, a HEAD, a PUT, a transaction, and the eraser's own calls. Raises as `redact`.
+        Of a version that was proposed, the proposal has a copy of the text: the order to erase that one comes second.
+
+        Three index reads, a HEAD, a PUT, a transaction, and the eraser's own calls; for a version that was proposed,
+        what the second order costs. Raises as `redact`.
         """
-        view = self._region.view([VersionRow.key(store.store_id, request["version_id"])])
+        proposed = ProposedVersionRow.key(store.store_id, request["version_id"])
+        view = self._region.view([VersionRow.key(store.store_id, request["version_id"]), proposed])
         row = self._version(view, store.store_id, request["version_id"])
         order = self._order(row)
         if row.redacted_at is None:
@@ -89,7 +104,23 @@ class Redactions:
             row = self._erase(view, order) or row
         except Unavailable:
             self._region.metrics.count("erasures_deferred")
-        return join_redaction(row, order)
+        return join_redaction(row, order), self._erase_proposal(view, store, proposed, request)
+
+    def _erase_proposal(
+        self, view: View, store: StoreRow, proposed: RowKey, request: Mapping[str, Any]
+    ) -> ProposalRecord | None:
+        """Order that the texts of the proposal be erased which planned the version; return the order, if any."""
+        attributes = view.rows.get(proposed)
+        if attributes is None:
+            return None
+        proposal_id = ProposedVersionRow.from_attributes(attributes).proposal_id
+        asked = {"change": "erase", "proposal_id": proposal_id, "actor": request["actor"]}
+        try:
+            return self._proposals.change_at_home(store, asked)[0][-1]
+        except (Busy, Unavailable) as error:
+            raise OutcomeUnknown(
+                f"the version is redacted, but {proposal_id} may still have its text; repeat the call"
+            ) from error
 
     def _erase(self, view: View, order: Redaction) -> VersionRow | None:
         """Have every copy of the text here erased; return the version's row, read after the order was projected."""
@@ -168,6 +199,7 @@ class Redactions:
         return Redaction(row.store_id, row.version_id, row.position or "", row.redacted_at or 0, row.redacted_by or "")
 
 
-def answer(row: VersionRow) -> dict[str, Any]:
-    """Write the redacted version as JSON, for the region where the call landed."""
-    return {"version": {name: value for name, value in asdict(row).items() if value is not None}}
+def answer(row: VersionRow, proposal: ProposalRecord | None) -> dict[str, Any]:
+    """Write the redacted version, and the order to erase its proposal, as JSON for the region where the call landed."""
+    told: dict[str, Any] = {"version": {name: value for name, value in asdict(row).items() if value is not None}}
+    return told if proposal is None else {**told, "proposal": proposal.to_json().decode()}

@@ -12,6 +12,10 @@ from memolith.app.api.history_import import HistoryImport
 from memolith.app.api.linearizable_reads import LinearizableReads
 from memolith.app.api.memories import Memories
 from memolith.app.api.peer_requests import PeerRequests
+from memolith.app.api.proposal_decisions import ProposalDecisions
+from memolith.app.api.proposal_drafts import ProposalDrafts
+from memolith.app.api.proposal_views import ProposalViews
+from memolith.app.api.proposal_writes import ProposalWrites
 from memolith.app.api.quarantine import Quarantine
 from memolith.app.api.redaction import Redactions
 from memolith.app.api.session_context import SessionContexts
@@ -41,6 +45,7 @@ from memolith.app.index.version_history import VersionHistory
 from memolith.app.kernel.no_packs import NO_PACKS
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import RequestContext
+from memolith.app.proposals.proposal_log import ProposalLog
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.transcript_gate import TranscriptGate
 from memolith.app.safety.verdicts import Verdicts
@@ -53,6 +58,7 @@ from memolith.ports.signing import SigningKeys
 if TYPE_CHECKING:
     from memolith.app.api.bulk_read import BulkRead
     from memolith.app.api.graph import Graph
+    from memolith.app.api.proposals import Proposals
     from memolith.app.api.recall import Recall
     from memolith.app.api.search import Search
     from memolith.app.search.pack_cache import PackCache
@@ -83,7 +89,7 @@ class Memolith:
         self._texts = texts = TextReader(region, verdicts)
         history = VersionHistory(region)
         late_records = LateRecords(region, records, second)
-        forwarding = Forwarding(region, records)
+        self._projector, self._forwarding = projector, (forwarding := Forwarding(region, records))
         self._reads = reads = ForwardedReads(forwarding)
         linearizable_reads = LinearizableReads(region, logs, records, fence, snapshots)
 
@@ -107,7 +113,11 @@ class Memolith:
         )
         self.snapshots = Snapshots(region, authorizer, reads, history, texts)
         self.versions = Versions(region, authorizer, reads, history, texts, linearizable_reads)
-        self.redactions = Redactions(region, authorizer, writer, forwarding, projector, second)
+        self._proposal_log = proposal_log = ProposalLog(region)
+        drafts = ProposalDrafts(region, proposal_log, scanner, verdicts, texts)
+        writes = ProposalWrites(region, self.memories, texts)
+        self.proposal_decisions = decisions = ProposalDecisions(region, fence, proposal_log, drafts, writes)
+        self.redactions = Redactions(region, authorizer, writer, forwarding, projector, second, proposal_log, decisions)
         self.imports = HistoryImport(
             region, authorizer, scanner, writer, self.redactions, forwarding, verdicts, projector
         )
@@ -128,6 +138,21 @@ class Memolith:
     def region(self) -> str:
         """The name of the region that answers."""
         return self._region.name
+
+    @cached_property
+    def proposals(self) -> Proposals:
+        from memolith.app.api.proposals import Proposals
+
+        views = ProposalViews(self._region, self._proposal_log, self._texts, self._verdicts)
+        return Proposals(
+            self._region,
+            self._authorizer,
+            self._forwarding,
+            self._projector,
+            self._proposal_log,
+            self.proposal_decisions,
+            views,
+        )
 
     @cached_property
     def search(self) -> Search:

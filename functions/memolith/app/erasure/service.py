@@ -11,6 +11,7 @@ from typing import Any
 from memolith.app.erasure.deadlines import Deadlines
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
+from memolith.app.erasure.proposal_erasure import ProposalErasure
 from memolith.app.erasure.repair import Repair
 from memolith.app.erasure.retention import RetentionCallbacks, RetentionPass
 from memolith.app.erasure.store_purge import StorePurge
@@ -48,6 +49,7 @@ class Erasures:
         remains: Verification,
         repairs: Repair,
         transcripts: TranscriptPurge,
+        proposals: ProposalErasure,
     ) -> None:
         self._region = region
         self._retaining = retaining
@@ -59,10 +61,15 @@ class Erasures:
         self._remains = remains
         self._repairs = repairs
         self._transcripts = transcripts
+        self._proposals = proposals
 
     def erase(self, key: str) -> bool:
         """Erase what an object's key stands for, as `Eraser.erase` does; whether that is done."""
         return self._eraser.erase(key)
+
+    def erase_proposal(self, key: str) -> bool:
+        """Erase the texts of a proposal, as `ProposalErasure.erase` does; whether that is done."""
+        return self._proposals.erase(key)
 
     def erase_packs(self, store_id: str) -> int:
         """Remove the packs of a store that no longer count; how many."""
@@ -165,10 +172,13 @@ def make_erasures(region: Region, erasable: ErasableObjects, packs: Packs, day_u
     retaining = RetentionPass(region, parts.logs, parts.projector, day_us)
     eraser = Eraser(region, erasable, retaining, parts.logs, parts.store_log)
     removal = PackRemoval(region, erasable, parts.store_log)
-    stores = StorePurge(region, erasable, eraser, removal, parts)
+    proposals = ProposalErasure(region, erasable, parts.store_log)
+    stores = StorePurge(region, erasable, eraser, removal, parts, proposals)
     transcripts = TranscriptPurge(region, erasable, day_us)
     versions = VersionPurge(region, erasable, eraser, stores, transcripts)
     deadlines = Deadlines(region, parts.store_log)
     remains = Verification(region, erasable, stores, packs, parts)
     repairs = Repair(region, erasable, eraser, packs)
-    return Erasures(region, retaining, eraser, removal, stores, deadlines, versions, remains, repairs, transcripts)
+    return Erasures(
+        region, retaining, eraser, removal, stores, deadlines, versions, remains, repairs, transcripts, proposals
+    )

@@ -1,6 +1,6 @@
 """What is left of a store that was deleted: nothing but that it was, in every region, each by itself.
 
-    the packs -> the log's objects -> the rows -> the records, and with them the name and the salt
+    the packs -> the log's objects -> proposals -> the rows -> the records, and with them the name and the salt
 
 The salt goes last: while a copy of it exists, its holder can try paths against the hashes in the keys. The work is
 driven by the deletion's own record, which is an object like any other and replicates. Its event begins the work here, a
@@ -18,13 +18,14 @@ from functools import partial
 
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
+from memolith.app.erasure.proposal_erasure import ProposalErasure
 from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.listing import row_pages
 from memolith.app.kernel.port_calls import commit_as_owner, require
 from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey
-from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.object_keys import ProposalKey, StoreKey, parse_key
 from memolith.core.objects.store_record import StoreRecord, parse_epoch
 from memolith.core.rows.base import Row, RowKey
 from memolith.ports import errors as port_errors
@@ -82,9 +83,16 @@ class StorePurge:
     """Erases whole stores in this region."""
 
     def __init__(
-        self, region: Region, erasable: ErasableObjects, eraser: Eraser, packs: PackRemoval, parts: IndexParts
+        self,
+        region: Region,
+        erasable: ErasableObjects,
+        eraser: Eraser,
+        packs: PackRemoval,
+        parts: IndexParts,
+        proposals: ProposalErasure,
     ) -> None:
         self._region = region
+        self._proposals = proposals
         self._packs = packs
         self._erasable = erasable
         self._eraser = eraser
@@ -178,7 +186,8 @@ class StorePurge:
         """List where a store's text is, in the order of its erasure: ``packs``, prefixes of keys, and ``rows``."""
         homes = dict.fromkeys((*self._region.origins, *(parse_epoch(epoch).home for epoch in record.epochs)))
         logs = [f"{home}/log/{record.store_id}/" for home in homes]
-        return ["packs", *logs, "rows", *(f"{home}/store/{record.store_id}/" for home in homes)]
+        proposals = [f"{home}/proposal/{record.store_id}/" for home in homes]
+        return ["packs", *logs, *proposals, "rows", *(f"{home}/store/{record.store_id}/" for home in homes)]
 
     def _steps(self, record: StoreRecord, work: WorkRow) -> Iterator[WorkRow]:
         places = self.places(record)
@@ -212,6 +221,8 @@ class StorePurge:
             name = parse_key(held.key)
             if isinstance(name, LogKey):
                 return self._erase_entry(name, held)
+            if isinstance(name, ProposalKey):
+                return "erased" if self._proposals.blank(held.key) else "blank"
             return self._erase_record(held.key)
         except (ValueError, *port_errors.PORT_FAILURES):
             return "left"
@@ -244,6 +255,10 @@ class StorePurge:
         if work is None or work.done_at is None:
             return False
         return self._erase_record(str(key)) == "erased"
+
+    def mend_proposal(self, key: ProposalKey) -> bool:
+        """Erase what came to a proposal whose texts are to be gone; whether they are. As `ProposalErasure.erase`."""
+        return self._proposals.erase(str(key))
 
     # ---- rows -----------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ Both read the bucket itself, every S3 version of it, and the tables; neither bel
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -18,8 +19,9 @@ from memolith.app.kernel.region import Region, View
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, Unavailable
 from memolith.core.log_position import LogKey, LogRef
-from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.object_keys import ProposalKey, StoreKey, parse_key
 from memolith.core.objects.entry import Entry
+from memolith.core.objects.proposal_record import ProposalRecord
 from memolith.core.objects.search_pack import PREFIX as PACKS_PREFIX
 from memolith.core.objects.search_pack import PackKey
 from memolith.core.objects.store_record import StoreRecord
@@ -31,7 +33,7 @@ from memolith.ports.index import Query
 from memolith.ports.objects import ErasableObjects, ObjectVersion, StoredObject
 from memolith.ports.packs import DamagedPack, Packs
 
-KINDS = ("log", "store", "cut", "redaction", "verdict")
+KINDS = ("log", "store", "cut", "redaction", "verdict", "proposal")
 """Of a store's objects; each region that writes them has a prefix for each."""
 
 TABLES = ("paths", "memories", "logs", "versions", "verdicts")
@@ -58,13 +60,18 @@ class SearchTerms:
         return bool(self.texts or self.paths or self.hashes)
 
     def within(self, data: bytes) -> str | None:
-        """Return the kind of the first term in these bytes, as it is or as object metadata encodes it."""
+        """Return the kind of the first term in these bytes, as it is or as metadata and records encode it."""
         for kind, needles in (("text", self.texts), ("path", self.paths), ("hash", self.hashes)):
             for needle in needles:
-                forms = (needle.encode(), *_encoded(needle)) if kind == "path" else (needle.encode(),)
+                forms = (needle.encode(), *_encoded(needle)) if kind == "path" else (needle.encode(), _in_json(needle))
                 if any(form in data for form in forms):
                     return kind
         return None
+
+
+def _in_json(text: str) -> bytes:
+    """Return a text as the record of a proposal has it."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode()
 
 
 def _encoded(path: str) -> tuple[bytes, ...]:
@@ -294,6 +301,8 @@ def _not_blank(version: ObjectVersion, stored: StoredObject) -> str | None:
         blank = Entry.from_metadata(name, stored.metadata).blank
     elif isinstance(name, StoreKey):
         blank = not StoreRecord.from_json(stored.body).has_text
+    elif isinstance(name, ProposalKey):
+        blank = not ProposalRecord.from_json(stored.body).has_text
     else:
         return None
     return None if blank else "not blank"

@@ -22,12 +22,12 @@ from memolith.app.erasure.transcript_purge import TranscriptPurge
 from memolith.app.index.resumable_scan import ScanProgress, resume_scan
 from memolith.app.kernel.region import Region, View
 from memolith.core.log_position import LogKey
-from memolith.core.object_keys import StoreKey, TranscriptKey, parse_key
+from memolith.core.object_keys import ProposalKey, StoreKey, TranscriptKey, parse_key
 from memolith.core.rows.base import RowKey
 from memolith.ports.objects import ErasableObjects, ObjectVersion
 
 VERSIONS_PER_PAGE = 1_000
-KINDS = ("log", "store", "transcript")
+KINDS = ("log", "store", "transcript", "proposal")
 """Of the objects that may have text."""
 
 PASS = RowKey("control", "erasure#versions", "pass")
@@ -80,6 +80,8 @@ class VersionPurge:
                 return self._stores.mend_record(name)
             if isinstance(name, TranscriptKey):
                 return self._transcripts.clear(key)
+            if isinstance(name, ProposalKey):
+                return self._stores.mend_proposal(name)
         return False
 
 

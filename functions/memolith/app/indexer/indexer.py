@@ -22,6 +22,7 @@ from memolith.app.indexer.writer_client import WriterClient
 from memolith.app.kernel.eraser_client import ask_eraser
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
+from memolith.app.proposals.proposal_log import ProposalLog
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core.epochs import begins_an_epoch, current_epoch
 from memolith.core.errors import Damaged
@@ -33,6 +34,7 @@ from memolith.core.object_keys import (
     CheckpointPartKey,
     CutKey,
     JobKey,
+    ProposalKey,
     RedactionKey,
     SessionKey,
     StoreKey,
@@ -42,6 +44,7 @@ from memolith.core.object_keys import (
 )
 from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.objects.checkpoint import Named
+from memolith.core.objects.proposal_record import ProposalRecord
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.objects.search_pack import PREFIX as PACKS_PREFIX
 from memolith.core.objects.search_pack import PackKey
@@ -87,6 +90,7 @@ class Indexer:
         sessions: SessionLog,
         session_trust: SessionTrust,
         verdicts: Verdicts,
+        proposals: ProposalLog,
         writer: WriterClient,
         erasures: TextErasures,
         segments: SegmentRequests,
@@ -102,6 +106,7 @@ class Indexer:
         self._sessions = sessions
         self._session_trust = session_trust
         self._verdicts = verdicts
+        self._proposals = proposals
         self._writer = writer
         self._erasures = erasures
         self._segments = segments
@@ -149,6 +154,8 @@ class Indexer:
             if isinstance(name, VerdictKey):
                 self._fold_verdict(view, name, VerdictRecord.from_json(body), journal)
                 return [lambda: self._segments.send(name.store_id)]
+            if isinstance(name, ProposalKey):
+                return self._fold_proposal(view, name, ProposalRecord.from_json(body), journal)
             own = Named(key) if journal and name.region == self._region.name else None
             if isinstance(name, ApiKeyKey):
                 self._keys.fold(view, ApiKeyRecord.stored_as(name, body), own)
@@ -280,6 +287,19 @@ class Indexer:
             return []
         payload = {"call": "erase_transcript", "workspace_id": key.workspace_id, "session_id": key.session_id}
         return [lambda: ask_eraser(self._region, payload)]
+
+    def _fold_proposal(
+        self, view: View, key: ProposalKey, record: ProposalRecord, journal: bool
+    ) -> list[Callable[[], object]]:
+        """Project a record of a proposal; have its texts erased, if that was ordered or its store is being erased."""
+        if record.key(key.home) != key:
+            raise ValueError(f"{key}: the record says that it is elsewhere")
+        self._proposals.fold(view, record, Named(str(key)) if journal and key.home == self._region.name else None)
+        row = self._proposals.row(view.index, key.store_id, key.proposal_id)
+        ordered = row is not None and row.erased is not None
+        if not ordered and not (record.has_text and self._erasures.is_deleted(view, key.store_id)):
+            return []
+        return [lambda: ask_eraser(self._region, {"call": "erase_proposal", "key": str(key)})]
 
     def _body(self, key: str) -> bytes | None:
         found = find(self._region.objects, key)

@@ -22,6 +22,7 @@ from memolith.core.object_keys import (
     SESSION_TRUST_FROM,
     ApiKeyKey,
     ObjectKey,
+    ProposalKey,
     RedactionKey,
     SessionKey,
     StoreKey,
@@ -30,9 +31,11 @@ from memolith.core.object_keys import (
 )
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.store_record import StoreState
+from memolith.core.proposals import shows
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LATE_PREFIX, UNSEEN_DEPARTURE, UNSEEN_ENTRY, UNSEEN_ORDER, VersionRow
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
+from memolith.core.rows.proposals import ProposalRow
 from memolith.core.rows.transcripts import TranscriptRow
 from memolith.core.trust import rank
 from memolith.ports import errors as port_errors
@@ -229,6 +232,8 @@ def _row_key_of(name: Named) -> _RowOfObject | None:
         return SessionRow.key(key.workspace_id, key.session_id), key
     if isinstance(key, TranscriptKey):
         return TranscriptRow.key(key.workspace_id, key.session_id, key.region, key.sequence), key
+    if isinstance(key, ProposalKey):
+        return ProposalRow.key(key.store_id, key.proposal_id), key
     if isinstance(key, RedactionKey):
         return VersionRow.key(key.store_id, key.version_id), key
     return None
@@ -246,6 +251,8 @@ def _shows(rows: Mapping[RowKey, Attributes], row_key: RowKey, key: ObjectKey) -
         return _shows_session(SessionRow.from_attributes(attributes), key)
     if isinstance(key, TranscriptKey):
         return True
+    if isinstance(key, ProposalKey):
+        return shows(ProposalRow.from_attributes(attributes), key)
     row = VersionRow.from_attributes(attributes)
     if isinstance(key, LogKey):
         return _shows_entry(row, key)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.app.kernel.region import Region
 from memolith.app.replication.checkpoints import Checkpoints
+from memolith.app.replication.due_proposals import DueProposals
 from memolith.app.replication.watermark import Watermark
 from memolith.core.errors import MemolithError
 from memolith.core.rows.journal import OpenPeriod
@@ -27,14 +28,22 @@ class ReconcilerResult:
 class Reconciler:
     """The reconciler of one region. `batch_max_us` is longer than any batch of reads takes."""
 
-    def __init__(self, region: Region, checkpoints: Checkpoints, watermark: Watermark, epoch_sweep: EpochSweep) -> None:
+    def __init__(
+        self,
+        region: Region,
+        checkpoints: Checkpoints,
+        watermark: Watermark,
+        epoch_sweep: EpochSweep,
+        due_proposals: DueProposals,
+    ) -> None:
         self._region = region
+        self._due_proposals = due_proposals
         self._checkpoints = checkpoints
         self._watermark = watermark
         self._epoch_sweep = epoch_sweep
 
     def tick(self) -> ReconcilerResult:
-        """Rotate the period, advance the watermarks, go on with sweeps. Repeatable, and safe beside another.
+        """Rotate the period, advance the watermarks, go on with sweeps and proposals. Repeatable, safe beside another.
 
         What fails is left to the next run, and does not stop the rest.
         """
@@ -44,9 +53,13 @@ class Reconciler:
         def turn() -> None:
             ticked.period = self._checkpoints.turn(deadline_us)
 
+        def due() -> None:
+            self._due_proposals.run(deadline_us)
+
         self._attempt(ticked, turn)
         self._attempt(ticked, lambda: self._watermark.advance(ticked.period, deadline_us))
         self._attempt(ticked, lambda: self._epoch_sweep.run(deadline_us))
+        self._attempt(ticked, due)
         return ticked
 
     def _attempt(self, ticked: ReconcilerResult, act: Callable[[], None]) -> None:

@@ -13,6 +13,7 @@ from memolith.app.replication.checkpoints import Checkpoints
 from memolith.app.replication.compare_checkpoints import CompareCheckpoints
 from memolith.app.replication.compare_listing import CompareListing
 from memolith.app.replication.compare_rows import CompareRows
+from memolith.app.replication.due_proposals import DueProposals
 from memolith.app.replication.missed_erasures import MissedErasures
 from memolith.app.replication.missing_objects import MissingObjects
 from memolith.app.replication.reconciler import Reconciler
@@ -37,7 +38,7 @@ def make_reconciler(region: Region, sealing: Sealing, batch_max_us: int = BATCH_
     epoch_sweep = EpochSweep(region, indexer)
     watermark = Watermark(region, MissingObjects(region, indexer, parts.snapshots), epoch_sweep, batch_max_us)
     checkpoints = Checkpoints(region, epoch_sweep, CheckpointSealer(region, sealing))
-    return Reconciler(region, checkpoints, watermark, epoch_sweep)
+    return Reconciler(region, checkpoints, watermark, epoch_sweep, DueProposals(region))
 
 
 def make_checkpoints(region: Region, sealing: Sealing, memory: SealMemory) -> Checkpoints:

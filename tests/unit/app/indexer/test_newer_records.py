@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from memolith.adapters.layered import Call
 from memolith.app.kernel.results import StoreToAttach
-from memolith.core.object_keys import ApiKeyKey, RedactionKey, SessionKey, StoreKey, VerdictKey, parse_key
+from memolith.core.object_keys import ApiKeyKey, ProposalKey, RedactionKey, SessionKey, StoreKey, VerdictKey, parse_key
+from memolith.core.proposed_edits import EditRequest
 from memolith.ports.objects import StoredObject
 from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
 
@@ -42,6 +43,8 @@ def test_records_with_one_more_field_are_folded_like_those_without(scene: Scene)
     scene.update(made, "second")
     scene.deliver()
     newer = NewerRelease()
+    edits = [EditRequest("create", "/proposed", content="proposed")]
+    scene.at(HOME).proposals.open(scene.call(), scene.store, why="w", edits=edits)
     scene.create_store("another")
     scene.at(HOME).sessions.create(
         scene.call(), [StoreToAttach(scene.store, "read_only", "")], title="t", metadata={}, token_lifetime_s=600
@@ -51,7 +54,7 @@ def test_records_with_one_more_field_are_folded_like_those_without(scene: Scene)
     with scene.intercepted_by(newer):
         scene.cloud.key("write")
         scene.deliver()
-    assert {StoreKey, ApiKeyKey, SessionKey, VerdictKey, RedactionKey} <= newer.kinds
+    assert {ProposalKey, StoreKey, ApiKeyKey, SessionKey, VerdictKey, RedactionKey} <= newer.kinds
     for table in INDEXED:
         assert scene.cloud.rows(AWAY, table) == scene.cloud.rows(HOME, table), table
     assert len(scene.stores(at=AWAY).items) == 2

@@ -12,6 +12,7 @@ from memolith.app.safety.write_gate import REDACTED_FLAG
 from memolith.core.commands import ImportedVersion
 from memolith.core.decide import sha256_hex
 from memolith.core.errors import InvalidRequest, PreconditionFailed
+from memolith.core.proposed_edits import EditRequest
 from memolith.scanner import Scanner
 from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
 
@@ -138,3 +139,26 @@ def test_a_store_keeps_its_choice_when_it_changes_other_settings(scene: Scene) -
         assert (policy.policy, policy.secrets) == ("strict", "redact")
     made: Memory = scene.create("/a", GIVEN)
     assert made.redacted
+
+
+def test_a_secret_in_a_proposal_is_refused_or_redacted_before_anything_of_it_is_put(scene: Scene) -> None:
+    proposals, proposer = scene.at(HOME).proposals, scene.cloud.key("write", holder="agent")
+    scene.create("/old", "It is HERE.\n")
+    edits = (
+        EditRequest("create", "/a", content=GIVEN, why=f"it was said: {TOKEN}"),
+        EditRequest("str_replace", "/old", old="HERE", new=TOKEN),
+    )
+    for one in (*edits, EditRequest("create", "/b", content="harmless", why=GIVEN)):
+        with pytest.raises(InvalidRequest, match="github-pat"):
+            proposals.open(scene.call(proposer), scene.store, why="w", edits=[one])
+    choose(scene, secrets="redact")
+    made = proposals.open(scene.call(proposer), scene.store, why=GIVEN, edits=edits)
+    approved = proposals.approve(scene.call(), scene.store, made.id)
+    scene.deliver()
+    assert [edit.result.outcome for edit in approved.edits or () if edit.result] == ["applied", "applied"]
+    assert approved.why == STORED
+    assert TOKEN not in everything(scene)
+    assert {item.path: scene.read(item.id).content for item in scene.page().items if isinstance(item, Memory)} == {
+        "/a": STORED,
+        "/old": "It is [REDACTED:github-pat].\n",
+    }

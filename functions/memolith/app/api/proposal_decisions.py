@@ -1,0 +1,293 @@
+"""What happens to a proposal at its store's home: each step is one record, put once, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from memolith.app.api.proposal_drafts import ProposalDrafts
+from memolith.app.api.proposal_writes import ProposalWrites, Written
+from memolith.app.epochs.fence import Fence
+from memolith.app.kernel.eraser_client import ask_eraser
+from memolith.app.kernel.peer_messages import NotHome
+from memolith.app.kernel.region import Region, View
+from memolith.app.proposals.proposal_log import ProposalLog
+from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.objects.proposal_record import PlannedWrite, ProposalRecord, ProposalStep
+from memolith.core.objects.store_record import StoreState
+from memolith.core.proposals import (
+    APPLIED,
+    APPROVED_OUTCOME,
+    EXPIRED,
+    REJECTED,
+    WITHDRAWN,
+    chosen_numbers,
+    due_at,
+)
+from memolith.core.resolved_entry import ResolvedEntry
+from memolith.core.rows.identity import StoreRow
+from memolith.core.rows.proposals import ProposalRow
+
+RECONCILER = "service_account:reconciler"
+"""Who expires proposals, and has their texts erased."""
+
+_OUTCOMES = {"approve": APPROVED_OUTCOME, "reject": REJECTED, "withdraw": WITHDRAWN, "expire": EXPIRED}
+
+
+class ProposalDecisions:
+    """Opens, decides, carries out and takes back proposals of stores whose home this region is."""
+
+    def __init__(
+        self, region: Region, fence: Fence, log: ProposalLog, drafts: ProposalDrafts, writes: ProposalWrites
+    ) -> None:
+        self._region = region
+        self._fence = fence
+        self._log = log
+        self._drafts = drafts
+        self._writes = writes
+
+    def change_at_home(
+        self, store: StoreRow, request: Mapping[str, Any]
+    ) -> tuple[list[ProposalRecord], list[ResolvedEntry]]:
+        """Do what a request says; return the proposal's records, and the entries that were put or met. Repeatable.
+
+        Raises:
+            InvalidRequest: it is decided otherwise, or not yet. NotFound; Busy, Unavailable: nothing was done.
+            OutcomeUnknown: it may be, in part or whole; repeat the call.
+        """
+        change, store_id, proposal_id = request["change"], store.store_id, request["proposal_id"]
+        view = self._region.view([StoreRow.key(store_id), ProposalRow.key(store_id, proposal_id)])
+        store = _own(view, store, self._region.name)
+        if change == "open":
+            if store.archived_at is not None:
+                raise InvalidRequest("memory_store_id", "the memory store is archived and takes no proposals")
+            return [self._put(view, store, self._drafts.draft(view, store, request))], []
+        attributes = view.rows.get(ProposalRow.key(store_id, proposal_id))
+        row = None if attributes is None else ProposalRow.from_attributes(attributes)
+        if row is None or row.opened is None:
+            raise NotFound("proposal", proposal_id)
+        opened = self._require(row, ProposalStep.OPENED)
+        if change == "revert":
+            return self._revert(view, store, row, opened, request)
+        if change == "erase":
+            return self._erase(view, store, row, opened, request)
+        return self._decide(view, store, row, opened, request)
+
+    # ---- deciding -----------------------------------------------------------------------------------------------
+
+    def _decide(
+        self, view: View, store: StoreRow, row: ProposalRow, opened: ProposalRecord, request: Mapping[str, Any]
+    ) -> tuple[list[ProposalRecord], list[ResolvedEntry]]:
+        outcome = _OUTCOMES[request["change"]]
+        decision = self._log.record(row, ProposalStep.DECIDED)
+        if decision is None:
+            decision = self._put(view, store, self._decision(store, opened, outcome, request))
+        if decision.outcome != outcome:
+            raise InvalidRequest("proposal_id", f"the proposal is {decision.outcome} already")
+        if outcome != APPROVED_OUTCOME:
+            return [opened, decision], []
+        asked = chosen_numbers(len(opened.edits), request.get("edits"))
+        if request.get("edits") is not None and asked != tuple(one.number for one in decision.plan):
+            raise InvalidRequest("edits", "the proposal is approved already, with other edits than these")
+        applied, resolved = self._carry_out(
+            view, store, row, ProposalStep.APPLIED, decision, lambda: self._writes.apply(store, opened, decision)
+        )
+        return [opened, decision, applied], resolved
+
+    def _decision(
+        self, store: StoreRow, opened: ProposalRecord, outcome: str, request: Mapping[str, Any]
+    ) -> ProposalRecord:
+        """Make the one decision; an approval has the plan of what it writes, and so has to know all of it now."""
+        now_us = self._region.clock.now_us()
+        expired = opened.expires_at is not None and now_us >= opened.expires_at
+        if outcome == EXPIRED and not expired:
+            raise InvalidRequest("proposal_id", "the proposal has not expired yet")
+        if outcome != EXPIRED and expired:
+            raise InvalidRequest("proposal_id", "the proposal has expired; propose it again")
+        plan: tuple[PlannedWrite, ...] = ()
+        if outcome == APPROVED_OUTCOME:
+            numbers = chosen_numbers(len(opened.edits), request.get("edits"))
+            plan = self._plan((number, opened.edits[number - 1].memory_id) for number in numbers)
+        return ProposalRecord(
+            store_id=store.store_id,
+            proposal_id=opened.proposal_id,
+            step=ProposalStep.DECIDED,
+            epoch=store.epochs[-1],
+            at=now_us,
+            by=request["actor"],
+            outcome=outcome,
+            reason=request.get("reason") or "",
+            plan=plan,
+        )
+
+    def _plan(self, memories: Iterator[tuple[int, str | None]]) -> tuple[PlannedWrite, ...]:
+        """Give every write its ids, and a new memory its own."""
+        new_id = self._region.new_id
+        return tuple(
+            PlannedWrite(number, memory_id or new_id("mem"), new_id("memver")) for number, memory_id in memories
+        )
+
+    # ---- taking back --------------------------------------------------------------------------------------------
+
+    def _revert(
+        self, view: View, store: StoreRow, row: ProposalRow, opened: ProposalRecord, request: Mapping[str, Any]
+    ) -> tuple[list[ProposalRecord], list[ResolvedEntry]]:
+        decision = self._log.record(row, ProposalStep.DECIDED)
+        if decision is None or decision.outcome != APPROVED_OUTCOME:
+            raise InvalidRequest("proposal_id", "only an approved proposal can be reverted")
+        if row.applied is None:
+            raise InvalidRequest(
+                "proposal_id", "the approval is not carried out to its end yet; approve it again first"
+            )
+        applied = self._require(row, ProposalStep.APPLIED)
+        plan = self._log.record(row, ProposalStep.REVERTING)
+        if plan is None:
+            written = [one for one in applied.results if one.outcome == APPLIED]
+            deletions = {n for n, edit in enumerate(opened.edits, 1) if edit.op == "delete"}
+            memories = ((one.number, None if one.number in deletions else one.memory_id) for one in written)
+            draft = ProposalRecord(
+                store_id=store.store_id,
+                proposal_id=opened.proposal_id,
+                step=ProposalStep.REVERTING,
+                epoch=store.epochs[-1],
+                at=self._region.clock.now_us(),
+                by=request["actor"],
+                plan=self._plan(iter(memories)),
+            )
+            plan = self._put(view, store, draft)
+        reversal = plan
+        reverted, resolved = self._carry_out(
+            view,
+            store,
+            row,
+            ProposalStep.REVERTED,
+            reversal,
+            lambda: self._writes.revert(store, opened, applied, reversal),
+        )
+        return [opened, decision, applied, reversal, reverted], resolved
+
+    # ---- erasing ------------------------------------------------------------------------------------------------
+
+    def _erase(
+        self, view: View, store: StoreRow, row: ProposalRow, opened: ProposalRecord, request: Mapping[str, Any]
+    ) -> tuple[list[ProposalRecord], list[ResolvedEntry]]:
+        if row.decided is None:
+            raise InvalidRequest("proposal_id", "an open proposal is not erased; reject or withdraw it first")
+        if (unfinished := _due_change(row)) != "erase":
+            self.change_at_home(store, {**request, "change": unfinished})
+            row = self._log.row(view.index, store.store_id, opened.proposal_id) or row
+        records = [opened, *(one for step in _LATER if (one := self._log.record(row, step)) is not None)]
+        erased = ProposalRecord(
+            store_id=store.store_id,
+            proposal_id=opened.proposal_id,
+            step=ProposalStep.ERASED,
+            epoch=store.epochs[-1],
+            at=self._region.clock.now_us(),
+            by=request["actor"],
+        )
+        order = self._log.record(row, ProposalStep.ERASED) or self._put(view, store, erased)
+        try:
+            ask_eraser(self._region, {"call": "erase_proposal", "key": str(order.key(self._region.name))})
+        except Unavailable:
+            self._region.metrics.count("erasures_deferred")
+        return [*(one.blanked() for one in records), order], []
+
+    # ---- steps --------------------------------------------------------------------------------------------------
+
+    def _require(self, row: ProposalRow, step: ProposalStep) -> ProposalRecord:
+        record = self._log.record(row, step)
+        if record is None:
+            raise Unavailable("a record of the proposal is not here yet; try again")
+        return record
+
+    def _put(self, view: View, store: StoreRow, draft: ProposalRecord) -> ProposalRecord:
+        """Put a record and project it; return the one that holds. Fenced, as any write of the home.
+
+        Raises:
+            Busy, Unavailable: nothing was done. OutcomeUnknown: repeat the call.
+        """
+        if not self._fence.may_put(view, store):
+            raise Unavailable("the store's home changed while this was decided; try again")
+        stored = self._log.put(draft)
+        if draft.step == ProposalStep.OPENED:
+            stored = self._drafts.same(stored, draft.request_hmac)
+        self._log.fold_own(view, stored)
+        with _decided(draft.proposal_id):
+            if not self._fence.is_current(view, store):
+                raise Unavailable("the store's home may have changed meanwhile")
+        return stored
+
+    def _carry_out(
+        self,
+        view: View,
+        store: StoreRow,
+        row: ProposalRow,
+        step: ProposalStep,
+        plan: ProposalRecord,
+        write: Callable[[], Written],
+    ) -> tuple[ProposalRecord, list[ResolvedEntry]]:
+        """Write what is planned, and put the record that says what that came to; nothing where it stands already."""
+        with _decided(plan.proposal_id):
+            stored = self._log.record(row, step)
+            if stored is not None:
+                return stored, []
+            written = write()
+            draft = ProposalRecord(
+                store_id=store.store_id,
+                proposal_id=plan.proposal_id,
+                step=step,
+                epoch=store.epochs[-1],
+                at=self._region.clock.now_us(),
+                by=plan.by,
+                results=tuple(written.results),
+            )
+            return self._put(self._region.view([StoreRow.key(store.store_id)]), store, draft), written.resolved
+
+    # ---- what is due --------------------------------------------------------------------------------------------
+
+    def resume(self, store: StoreRow, proposal_id: str) -> str | None:
+        """Do what is due of a proposal now: expire it, carry it out to its end, or have its texts erased; say what.
+
+        Raises as `change_at_home`.
+        """
+        row = self._log.row(self._region.view().index, store.store_id, proposal_id)
+        due = None if row is None else due_at(row)
+        if row is None or due is None or due > self._region.clock.now_us():
+            return None
+        change = _due_change(row)
+        self.change_at_home(store, {"change": change, "proposal_id": proposal_id, "actor": RECONCILER})
+        return change
+
+
+_LATER = (ProposalStep.DECIDED, ProposalStep.APPLIED, ProposalStep.REVERTING, ProposalStep.REVERTED)
+
+
+def _due_change(row: ProposalRow) -> str:
+    if row.decided is None:
+        return "expire"
+    if row.outcome == APPROVED_OUTCOME and row.applied is None:
+        return "approve"
+    return "revert" if row.reverting is not None and row.reverted is None else "erase"
+
+
+def _own(view: View, store: StoreRow, here: str) -> StoreRow:
+    """Return the store's record as it was read with the call's rows. Raises NotFound, Unavailable."""
+    key = StoreRow.key(store.store_id)
+    row = StoreRow.from_attributes(view.rows[key]) if key in view.rows else store
+    if row.is_deleted:
+        raise NotFound("memory_store", row.store_id)
+    if row.state != StoreState.ACTIVE or row.home != here:
+        raise Unavailable("the store's home is being moved; try again")
+    return row
+
+
+@contextmanager
+def _decided(proposal_id: str) -> Iterator[None]:
+    """Translate errors after a decision was put: no answer may say any more that nothing was done."""
+    try:
+        yield
+    except (Busy, Unavailable, NotHome) as error:
+        raise OutcomeUnknown(
+            f"{proposal_id} is decided, but not carried out to its end; repeat the call, or wait: it is taken up again"
+        ) from error

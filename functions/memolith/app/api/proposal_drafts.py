@@ -1,0 +1,222 @@
+"""Opening a proposal at the store's home: its edits are resolved against what the store holds, scanned, and put."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memolith.app.kernel.batching import batches
+from memolith.app.kernel.region import Region, View
+from memolith.app.proposals.proposal_log import ProposalLog
+from memolith.app.safety.text_access import TextReader, withheld_by
+from memolith.app.safety.verdicts import Verdicts
+from memolith.app.safety.write_gate import TextScanner, admit
+from memolith.core.commands import CreateMemory
+from memolith.core.decide import sha256_hex
+from memolith.core.errors import InvalidRequest, NotFound, PathConflict, PreconditionFailed
+from memolith.core.fold import is_live
+from memolith.core.integrity import Acknowledged
+from memolith.core.limits import PROPOSAL_LIFETIME_US, PROPOSALS_OPEN_MAX
+from memolith.core.objects.proposal_record import ProposalRecord, ProposalStep, ProposedEdit
+from memolith.core.proposals import str_replaced
+from memolith.core.proposed_edits import EditRequest, check_content_size, request_digest
+from memolith.core.rows.base import Attributes, RowKey
+from memolith.core.rows.content import MemoryRow, PathRow, VersionRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.rows.proposals import ProposalRow
+from memolith.core.trust import least
+from memolith.ports.index import Query
+
+ROWS_PER_READ = 100
+_USED = "was used for another proposal of this store; choose another one"
+
+
+class ProposalDrafts:
+    """Makes the first record of a proposal, where the store's writes are decided."""
+
+    def __init__(
+        self, region: Region, log: ProposalLog, scanner: TextScanner, verdicts: Verdicts, texts: TextReader
+    ) -> None:
+        self._region = region
+        self._log = log
+        self._scanner = scanner
+        self._verdicts = verdicts
+        self._texts = texts
+
+    def draft(self, view: View, store: StoreRow, request: Mapping[str, Any]) -> ProposalRecord:
+        """Return the record to put; or the one that an earlier copy of the request has put.
+
+        Two index reads for the edits, more beyond a hundred rows, a read of their verdicts, and a GET for each text in
+        which a part is to be replaced.
+
+        Raises:
+            InvalidRequest: an edit breaks a rule, the scanner refuses a text, or the store has too many proposals.
+            PathConflict, PreconditionFailed, NotFound: the store does not hold what an edit builds on. Unavailable.
+        """
+        edits = [EditRequest.from_payload(one) for one in request["edits"]]
+        digest = request_digest(bytes.fromhex(store.salt), request["actor"], request["why"], edits)
+        known = self._log.row(view.index, store.store_id, request["proposal_id"])
+        stored = None if known is None else self._log.record(known, ProposalStep.OPENED)
+        if stored is not None:
+            return self.same(stored, digest)
+        self._require_room(view, store)
+        now_us = self._region.clock.now_us()
+        return ProposalRecord(
+            store_id=store.store_id,
+            proposal_id=request["proposal_id"],
+            step=ProposalStep.OPENED,
+            epoch=store.epochs[-1],
+            at=now_us,
+            by=request["actor"],
+            why=self._why(store, request["why"], "why"),
+            edits=self._resolved(view, store, edits, request["trust"]),
+            expires_at=now_us + PROPOSAL_LIFETIME_US,
+            request_hmac=digest,
+        )
+
+    @staticmethod
+    def same(stored: ProposalRecord, digest: str | None) -> ProposalRecord:
+        """Return the record that is stored, if it is of the same request. Raises InvalidRequest."""
+        if stored.request_hmac != digest:
+            raise InvalidRequest("key", _USED)
+        return stored
+
+    def _require_room(self, view: View, store: StoreRow) -> None:
+        prefix = ProposalRow.listing_prefix(is_open=True)
+        query = Query("stores", store.store_id, prefix=prefix, limit=PROPOSALS_OPEN_MAX)
+        if len(view.index.query(query)) >= PROPOSALS_OPEN_MAX:
+            raise InvalidRequest(
+                "memory_store_id", f"the store has {PROPOSALS_OPEN_MAX} open proposals, which is its limit; decide some"
+            )
+
+    # ---- edits --------------------------------------------------------------------------------------------------
+
+    def _resolved(
+        self, view: View, store: StoreRow, edits: Sequence[EditRequest], trust: str | None
+    ) -> tuple[ProposedEdit, ...]:
+        store_id = store.store_id
+        paths = [path for edit in edits for path in (edit.path, edit.to) if path is not None]
+        versions = {source for edit in edits for source in edit.sources}
+        asked: list[RowKey] = [PathRow.key(store_id, path) for path in paths]
+        rows = self._read(view, [*asked, *(VersionRow.key(store_id, one) for one in sorted(versions))])
+        occupants = {path: _occupant(rows, store_id, path) for path in paths}
+        ids = sorted({id for id in occupants.values() if id is not None})
+        rows |= self._read(view, [MemoryRow.key(store_id, id) for id in ids])
+        resolved = tuple(
+            self._edit(store, rows, occupants, edit, f"edits.{number}", trust) for number, edit in enumerate(edits)
+        )
+        self._refuse_withheld(view, store, edits, resolved)
+        return resolved
+
+    def _read(self, view: View, keys: Sequence[RowKey]) -> dict[RowKey, Attributes]:
+        rows: dict[RowKey, Attributes] = {}
+        for some in batches(keys, ROWS_PER_READ):
+            rows |= self._region.read(view.index, some)
+        return rows
+
+    def _edit(
+        self,
+        store: StoreRow,
+        rows: Mapping[RowKey, Attributes],
+        occupants: Mapping[str, str | None],
+        edit: EditRequest,
+        field: str,
+        trust: str | None,
+    ) -> ProposedEdit:
+        """Resolve one edit; the text that it asks for is scanned as a write's."""
+        head = _head(rows, store.store_id, occupants[edit.path])
+        taken = edit.path if edit.op == "create" else edit.to
+        holder = None if taken is None else _head(rows, store.store_id, occupants[taken])
+        if taken is not None and holder is not None:
+            raise PathConflict(taken, holder.memory_id)
+        content = edit.content
+        if edit.op != "create":
+            if head is None:
+                raise NotFound("memory", edit.path, f"{field}.path names no memory of this store")
+            if edit.expected_content_sha256 not in (None, head.content_sha256):
+                raise PreconditionFailed
+            if edit.op == "str_replace":
+                text = self._text(store, head, field)
+                content = str_replaced(text, edit.old or "", edit.new or "", f"{field}.old")
+                check_content_size(content, f"{field}.new")
+        content = self._scanned(store, edit, content, field)
+        if content is not None and head is not None and sha256_hex(content) == head.content_sha256:
+            raise InvalidRequest(f"{field}.content", "is the memory's text already")
+        return ProposedEdit(
+            op="replace" if edit.op == "str_replace" else edit.op,
+            path=edit.path,
+            to=edit.to,
+            content=content,
+            content_sha256=None if content is None else sha256_hex(content),
+            memory_id=None if head is None else head.memory_id,
+            expected_content_sha256=None if head is None else head.content_sha256,
+            why=self._why(store, edit.why, f"{field}.why"),
+            sources=edit.sources,
+            trust=_class_of(rows, store.store_id, edit, trust, field),
+        )
+
+    def _text(self, store: StoreRow, head: MemoryRow, field: str) -> str:
+        """Return a memory's text. Raises InvalidRequest for one that is withheld, or erased."""
+        text = self._texts.read(store.store_id, head.ref, Acknowledged(head.content_sha256 or "", head.version_id))
+        if text is None:
+            raise InvalidRequest(f"{field}.path", "names a memory whose text was erased")
+        return text
+
+    def _scanned(self, store: StoreRow, edit: EditRequest, content: str | None, field: str) -> str | None:
+        """Return an edit's text as a write of it would be stored: without secrets, where the store redacts them."""
+        if content is None and edit.to is None:
+            return None
+        at = {"path": f"{field}.to" if edit.to is not None else f"{field}.path", "content": f"{field}.content"}
+        text = self._clean(store, content or "", edit.to or edit.path, at)
+        return None if content is None else text
+
+    def _clean(self, store: StoreRow, text: str, path: str, at: Mapping[str, str]) -> str:
+        """Scan a text, and a path, as the store has its writes scanned. Raises InvalidRequest, by the names of `at`."""
+        try:
+            _, admitted = admit(self._scanner, store, CreateMemory(store.store_id, "", "", "", path, text))
+        except InvalidRequest as error:
+            raise InvalidRequest(at.get(error.field, error.field), error.rule, findings=error.findings) from error
+        return admitted.text
+
+    def _why(self, store: StoreRow, why: str, field: str) -> str:
+        """Return a reason as it may be stored: it is shown to people, and must not carry a secret past the scanner."""
+        return self._clean(store, why, "/why", {"content": field}) if why else ""
+
+    def _refuse_withheld(
+        self, view: View, store: StoreRow, asked: Sequence[EditRequest], edits: Sequence[ProposedEdit]
+    ) -> None:
+        """Refuse a text that is withheld in this store, and a part of one: it would leave through the proposal."""
+        hashes: dict[str, str] = {}
+        for number, (request, edit) in enumerate(zip(asked, edits, strict=True)):
+            if edit.content_sha256 is not None:
+                hashes[edit.content_sha256] = f"edits.{number}.content"
+            if request.op == "str_replace" and edit.expected_content_sha256 is not None:
+                hashes[edit.expected_content_sha256] = f"edits.{number}.path"
+        for sha256, row in self._verdicts.of(view.index, store, hashes).items():
+            if withheld_by(row) is not None:
+                raise InvalidRequest(hashes[sha256], "is, or names, a text that the safety scanner withholds here")
+
+
+def _occupant(rows: Mapping[RowKey, Attributes], store_id: str, path: str) -> str | None:
+    attributes = rows.get(PathRow.key(store_id, path))
+    return None if attributes is None else PathRow.from_attributes(attributes).memory_id
+
+
+def _head(rows: Mapping[RowKey, Attributes], store_id: str, memory_id: str | None) -> MemoryRow | None:
+    attributes = None if memory_id is None else rows.get(MemoryRow.key(store_id, memory_id))
+    row = None if attributes is None else MemoryRow.from_attributes(attributes)
+    return row if row is not None and is_live(row) else None
+
+
+def _class_of(
+    rows: Mapping[RowKey, Attributes], store_id: str, edit: EditRequest, trust: str | None, field: str
+) -> str | None:
+    """Return the least class of the author, of what the author said, and of the sources. Raises InvalidRequest."""
+    classes: list[str | None] = [edit.at_most]
+    for number, source in enumerate(edit.sources):
+        attributes = rows.get(VersionRow.key(store_id, source))
+        row = None if attributes is None else VersionRow.from_attributes(attributes)
+        if row is None or row.memory_id is None:
+            raise InvalidRequest(f"{field}.sources.{number}", "must be a version of this store")
+        classes.append(row.trust)
+    return least(classes, trust)

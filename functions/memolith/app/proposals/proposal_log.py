@@ -1,0 +1,135 @@
+"""Records of proposals: each put once at the store's home, projected in every region, found where they were put."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from memolith.app.index.ack_journal import AckJournal, commit_joined
+from memolith.app.kernel.port_calls import find
+from memolith.app.kernel.region import Region, View
+from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.log_position import Epoch
+from memolith.core.objects.checkpoint import Named
+from memolith.core.objects.proposal_record import ProposalRecord, ProposalStep
+from memolith.core.proposals import derived_rows, join, planned_rows
+from memolith.core.rows.base import RowKey
+from memolith.core.rows.proposals import ProposalRow
+from memolith.ports.index import Change, Index
+
+FOLD_ATTEMPTS = 20
+
+
+class ProposalLog:
+    """Puts, projects and finds the records of proposals."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+
+    def put(self, record: ProposalRecord) -> ProposalRecord:
+        """Put a record at this region, the store's home; return the one that holds, which may have been there first.
+
+        One PUT; a GET where the key is taken.
+
+        Raises:
+            Busy, Unavailable: nothing was done. OutcomeUnknown: it may have been; put it again.
+        """
+        key = str(record.key(self._region.name))
+
+        def is_mine() -> bool | None:
+            found = self._read(key)
+            return None if found is None else found == record
+
+        if put_if_absent(self._region, key, record.to_json(), {}, is_mine=is_mine) is Put.MINE:
+            return record
+        found = self._read(key)
+        if found is None:
+            raise OutcomeUnknown(
+                "a record of the proposal was put, but cannot be read now",
+                region=self._region.name,
+                object=key,
+                hint="repeat the call",
+            )
+        return found
+
+    def record(self, row: ProposalRow, step: ProposalStep) -> ProposalRecord | None:
+        """Return the record of a step that a row says was put; None where the row says of none.
+
+        One GET; a second one, at the region that put it, where the object has not arrived here.
+
+        Raises:
+            Unavailable: it is in neither bucket.
+        """
+        epoch = getattr(row, step.name.lower())
+        if epoch is None:
+            return None
+        home = Epoch.parse(epoch).home
+        key = str(ProposalRecord(row.store_id, row.proposal_id, step, epoch, 0, "").key(home))
+        for region in dict.fromkeys((self._region.name, home)):
+            found = self._read(key, region)
+            if found is not None:
+                return found
+        raise Unavailable(
+            "a record of the proposal has not arrived here yet",
+            region=self._region.name,
+            object=key,
+            hint="try again",
+        )
+
+    def _read(self, key: str, region: str | None = None) -> ProposalRecord | None:
+        found = find(self._region.objects, key, region)
+        return None if found is None else ProposalRecord.from_json(found.body)
+
+    def row(self, index: Index, store_id: str, proposal_id: str) -> ProposalRow | None:
+        """Return what this region knows of a proposal. One index read."""
+        key = ProposalRow.key(store_id, proposal_id)
+        attributes = self._region.read(index, [key]).get(key)
+        return None if attributes is None else ProposalRow.from_attributes(attributes)
+
+    def fold_own(self, view: View, record: ProposalRecord) -> None:
+        """Project a record that this region has put and is about to acknowledge. Raises OutcomeUnknown."""
+        try:
+            self.fold(view, record, Named(str(record.key(self._region.name))), own=True)
+        except Unavailable as error:
+            raise OutcomeUnknown(
+                f"{record.proposal_id} was changed, but the index of {self._region.name} does not say so yet;"
+                " repeat the call"
+            ) from error
+
+    def fold(self, view: View, record: ProposalRecord, name: Named | None = None, own: bool = False) -> None:
+        """Join one record into every generation of tables. Repeatable, in any order.
+
+        An index read and a transaction, where the record is new here. `name` is its object, if this home put it: it is
+        logged as acknowledged where rows change, and in any case if it is the caller's `own`.
+
+        Raises:
+            Unavailable, OutcomeUnknown: the index could not be brought so far; the record itself stands.
+        """
+        for index in view.indexes:
+            here = name is not None and index.generation == view.index.generation
+            commit_joined(
+                self._region,
+                index,
+                partial(self._changes, index, record),
+                AckJournal(self._region, view.period) if here else None,
+                [name] if here and name is not None else [],
+                own=own,
+                contended="the proposal's row stayed contended; repeat the call",
+                attempts=FOLD_ATTEMPTS,
+            )
+
+    def _changes(self, index: Index, record: ProposalRecord) -> list[Change]:
+        """Return what a record says that the index does not have yet. The proposal's own row guards the others."""
+        key = ProposalRow.key(record.store_id, record.proposal_id)
+        attributes = self._region.read(index, [key]).get(key)
+        before = None if attributes is None else ProposalRow.from_attributes(attributes)
+        after = join(before, record)
+        if after == before:
+            return []
+        stale: dict[RowKey, None] = dict.fromkeys(() if before is None else derived_rows(before))
+        rows = derived_rows(after) | planned_rows(record)
+        return [
+            Change(key, attributes, after.to_attributes()),
+            *(Change(one, None, None, unconditional=True) for one in stale if one not in rows),
+            *(Change(one, None, row.to_attributes(), unconditional=True) for one, row in rows.items()),
+        ]

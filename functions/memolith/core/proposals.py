@@ -1,0 +1,205 @@
+"""The rules of proposals: how their records join into a row, who may decide, and what one edit comes to. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory
+from memolith.core.errors import InvalidRequest
+from memolith.core.fold import is_live
+from memolith.core.limits import PROPOSAL_KEPT_US, PROPOSAL_RESUMED_US
+from memolith.core.log_position import Epoch
+from memolith.core.object_keys import ProposalKey
+from memolith.core.objects.proposal_record import PlannedWrite, ProposalRecord, ProposalStep, ProposedEdit
+from memolith.core.rows.base import Row, RowKey
+from memolith.core.rows.content import MemoryRow
+from memolith.core.rows.proposals import DueProposalRow, ProposalRow, ProposedVersionRow
+from memolith.core.trust import APPROVED
+
+OPEN = "open"
+APPROVED_OUTCOME = "approved"
+REJECTED = "rejected"
+WITHDRAWN = "withdrawn"
+EXPIRED = "expired"
+REVERTED = "reverted"
+STATUSES = (OPEN, APPROVED_OUTCOME, REJECTED, WITHDRAWN, EXPIRED, REVERTED)
+"""What a proposal is; an approved one that was taken back is ``reverted``."""
+
+OPS = ("create", "replace", "str_replace", "delete", "rename")
+"""What an edit may ask for. A ``str_replace`` is resolved to a ``replace`` when the proposal is opened."""
+
+APPLIED = "applied"
+UNCHANGED = "unchanged"
+STALE = "stale"
+REFUSED = "refused"
+LEFT_OUT = "left_out"
+CHANGED_SINCE = "changed_since"
+UNAVAILABLE = "unavailable"
+"""What became of an edit: it is a version; the store said so already; its memory is not what its author saw; the
+store's rules refuse it; the approval left it out. Of a reversal: the head is another version by now; the text to go
+back to is erased or withheld."""
+
+
+# ---- the row --------------------------------------------------------------------------------------------------------
+
+
+def join(before: ProposalRow | None, record: ProposalRecord) -> ProposalRow:
+    """Join one record into the row. Commutative, associative and idempotent: the greater epoch's record holds."""
+    row = before or ProposalRow(store_id=record.store_id, proposal_id=record.proposal_id)
+    step = ProposalStep(record.step)
+    name = step.name.lower()
+    stands: str | None = getattr(row, name)
+    if stands is not None and Epoch.parse(stands).rank >= Epoch.parse(record.epoch).rank:
+        return row
+    mark: dict[str, Any] = {name: record.epoch}
+    match step:
+        case ProposalStep.OPENED:
+            return replace(
+                row,
+                **mark,
+                proposed_at=record.at,
+                proposed_by=record.by,
+                edits=len(record.edits),
+                expires_at=record.expires_at,
+            )
+        case ProposalStep.DECIDED:
+            return replace(row, **mark, outcome=record.outcome, decided_at=record.at, decided_by=record.by)
+        case ProposalStep.REVERTING:
+            return replace(row, **mark, reverting_at=record.at)
+        case _:
+            return replace(row, **mark)
+
+
+def shows(row: ProposalRow, key: ProposalKey) -> bool:
+    """Tell whether a row shows that the record of this key, or one that holds in its place, is projected."""
+    try:
+        epoch = getattr(row, ProposalStep(key.sequence).name.lower())
+    except ValueError:
+        return False
+    return epoch is not None
+
+
+def status_of(row: ProposalRow) -> str:
+    """Return the status that a proposal is listed under."""
+    if row.decided is None or row.outcome is None:
+        return OPEN
+    return REVERTED if row.reverting is not None else row.outcome
+
+
+def due_at(row: ProposalRow) -> int | None:
+    """Return when something is to be done about a proposal: expire it, carry it out to its end, erase its texts."""
+    if row.erased is not None or row.opened is None:
+        return None
+    if row.decided is None:
+        return row.expires_at
+    if row.outcome == APPROVED_OUTCOME and row.applied is None:
+        return (row.decided_at or 0) + PROPOSAL_RESUMED_US
+    if row.reverting is not None and row.reverted is None:
+        return (row.reverting_at or 0) + PROPOSAL_RESUMED_US
+    return (row.decided_at or 0) + PROPOSAL_KEPT_US
+
+
+def derived_rows(row: ProposalRow) -> dict[RowKey, Row]:
+    """Return the rows that follow from a proposal's own: its place in a listing, and when it is due."""
+    if row.opened is None:
+        return {}
+    prefix = ProposalRow.listing_prefix(status_of(row) == OPEN)
+    rows: dict[RowKey, Row] = {RowKey("stores", row.store_id, f"{prefix}{row.position}"): row}
+    due = due_at(row)
+    if due is not None:
+        key = DueProposalRow.key(due, row.store_id, row.proposal_id)
+        rows[key] = DueProposalRow(store_id=row.store_id, proposal_id=row.proposal_id)
+    return rows
+
+
+def planned_rows(record: ProposalRecord) -> dict[RowKey, Row]:
+    """Return the rows by which each version that an approval plans leads to its proposal."""
+    if record.step != ProposalStep.DECIDED:
+        return {}
+    row = ProposedVersionRow(proposal_id=record.proposal_id)
+    return {ProposedVersionRow.key(record.store_id, one.version_id): row for one in record.plan}
+
+
+# ---- edits ----------------------------------------------------------------------------------------------------------
+
+
+def str_replaced(text: str, old: str, new: str, field: str) -> str:
+    """Replace the one place at which `old` stands. Raises InvalidRequest where there is none, or more than one."""
+    if not old:
+        raise InvalidRequest(field, "must not be empty")
+    count = text.count(old)
+    if count != 1:
+        found = "is not in the memory's text" if count == 0 else f"is in the memory's text {count} times"
+        raise InvalidRequest(field, f"{found}; it must be there exactly once")
+    return text.replace(old, new)
+
+
+def conflict(edit: ProposedEdit, head: MemoryRow | None, occupant: str | None) -> str | None:
+    """Return why an edit cannot be applied to what the store holds now; None where it can, or is so already.
+
+    Args:
+        edit: the edit.
+        head: the row of the memory that the edit changes; None for a creation, or where it is not known.
+        occupant: the memory at the path that a creation or a rename asks for, if any.
+    """
+    if edit.op == "create":
+        return None if occupant is None else "the path is held by another memory"
+    if head is None or not is_live(head):
+        return "the memory was deleted"
+    if head.path != edit.path:
+        return "the memory was renamed"
+    if head.content_sha256 not in (edit.expected_content_sha256, edit.content_sha256):
+        return "the memory's text is not what the author of the edit saw"
+    if edit.op == "rename" and occupant not in (None, edit.memory_id):
+        return "the path is held by another memory"
+    return None
+
+
+def command_for(
+    edit: ProposedEdit, planned: PlannedWrite, store_id: str, actor: str, head: MemoryRow | None
+) -> Command:
+    """Return the command that applies an edit to `head`, and to no later version of it.
+
+    Its text is of the class of what a person has approved, whatever its author's class.
+    """
+    ids = {"store_id": store_id, "memory_id": planned.memory_id, "version_id": planned.version_id, "actor": actor}
+    if edit.op == "create":
+        return CreateMemory(**ids, path=edit.path or "", content=edit.content or "", trust=APPROVED)
+    pinned: dict[str, Any] = {
+        "expected_content_sha256": edit.expected_content_sha256,
+        "expected_version_id": None if head is None else head.version_id,
+    }
+    if edit.op == "delete":
+        return DeleteMemory(**ids, **pinned, trust=APPROVED)
+    return UpdateMemory(**ids, **pinned, content=edit.content, path=edit.to, trust=APPROVED)
+
+
+def unified_diff(before: str | None, after: str | None, path: str, to: str | None = None) -> str:
+    """Return the lines by which two texts differ, with names as `git diff` has them."""
+    old = "/dev/null" if before is None else f"a{path}"
+    new = "/dev/null" if after is None else f"b{to or path}"
+    lines = difflib.unified_diff(
+        (before or "").splitlines(keepends=True), (after or "").splitlines(keepends=True), old, new
+    )
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+# ---- who may --------------------------------------------------------------------------------------------------------
+
+
+def chosen_numbers(count: int, asked: Sequence[int] | None) -> tuple[int, ...]:
+    """Return which edits of `count` an approval names, from 1; all of them by default. Raises InvalidRequest."""
+    if asked is None:
+        return tuple(range(1, count + 1))
+    wrong = next((number for number in asked if not 1 <= number <= count), None)
+    if wrong is not None or not asked:
+        raise InvalidRequest("edits", f"must name edits of the proposal, by their numbers from 1 to {count}")
+    return tuple(sorted(set(asked)))
+
+
+def by_number(planned: Sequence[PlannedWrite]) -> Mapping[int, PlannedWrite]:
+    """Return what is planned for each edit."""
+    return {one.number: one for one in planned}

@@ -1,0 +1,100 @@
+"""What a caller asks for in a proposal, checked for its form before anything is looked up. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from memolith.core.errors import InvalidRequest
+from memolith.core.limits import CONTENT_MAX_BYTES, PROPOSAL_EDITS_MAX, PROPOSAL_MAX_BYTES, PROPOSAL_SOURCES_MAX
+from memolith.core.paths import check_path
+from memolith.core.trust import USER
+
+_FIELDS = {
+    "create": ("content",),
+    "replace": ("content",),
+    "str_replace": ("old", "new"),
+    "delete": (),
+    "rename": ("to",),
+}
+"""What each operation needs beside the path; it takes no other of these fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditRequest:
+    """One edit as it is asked for. `at_most` is the letter of the class that the edit's text has at best."""
+
+    op: str
+    path: str
+    content: str | None = None
+    old: str | None = None
+    new: str | None = None
+    to: str | None = None
+    expected_content_sha256: str | None = None
+    why: str = ""
+    sources: tuple[str, ...] = ()
+    at_most: str | None = USER
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any]) -> EditRequest:
+        """Parse what `dataclasses.asdict` made, also after JSON. Raises TypeError for a field of a newer release."""
+        return cls(**{**payload, "sources": tuple(payload["sources"])})
+
+
+def check_edits(edits: Sequence[EditRequest]) -> None:
+    """Check the form of a proposal's edits: operations, fields, paths, sizes, and that no two meet at one path.
+
+    Raises:
+        InvalidRequest: naming the field of the first edit at fault.
+    """
+    if not 1 <= len(edits) <= PROPOSAL_EDITS_MAX:
+        raise InvalidRequest("edits", f"must have 1 to {PROPOSAL_EDITS_MAX} edits")
+    named: dict[str, int] = {}
+    for number, edit in enumerate(edits):
+        _check_fields(edit, f"edits.{number}")
+        for field, path in _paths(edit):
+            check_path(path, f"edits.{number}.{field}")
+            if path in named:
+                raise InvalidRequest(
+                    f"edits.{number}.{field}", f"is named by edits.{named[path]} too; make one edit of the two"
+                )
+            named[path] = number
+    if sum(len(text.encode()) for edit in edits for text in (edit.content, edit.new) if text) > PROPOSAL_MAX_BYTES:
+        raise InvalidRequest("edits", f"must have at most {PROPOSAL_MAX_BYTES} bytes of text in all", too_large=True)
+    if len({source for edit in edits for source in edit.sources}) > PROPOSAL_SOURCES_MAX:
+        raise InvalidRequest("edits", f"must name at most {PROPOSAL_SOURCES_MAX} different sources in all")
+
+
+def _check_fields(edit: EditRequest, field: str) -> None:
+    needed = _FIELDS.get(edit.op)
+    if needed is None:
+        raise InvalidRequest(f"{field}.op", f"must be one of {', '.join(_FIELDS)}")
+    for name in ("content", "old", "new", "to"):
+        given = getattr(edit, name) is not None
+        if given != (name in needed):
+            raise InvalidRequest(f"{field}.{name}", "is required" if not given else f"is no field of a {edit.op}")
+    if edit.op == "create" and edit.expected_content_sha256 is not None:
+        raise InvalidRequest(f"{field}.expected_content_sha256", "is no field of a create")
+    check_content_size(edit.content, f"{field}.content")
+
+
+def check_content_size(content: str | None, field: str) -> None:
+    """Raise InvalidRequest for a text that no memory may have."""
+    if content is not None and len(content.encode()) > CONTENT_MAX_BYTES:
+        raise InvalidRequest(field, f"must be at most {CONTENT_MAX_BYTES} bytes of UTF-8", too_large=True)
+
+
+def _paths(edit: EditRequest) -> Iterator[tuple[str, str]]:
+    yield "path", edit.path
+    if edit.to is not None:
+        yield "to", edit.to
+
+
+def request_digest(salt: bytes, actor: str, why: str, edits: Sequence[EditRequest]) -> str:
+    """Return an HMAC of what was asked for, and by whom: a repeated request has the same; no text can be guessed."""
+    text = json.dumps([actor, why, [asdict(edit) for edit in edits]], sort_keys=True)
+    return hmac.new(salt, text.encode(), hashlib.sha256).hexdigest()
