@@ -18,6 +18,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from memolith.clients.cli.calls import invoke
 from memolith.clients.cli.consoles import console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
+from memolith.clients.cli.derived import derived
 from memolith.clients.cli.output import Json, show_rows
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, OutcomeUnknown, Unavailable
@@ -29,6 +30,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Show how far an erasure is in each region, and search for leftovers.",
 )
+
+app.command()(derived)
 
 EXIT_FOUND = 1
 COUNTS = ("ordered", "erased", "pending", "kept", "unknown")

@@ -1,0 +1,176 @@
+"""``memolith transcript``: what was said in other programs' sessions, as transcripts of sessions here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memolith.clients.api.client import ApiClient
+from memolith.clients.cli.api_client import Key, Url, connect, speaking
+from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.output import Json, say, show_rows, visible
+from memolith.clients.cli.store_argument import default_store, store_called
+from memolith.clients.transfer.conversations import Conversation, Program, after, batches, read_conversation
+from memolith.core import ids
+from memolith.core.errors import InvalidRequest
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Import the session files of Claude Code and Codex, report a running session, and show a transcript.",
+)
+
+SOURCE = "transcript_source"
+"""The metadata of a session that says which file's session it is."""
+
+Of = Annotated[Program, typer.Option("--format", help="The program that wrote the file.")]
+SessionId = Annotated[str, typer.Option("--session", metavar="SESSION", help="sesn_…")]
+
+
+@app.command("import")
+def import_(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Session files, *.jsonl.")],
+    program: Of,
+    store: Annotated[
+        str | None, typer.Option("--store", help="The store of the sessions, by id or name; else the default one.")
+    ] = None,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Import session files: a session for each, with the store attached, and what was said in it as its transcript.
+
+    Import a file again as often as you like: only what was appended since is added. Secrets are taken out before
+    anything is stored. Needs a key of scope admin, which may list sessions. Exit code 3: a file was not imported.
+
+    Example: memolith transcript import --format claude-code ~/.claude/projects/*/*.jsonl --store "Team notes"
+
+    Example: memolith transcript import --format codex ~/.codex/sessions/2026/11/23/rollout-*.jsonl
+    """
+    rows: list[dict[str, Any]] = []
+    with speaking():
+        client = connect(url, key)
+        store_id = store_called(store or default_store(url, key), url, key)
+        known = _known(client, store_id)
+        for file in files:
+            try:
+                conversation = read_conversation(file, program)
+            except (OSError, InvalidRequest) as error:
+                why = error.strerror if isinstance(error, OSError) else error.message
+                rows.append({"file": str(file), "session": None, "reason": why})
+                continue
+            session = known.get(_source(program, conversation)) or _begin(client, store_id, program, conversation)
+            rows.append({"file": str(file), "session": session, **_send(client, session, conversation)})
+    show_rows(rows, ("file", "session", "accepted", "duplicates", "redactions", "unreadable", "reason"), as_json)
+    if any(row["session"] is None for row in rows):
+        raise typer.Exit(Exit.IN_PART)
+
+
+@app.command()
+def push(
+    file: Annotated[Path, typer.Argument(help="The session file, *.jsonl.")],
+    session: SessionId,
+    program: Of = Program.CLAUDE_CODE,
+    after_cursor: Annotated[
+        bool, typer.Option("--after-cursor", help="Send only what follows the last event that the session has.")
+    ] = False,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Report a session file to a session that exists: what a hook runs at the end of a turn or of a session.
+
+    Takes an API key or the session's own token. What is there already is not added again, with or without
+    --after-cursor, which only sends less.
+
+    Example: memolith transcript push --session sesn_useast1_01kb… ~/.claude/projects/-app/0f3b….jsonl --after-cursor
+    """
+    if ids.SESSION.fullmatch(session) is None:
+        raise InvalidRequest("--session", f"{session} is not the id of a session (sesn_…)")
+    try:
+        conversation = read_conversation(file, program)
+    except OSError as error:
+        raise InvalidRequest("FILE", f"{file} cannot be read: {error.strerror}") from error
+    with speaking():
+        client = connect(url, key)
+        if after_cursor:
+            last = client.get(f"/v1/sessions/{session}/events", {"order": "desc", "limit": 1})["data"]
+            cursor = last[0]["client_event_id"] if last else None
+            conversation.events = after(conversation.events, cursor)
+        sent = _send(client, session, conversation)
+    if as_json:
+        print(json.dumps({"session": session, **sent}))
+    else:
+        accepted, known, secrets = sent["accepted"], sent["duplicates"], sent["redactions"]
+        say(f"{session}  {accepted} recorded, {known} known already, {secrets} secrets taken out")
+
+
+@app.command()
+def show(
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="sesn_…")],
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Show what was said and done in a session, in order.
+
+    Example: memolith transcript show sesn_useast1_01kb…
+    """
+    if ids.SESSION.fullmatch(session) is None:
+        raise InvalidRequest("SESSION", f"{session} is not the id of a session (sesn_…)")
+    with speaking():
+        events = list(connect(url, key).rows(f"/v1/sessions/{session}/events", {"limit": 100}))
+    if as_json:
+        print(json.dumps(events))
+        return
+    for event in events:
+        say(f"{event['processed_at']}  {event['type']}  {event['trust']}", "bold")
+        text = _text_of(event)
+        if text:
+            say("\n".join(f"  {visible(line)}" for line in text.splitlines()))
+
+
+def _known(client: ApiClient, store_id: str) -> dict[str, str]:
+    """Return the sessions of the store that were imported, by the program and its own name of them."""
+    sessions = client.rows("/v1/sessions", {"memory_store_id": store_id, "include_archived": "true", "limit": 100})
+    return {one["metadata"][SOURCE]: one["id"] for one in sessions if SOURCE in one["metadata"]}
+
+
+def _source(program: Program, conversation: Conversation) -> str:
+    return f"{program.value}:{conversation.name}"
+
+
+def _begin(client: ApiClient, store_id: str, program: Program, conversation: Conversation) -> str:
+    """Begin the session of a file, and end it: it was over before it came here, and its token would be of no use."""
+    body = {
+        "resources": [{"type": "memory_store", "memory_store_id": store_id, "access": "read_only"}],
+        "title": f"{program.value} {conversation.name}"[:255],
+        "metadata": {SOURCE: _source(program, conversation)},
+        "token_lifetime_seconds": 60,
+    }
+    session = str(client.post("/v1/sessions", body)["id"])
+    client.post(f"/v1/sessions/{session}/archive")
+    return session
+
+
+def _send(client: ApiClient, session: str, conversation: Conversation) -> dict[str, int]:
+    """Report a file's events, in as many calls as they take. A call whose reply is lost may be sent again."""
+    told = {"accepted": 0, "duplicates": 0, "redactions": 0}
+    for batch in batches(conversation.events):
+        receipt = client.post(f"/v1/sessions/{session}/transcript", {"events": batch})
+        told = {name: count + receipt[name] for name, count in told.items()}
+    return {**told, "unreadable": conversation.unreadable}
+
+
+def _text_of(event: Mapping[str, Any]) -> str:
+    content = event.get("content")
+    blocks = content if isinstance(content, list) else []
+    texts = [str(block["text"]) for block in blocks if isinstance(block, Mapping) and "text" in block]
+    if "input" in event:
+        texts.append(f"{event.get('name', '')} {json.dumps(event['input'], ensure_ascii=False)}")
+    return "\n".join(texts)

@@ -1,0 +1,170 @@
+"""``memolith transcript``: session files of Claude Code and Codex, imported and pushed, once however often."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memolith.clients.cli.failures import Exit
+from memolith.clients.transfer.conversations import (
+    FIELDS_MAX,
+    TEXT_MAX_CHARS,
+    Program,
+    after,
+    batches,
+    read_conversation,
+)
+from memolith.core.errors import InvalidRequest
+from tests.unit.clients.desk import Desk
+
+FIXTURES = Path(__file__).parent / "transcripts"
+CLAUDE, CODEX = FIXTURES / "claude-code.jsonl", FIXTURES / "codex.jsonl"
+
+
+def told(path: Path, program: Program) -> list[tuple[str, str]]:
+    found = []
+    for event in read_conversation(path, program).events:
+        text = " ".join(block["text"] for block in event.get("content", ()))
+        found.append((event["type"], text or event.get("name", "")))
+    return found
+
+
+def test_what_was_said_and_done_in_claude_code_is_read_and_nothing_that_it_keeps_for_itself() -> None:
+    assert told(CLAUDE, Program.CLAUDE_CODE) == [
+        ("user.message", "From now on we deploy on Thursdays, never on Fridays."),
+        ("agent.message", "Understood. I will look at the calendar."),
+        ("agent.tool_use", "Bash"),
+        ("agent.tool_result", "would deploy engine 1.4"),
+        ("agent.thread_message_sent", "Search the docs for the calendar."),
+        ("agent.mcp_tool_use", "mcp__docs__search"),
+        ("agent.tool_result", "Thursdays"),
+        ("user.message", "[Request interrupted by user]"),
+    ]
+    read = read_conversation(CLAUDE, Program.CLAUDE_CODE)
+    assert (read.name, read.unreadable) == ("5f0c7c1e-8f7e-4f0e-9a53-2f4a9f1f6c11", 1), "the last line is cut off"
+
+
+def test_what_was_said_and_done_in_codex_is_read_and_nothing_that_it_adds() -> None:
+    assert told(CODEX, Program.CODEX) == [
+        ("user.message", "I prefer tabs in Go files."),
+        ("agent.tool_use", "shell"),
+        ("agent.tool_result", '{"output":"main.go\\n","metadata":{"exit_code":0}}'),
+        ("agent.tool_use", "apply_patch"),
+        ("agent.tool_result", "Success"),
+        ("agent.message", "Done: tabs everywhere."),
+    ]
+    [shell, patch] = [one for one in read_conversation(CODEX, Program.CODEX).events if one["type"] == "agent.tool_use"]
+    assert shell["input"] == {"command": ["bash", "-lc", "gofmt -l ."]}
+    assert patch["input"] == {"text": "*** Begin Patch\n*** End Patch"}
+
+
+@pytest.mark.parametrize(("path", "program"), [(CLAUDE, Program.CLAUDE_CODE), (CODEX, Program.CODEX)])
+def test_each_event_has_a_name_of_its_own_that_is_the_same_when_the_file_has_grown(
+    tmp_path: Path, path: Path, program: Program
+) -> None:
+    names = [event["client_event_id"] for event in read_conversation(path, program).events]
+    assert len(set(names)) == len(names)
+    shorter = tmp_path / path.name
+    shorter.write_text("".join(path.read_text().splitlines(keepends=True)[:-3]))
+    begun = [event["client_event_id"] for event in read_conversation(shorter, program).events]
+    assert begun == names[: len(begun)]
+    rest = after(read_conversation(path, program).events, begun[-1])
+    assert [one["client_event_id"] for one in rest] == names[len(begun) :]
+
+
+def test_lines_of_an_early_codex_without_payloads_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "rollout-early.jsonl"
+    lines: list[dict[str, Any]] = [
+        {"id": "early", "timestamp": "2025-05-07T17:24:21.597Z", "instructions": None},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]},
+    ]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    read = read_conversation(file, Program.CODEX)
+    assert (read.name, [event["type"] for event in read.events]) == ("early", ["user.message"])
+
+
+def test_what_is_too_large_for_an_event_is_cut_and_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "large.jsonl"
+    blocks = [
+        {"type": "tool_result", "tool_use_id": "t", "content": "x" * (TEXT_MAX_CHARS + 5)},
+        {"type": "tool_use", "id": "t", "name": "n", "input": {str(n): n for n in range(FIELDS_MAX + 1)}},
+    ]
+    file.write_text(json.dumps({"type": "assistant", "uuid": "u", "message": {"role": "assistant", "content": blocks}}))
+    result, use = read_conversation(file, Program.CLAUDE_CODE).events
+    assert result["content"][0]["text"].endswith("\n[5 characters more are left out]")
+    assert set(use["input"]) == {"text"}
+
+
+def test_events_are_sent_in_groups_that_one_call_takes() -> None:
+    small: list[dict[str, Any]] = [{"type": "a.b", "n": n} for n in range(1_201)]
+    assert [len(group) for group in batches(small)] == [500, 500, 201]
+    large: list[dict[str, Any]] = [{"type": "a.b", "text": "x" * 300_000}] * 7
+    assert [len(group) for group in batches(large)] == [2, 2, 2, 1]
+    assert list(batches([])) == []
+
+
+def test_a_file_that_is_no_session_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "notes.md"
+    file.write_text("# Notes\n")
+    with pytest.raises(InvalidRequest, match="is not a session file of codex"):
+        read_conversation(file, Program.CODEX)
+
+
+# ---- through the API -----------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_imported_again_adds_only_what_was_appended(desk: Desk, tmp_path: Path) -> None:
+    grown = tmp_path / "grown.jsonl"
+    grown.write_text("".join(CODEX.read_text().splitlines(keepends=True)[:-3]))
+    words = ("transcript", "import", "--format", "codex", "--store", desk.store, str(grown))
+    [first] = desk.json(*words)
+    assert (first["accepted"], first["duplicates"]) == (4, 0)
+    shutil.copy(CODEX, grown)
+    [second] = desk.json(*words)
+    assert (second["session"], second["accepted"], second["duplicates"]) == (first["session"], 2, 4)
+    [third] = desk.json(*words)
+    assert (third["session"], third["accepted"], third["duplicates"]) == (first["session"], 0, 6)
+    assert len(desk.json("transcript", "show", first["session"])) == 6
+    assert "I prefer tabs in Go files." in desk.ok("transcript", "show", first["session"])
+    assert desk.json("sessions", "show", first["session"])["status"] == "terminated"
+
+
+def test_several_files_are_imported_and_one_that_is_none_is_named(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "other.jsonl").write_text("nothing\n")
+    files = [str(CLAUDE), str(tmp_path / "other.jsonl"), str(tmp_path / "missing.jsonl")]
+    code, out, _ = desk.run("transcript", "import", "--format", "claude-code", "--store", desk.store, *files, "--json")
+    rows = json.loads(out)
+    assert code == Exit.IN_PART
+    assert [row.get("accepted") for row in rows] == [8, None, None]
+    assert rows[0]["unreadable"] == 1
+    assert "is not a session file" in rows[1]["reason"]
+    assert rows[2]["reason"] == "No such file or directory"
+
+
+def test_a_running_session_is_pushed_after_what_it_has(desk: Desk) -> None:
+    session = desk.json("sessions", "begin", desk.store)["id"]
+    words = ("transcript", "push", "--session", session, "--format", "claude-code", str(CLAUDE))
+    assert desk.json(*words)["accepted"] == 8
+    again = desk.json(*words, "--after-cursor")
+    assert (again["accepted"], again["duplicates"]) == (0, 0), "nothing was sent"
+    assert desk.json(*words)["duplicates"] == 8
+    desk.fails(Exit.USAGE, "transcript", "push", "--session", "sesn_x", str(CLAUDE))
+
+
+def test_the_memories_that_only_a_session_wrote_are_told_from_those_that_others_wrote_too(desk: Desk) -> None:
+    session = desk.json("sessions", "begin", desk.store)
+    own = desk.backend.client(api_key=session["token"]).beta.memory_stores.memories
+    own.create(desk.store, path="/own.md", content="only mine")
+    own.create(desk.store, path="/both.md", content="mine")
+    desk.put("/both.md", "and a person's")
+    desk.put("/other.md", "a person's")
+    rows = desk.json("erasure", "derived", session["id"])
+    assert {(row["path"], row["provenance"], row["versions"]) for row in rows} == {
+        ("/own.md", "derived", 1),
+        ("/both.md", "shared", 1),
+    }
+    desk.fails(Exit.USAGE, "erasure", "derived", "sesn_x")
