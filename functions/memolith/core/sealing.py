@@ -1,7 +1,8 @@
 """What a checkpoint seals: the digest of each object that it names, and what the object must be to fit it.
 
-    digest = form, then base64url of SHA-256(nonce, key, metadata with the hash of the text, or a record's hash)
+    digest = form, base64url of SHA-256(nonce, key, metadata with the hash of the text, or a record's hash), and a hint
     nonce  = HMAC(the store's salt, key), so that nobody can try texts or paths against the digest of an erased version
+    hint   = 48 bits of HMAC(nonce, hash of the text): tells a changed text from changed metadata, and proves nothing
 
 A digest has no more secrets than the hash of a path in a key: both can be tried against by who has the store's salt,
 and by nobody once the salt is erased with the store.
@@ -18,6 +19,10 @@ from dataclasses import dataclass
 
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.entry import Entry
+
+HINT_CHARACTERS = 8
+LOST_KEPT = 20
+"""Of the checkpoints that were lost, the last ones."""
 
 FORM = "1"
 """The first character of a digest: which metadata it covers."""
@@ -69,9 +74,19 @@ class Opening:
 
     @property
     def digest(self) -> str:
-        """The digest of the object. 44 characters."""
+        """The digest of the object. 52 characters."""
         covered = json.dumps([self.nonce, self.key, sorted(self.metadata.items()), self.body_sha256])
-        return FORM + base64.urlsafe_b64encode(hashlib.sha256(covered.encode()).digest()).decode().rstrip("=")
+        whole = base64.urlsafe_b64encode(hashlib.sha256(covered.encode()).digest()).decode().rstrip("=")
+        return FORM + whole + self._hint(self.metadata.get("sha", self.body_sha256))
+
+    def is_text_of(self, digest: str, sha256: str | None = None) -> bool:
+        """Tell whether a digest was made for this text (default: this object's own), by its hint."""
+        told = self.metadata.get("sha", self.body_sha256) if sha256 is None else sha256
+        return digest[-HINT_CHARACTERS:] == self._hint(told)
+
+    def _hint(self, sha256: str) -> str:
+        made = hmac.new(self.nonce.encode(), sha256.encode(), hashlib.sha256).digest()
+        return base64.urlsafe_b64encode(made).decode()[:HINT_CHARACTERS]
 
 
 def opening_of(key: str, metadata: Mapping[str, str], salt: str) -> Opening:
@@ -101,3 +116,38 @@ def named_record(key: object, body: bytes) -> Named:
 def is_known_form(digest: str) -> bool:
     """Tell whether this release can check a digest; one of a newer form, only a newer release can."""
     return digest[:1] == FORM
+
+
+@dataclass(frozen=True, slots=True)
+class LastSealed:
+    """The last checkpoint that was sealed here: its period, the SHA-256 of its object, and of the one before it."""
+
+    period: int
+    sha256: str
+    previous: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SealRecord:
+    """What is remembered outside the data: the last sealed checkpoint, and those that the history went on without."""
+
+    last: LastSealed
+    lost: tuple[LastSealed, ...] = ()
+
+
+def remembered(record: SealRecord | None, sealed: LastSealed) -> SealRecord:
+    """Return what to remember once a checkpoint was sealed.
+
+    An earlier one changes nothing: it may be told late. One of the same period that is another, or that does not name
+    the last one as the one before it, shows that an older copy was put in the place of the data: the last one is lost,
+    and stays remembered as that. Where periods are left out, nothing can be said.
+    """
+    if record is None:
+        return SealRecord(sealed)
+    last = record.last
+    if sealed.period < last.period or (sealed.period, sealed.sha256) == (last.period, last.sha256):
+        return record
+    follows = sealed.period > last.period + 1 or (
+        sealed.period == last.period + 1 and sealed.previous in (None, last.sha256)
+    )
+    return SealRecord(sealed, record.lost if follows else (*record.lost, last)[-LOST_KEPT:])

@@ -149,7 +149,7 @@ class LocalSite:
         self._serving = ExitStack()
         self._serving.enter_context(shared(root / SERVING))
         queue = LocalQueue(self._databases[1], machine.clock)
-        bucket = LocalBucket(root, lambda key: queue.send([key], FOLD_AFTER_S))
+        self.bucket = bucket = LocalBucket(root, lambda key: queue.send([key], FOLD_AFTER_S))
         self.tables = LocalTables(self._databases[0])
         peers = MemoryPeers()
         self.region = translated(

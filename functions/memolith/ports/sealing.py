@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from memolith.core.objects.checkpoint import Seal
+from memolith.core.sealing import LastSealed, SealRecord
 
 PublicJwk = Mapping[str, str]
 """A public JSON Web Key: Ed25519 (``OKP``), or ECDSA on P-256 (``EC``). Source: RFC 7517, RFC 8037."""
@@ -33,22 +33,14 @@ class Sealing(Protocol):
         """Tell whether a region's key made this signature under this statement. Raises as `public`."""
 
 
-@dataclass(frozen=True, slots=True)
-class LastSealed:
-    """The last checkpoint that was sealed here: its period, and the SHA-256 of its object."""
-
-    period: int
-    sha256: str
-
-
 class SealMemory(Protocol):
     """The last sealed checkpoint, remembered where who rewrites the data does not reach: so an older copy is seen."""
 
-    def last(self) -> LastSealed | None:
-        """Return what was remembered last; None where nothing was. Raises Unavailable."""
+    def record(self) -> SealRecord | None:
+        """Return what is remembered; None where nothing is. Raises Unavailable."""
 
     def remember(self, sealed: LastSealed) -> None:
-        """Remember a checkpoint that stands in the bucket; never one of an earlier period than the last.
+        """Remember a checkpoint that stands in the bucket, as `core.sealing.remembered` says.
 
         Raises:
             Unavailable: it is not remembered.

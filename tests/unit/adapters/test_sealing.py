@@ -15,8 +15,9 @@ from memolith.adapters.local import LocalSealing, LocalSealMemory
 from memolith.adapters.memory import MemorySealing, MemorySealMemory
 from memolith.adapters.signatures import is_signature, key_id
 from memolith.core.objects.checkpoint import Seal
+from memolith.core.sealing import LastSealed, SealRecord
 from memolith.ports.errors import Unavailable
-from memolith.ports.sealing import LastSealed, Sealing, SealMemory
+from memolith.ports.sealing import Sealing, SealMemory
 from tests.contract.moto_world import DEPLOYMENT, HOME
 
 STATEMENT = b'{"period":1}'
@@ -105,16 +106,24 @@ def memory(request: pytest.FixtureRequest, tmp_path: Path) -> SealMemory:
 
 
 def test_the_last_sealed_checkpoint_is_remembered_and_never_an_earlier_one(memory: SealMemory) -> None:
-    assert memory.last() is None
+    assert memory.record() is None
     memory.remember(LastSealed(7, "a"))
     memory.remember(LastSealed(3, "b"))
-    memory.remember(LastSealed(7, "c"))
-    assert memory.last() == LastSealed(7, "a")
-    memory.remember(LastSealed(8, "d"))
-    assert memory.last() == LastSealed(8, "d")
+    memory.remember(LastSealed(7, "a"))
+    memory.remember(LastSealed(8, "d", "a"))
+    memory.remember(LastSealed(12, "e", "x"))
+    assert memory.record() == SealRecord(LastSealed(12, "e", "x"))
+
+
+def test_a_history_that_goes_on_without_the_last_checkpoint_is_remembered_as_lost(memory: SealMemory) -> None:
+    memory.remember(LastSealed(7, "a"))
+    memory.remember(LastSealed(7, "another"))
+    memory.remember(LastSealed(8, "d", "of another"))
+    memory.remember(LastSealed(9, "e", "d"))
+    assert memory.record() == SealRecord(LastSealed(9, "e", "d"), (LastSealed(7, "a"), LastSealed(7, "another")))
 
 
 def test_each_folder_has_a_memory_of_its_own(tmp_path: Path) -> None:
     LocalSealMemory(tmp_path, Path("/one")).remember(LastSealed(1, "a"))
-    assert LocalSealMemory(tmp_path, Path("/two")).last() is None
-    assert LocalSealMemory(tmp_path, Path("/one")).last() == LastSealed(1, "a")
+    assert LocalSealMemory(tmp_path, Path("/two")).record() is None
+    assert LocalSealMemory(tmp_path, Path("/one")).record() == SealRecord(LastSealed(1, "a"))

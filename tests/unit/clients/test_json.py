@@ -36,6 +36,7 @@ ELSEWHERE = {
     "tests/unit/clients/test_quarantine.py": {f"quarantine {word}" for word in ("list", "show", "release", "restore")},
     "tests/unit/clients/test_regions.py": {"regions add", "regions fill"},
     "tests/laptop/test_doctor.py": {"doctor"},
+    "tests/unit/clients/test_audit.py": {"audit verify"},
     "tests/unit/clients/test_repair.py": {"repair"},
 }
 """The commands that need a region, a cloud or a mount to answer, by the tests that read their JSON."""

@@ -98,6 +98,20 @@ class LocalBucket:
         """Read the object; without its body unless `whole`. Raises ObjectNotFound, Unavailable, Damaged."""
         return read_file(path_of(self._objects, key), key, whole=whole)
 
+    def raw(self, key: str) -> StoredObject | None:
+        """Return what stands in an object's file, though it is not what was put; None where nothing can be made of it.
+
+        For an audit, which says what was done to the file. Nothing else may believe it.
+        """
+        try:
+            with path_of(self._objects, key).open("rb") as file:
+                header = json.loads(file.readline(HEADER_MAX_BYTES))
+                body = file.read()
+            metadata = {str(name): str(value) for name, value in header["metadata"].items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+        return StoredObject(key, body, metadata, len(body))
+
     def remove(self, key: str) -> bool:
         """Remove a key, on disk when this returns; return whether it existed. Raises Unavailable."""
         path = path_of(self._objects, key)

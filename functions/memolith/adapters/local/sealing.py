@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from memolith.adapters import jwk
@@ -18,8 +19,9 @@ from memolith.adapters.local.failures import refused
 from memolith.adapters.local.files import locked, make_folder, write_new
 from memolith.adapters.signatures import is_signature, key_id, public_half, signed
 from memolith.core.objects.checkpoint import Seal
+from memolith.core.sealing import LastSealed, SealRecord, remembered
 from memolith.ports.errors import Unavailable
-from memolith.ports.sealing import LastSealed, PublicJwk
+from memolith.ports.sealing import PublicJwk
 from memolith.ports.signing import Jwk
 
 KEYS = "seal.json"
@@ -74,11 +76,11 @@ class LocalSealMemory:
         name = hashlib.sha256(str(self._root).encode()).hexdigest()[:32]
         self.path = folder / "seals" / f"{name}.json"
 
-    def last(self) -> LastSealed | None:
+    def record(self) -> SealRecord | None:
         """Read the file. See the port."""
         try:
             told = json.loads(self.path.read_text())
-            return LastSealed(int(told["period"]), str(told["sha256"]))
+            return SealRecord(LastSealed(**told["last"]), tuple(LastSealed(**one) for one in told["lost"]))
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -88,14 +90,14 @@ class LocalSealMemory:
             raise Unavailable("the last sealed checkpoint cannot be read", cause=str(self.path), hint=hint) from error
 
     def remember(self, sealed: LastSealed) -> None:
-        """Write the file anew, unless it tells of a later period. See the port."""
+        """Write the file anew, where there is something new. See the port."""
         try:
             make_folder(self.path.parent)
             with locked(self.path.with_suffix(".lock")):
-                last = self.last()
-                if last is not None and last.period >= sealed.period:
-                    return
-                told = {"schema": "1", "root": str(self._root), "period": sealed.period, "sha256": sealed.sha256}
-                write_new(self.path.parent, json.dumps(told).encode()).replace(self.path)
+                before = self.record()
+                after = remembered(before, sealed)
+                if after != before:
+                    told = {"schema": "1", "root": str(self._root), **asdict(after)}
+                    write_new(self.path.parent, json.dumps(told).encode()).replace(self.path)
         except OSError as error:
             raise refused("the last sealed checkpoint cannot be remembered", error, self.path) from error

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from memolith.adapters.jwk import made
 from memolith.adapters.signatures import is_signature, key_id, public_half, signed
 from memolith.core.objects.checkpoint import Seal
+from memolith.core.sealing import LastSealed, SealRecord, remembered
 from memolith.ports.errors import Unavailable
-from memolith.ports.sealing import LastSealed, PublicJwk
+from memolith.ports.sealing import PublicJwk
 from memolith.ports.signing import Jwk
 
 
@@ -54,13 +55,12 @@ class MemorySealMemory:
     """`ports.sealing.SealMemory` in memory."""
 
     def __init__(self) -> None:
-        self._last: LastSealed | None = None
+        self._record: SealRecord | None = None
 
-    def last(self) -> LastSealed | None:
-        """Return what was remembered last. See the port."""
-        return self._last
+    def record(self) -> SealRecord | None:
+        """Return what is remembered. See the port."""
+        return self._record
 
     def remember(self, sealed: LastSealed) -> None:
         """Remember. See the port."""
-        if self._last is None or sealed.period > self._last.period:
-            self._last = sealed
+        self._record = remembered(self._record, sealed)

@@ -16,7 +16,8 @@ from memolith.core.errors import Unavailable
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, Seal, grown, sha256_of
 from memolith.core.rows.journal import JournalStateRow
-from memolith.ports.sealing import LastSealed, Sealing, SealMemory
+from memolith.core.sealing import LastSealed
+from memolith.ports.sealing import Sealing, SealMemory
 
 SIGNED_EVERY = 60
 """Of checkpoints that name nothing, each of so many periods is signed: an hour of them."""
@@ -49,12 +50,12 @@ class CheckpointSealer:
             return sealed
         return replace(sealed, seal=self._signed(sealed.statement))
 
-    def remember(self, period: int, sha256: str) -> None:
+    def remember(self, period: int, sha256: str, previous: str | None) -> None:
         """Remember outside the data that this checkpoint stands. What cannot be remembered is counted and logged."""
         if self._memory is None:
             return
         try:
-            self._memory.remember(LastSealed(period, sha256))
+            self._memory.remember(LastSealed(period, sha256, previous))
         except Unavailable as error:
             self._failed("a sealed checkpoint could not be remembered outside the data", error)
 

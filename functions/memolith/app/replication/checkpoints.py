@@ -250,7 +250,8 @@ class Checkpoints:
         key, body = str(CheckpointKey(self._home, checkpoint.period)), checkpoint.to_json()
         if not self._put(key, body):
             body = self._body(key)
-        ours = Checkpoint.from_json(body).run == state.run
+        stands = Checkpoint.from_json(body)
+        ours = stands.run == state.run
         over = JournalStateRow(
             run=state.run,
             open=state.open,
@@ -260,7 +261,7 @@ class Checkpoints:
             next_shards=None if state.listed else shards_for(state.parts * NAMES_PER_PART + len(names)),
             previous=f"{checkpoint.period}:{sha256_of(body)}",
         )
-        self._sealer.remember(checkpoint.period, sha256_of(body))
+        self._sealer.remember(checkpoint.period, sha256_of(body), stands.previous)
         self._set(state, over)
         if ours:
             self._region.metrics.count("checkpoint_published")

@@ -58,6 +58,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "index": ("memolith.clients.cli.index", "Show and rebuild a region's index; redrive dead letters."),
     "erasure": ("memolith.clients.cli.erasure", "Show how far an erasure is, and search for leftovers."),
     "repair": ("memolith.clients.cli.repair", "Restore damaged texts from a copy that is whole."),
+    "audit": ("memolith.clients.cli.audit", "Check stored memories against the sealed checkpoints."),
     "divergent": ("memolith.clients.cli.divergent", "List, show, restore and dismiss divergent versions."),
     "homes": ("memolith.clients.cli.homes", "List and move stores' home regions; fail over and return."),
     "regions": ("memolith.clients.cli.regions", "Add a region to the deployment."),
@@ -73,7 +74,7 @@ TOGETHER: dict[tuple[str, ...], str] = {
     ("log", "diff", "restore"): "Show history, compare versions, restore.",
     ("import", "export", "backup"): "Copy from and to folders and tars; back up.",
     ("lint", "scan", "quarantine"): "Check and scan texts; review withheld ones.",
-    ("doctor", "index", "erasure", "repair"): "Find and mend damage; verify erasure.",
+    ("doctor", "index", "erasure", "repair", "audit"): "Find and mend damage; verify.",
     ("divergent", "homes", "regions"): "Move homes, fail over, add regions.",
 }
 """Commands that share one line of the help, and that line; it stands where the first of them stands."""

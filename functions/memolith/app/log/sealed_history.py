@@ -1,0 +1,120 @@
+"""Walking the checkpoints of a home from one period on, checking each: names, root, signature, and its predecessor.
+
+    checkpoint P: SHA-256(object of P-1) = previous, root = Merkle(names of P), signature by the home's key
+
+What the walk yields is as true as the last checkpoint that it ends at. So the walk goes on behind a flaw, which is
+yielded among the checkpoints, and whoever walks decides what it means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.port_calls import find
+from memolith.app.kernel.region import Region
+from memolith.core.audit import Finding, Flaw
+from memolith.core.errors import Damaged
+from memolith.core.merkle import Frontier
+from memolith.core.object_keys import CheckpointKey, parse_key
+from memolith.core.objects.checkpoint import Checkpoint, Named, grown, part_from_json, sha256_of
+from memolith.ports.sealing import Sealing
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCheckpoint:
+    """One checkpoint as it stands: what it names, the hash of its object, and what is wrong with itself."""
+
+    checkpoint: Checkpoint
+    sha256: str
+    names: tuple[Named, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether it says what it names by a root; one of an earlier release does not."""
+        return self.checkpoint.root is not None
+
+
+class SealedHistory:
+    """The checkpoints of homes, as this region's bucket has them."""
+
+    def __init__(self, region: Region, sealing: Sealing) -> None:
+        self._region = region
+        self._sealing = sealing
+
+    def last(self, home: str, since: int = 1) -> int:
+        """Return the last period from `since` on that has a checkpoint; the one before it for none. A LIST a thousand.
+
+        A search by halves would take a hole for the end.
+        """
+        after = str(CheckpointKey(home, since - 1)) + "/~" if since > 1 else None
+        last = since - 1
+        for key in keys_under(self._region.objects, f"{home}/checkpoint/", after):
+            named = parse_key(key)
+            if isinstance(named, CheckpointKey):
+                last = named.period
+        return last
+
+    def read(self, home: str, since: int, until: int) -> Iterator[StoredCheckpoint | Finding]:
+        """Yield each checkpoint of these periods, and a finding for each that is not there or is no checkpoint.
+
+        A GET of each, and of each of its parts. Raises Unavailable.
+        """
+        before: str | None = None if since <= 1 else self._sha256(home, since - 1)
+        for period in range(since, until + 1):
+            key = str(CheckpointKey(home, period))
+            try:
+                body = self._body(key)
+                checkpoint = None if body is None else Checkpoint.from_json(body)
+            except (ValueError, Damaged):
+                before = None
+                yield Finding(Flaw.CHECKPOINT_ALTERED, key, period, "it cannot be read")
+                continue
+            if body is None or checkpoint is None:
+                before = None
+                yield Finding(Flaw.CHECKPOINT_MISSING, key, period)
+                continue
+            yield self._checked(checkpoint, sha256_of(body), before, period == since and since > 1 and before is None)
+            before = sha256_of(body)
+
+    def _checked(self, checkpoint: Checkpoint, sha256: str, before: str | None, unknown: bool) -> StoredCheckpoint:
+        key = str(CheckpointKey(checkpoint.home, checkpoint.period))
+        names, findings = self._names(checkpoint)
+        if checkpoint.root is None:
+            return StoredCheckpoint(checkpoint, sha256, names, tuple(findings))
+        wrong = []
+        if before is not None and checkpoint.previous != before and not unknown:
+            wrong.append("the checkpoint before it is not the one that it names")
+        tree = grown(Frontier(), names)
+        if not findings and (tree.root.hex(), tree.size) != (checkpoint.root, checkpoint.count):
+            wrong.append("its names are not those of its root")
+        if checkpoint.seal is not None and not self._sealing.is_signed(
+            checkpoint.home, checkpoint.statement, checkpoint.seal
+        ):
+            wrong.append("its signature is not by a known key of its home")
+        findings += [Finding(Flaw.CHECKPOINT_ALTERED, key, checkpoint.period, what) for what in wrong]
+        return StoredCheckpoint(checkpoint, sha256, names, tuple(findings))
+
+    def _names(self, checkpoint: Checkpoint) -> tuple[tuple[Named, ...], list[Finding]]:
+        names, findings = list(checkpoint.names), []
+        for number in range(checkpoint.parts):
+            key = str(checkpoint.part_key(number))
+            try:
+                body = self._body(key)
+                if body is None:
+                    findings.append(Finding(Flaw.CHECKPOINT_MISSING, key, checkpoint.period))
+                else:
+                    names += part_from_json(body)
+            except (ValueError, Damaged):
+                findings.append(Finding(Flaw.CHECKPOINT_ALTERED, key, checkpoint.period, "it cannot be read"))
+        return tuple(names), findings
+
+    def _sha256(self, home: str, period: int) -> str | None:
+        body = self._body(str(CheckpointKey(home, period)))
+        return None if body is None else sha256_of(body)
+
+    def _body(self, key: str) -> bytes | None:
+        found = find(self._region.objects, key)
+        return None if found is None else found.body

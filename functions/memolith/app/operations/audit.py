@@ -1,0 +1,373 @@
+"""Auditing a home: everything that its checkpoints name, beside what stands in a bucket now, and the other way round.
+
+    each checkpoint's own chain, root and signature -> each object that it names -> what was remembered of the last one
+    -> objects that no checkpoint names -> what a flaw is, told by where else the text in its place was acknowledged
+
+Nothing is changed. What is acknowledged and not sealed yet is looked up in the journal and counts as named. A writer
+may be between its put and its projection: what nothing names is looked at once more, some seconds later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+
+from memolith.app.kernel.batching import batches
+from memolith.app.kernel.listing import keys_under, rows_of
+from memolith.app.kernel.port_calls import find, find_head
+from memolith.app.kernel.region import Region, View
+from memolith.app.log.sealed_history import SealedHistory, StoredCheckpoint
+from memolith.app.operations.flaws import Broken, classify
+from memolith.core.audit import Finding, Flaw, State, Stored, state_of
+from memolith.core.errors import Damaged
+from memolith.core.log_position import LogKey
+from memolith.core.object_keys import (
+    ApiKeyKey,
+    CheckpointKey,
+    ObjectKey,
+    RedactionKey,
+    SessionKey,
+    StoreKey,
+    VerdictKey,
+    parse_key,
+)
+from memolith.core.objects.checkpoint import Named
+from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.store_record import StoreState
+from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.rows.journal import SHARDS_MIN, JournalRow, JournalStateRow
+from memolith.ports.index import Query
+from memolith.ports.objects import StoredObject
+from memolith.ports.sealing import Sealing, SealMemory
+
+RawObject = Callable[[str], StoredObject | None]
+
+AT_ONCE = 16
+KEPT = 1_000
+"""Findings of one audit; it ends with the last of them."""
+LOOKED_AGAIN_S = 3.0
+"""When what nothing names is looked at once more: by then a writer that lives has projected it."""
+ROWS_PER_QUERY = 1_000
+
+
+@dataclass(slots=True)
+class AuditReport:
+    """What one audit of one home saw.
+
+    Attributes:
+        since, until: the periods that were read.
+        sealed_until_us: everything that was acknowledged before that instant is sealed; None where nothing is.
+        looked_at, unsealed, erased: of the named objects, how many there are, whose digest is not known, and whose text
+            was erased by an order, by retention or with its store.
+        pending: acknowledged, and not in a checkpoint yet.
+        unsigned: how many checkpoints at the end no signature covers.
+        findings: what is wrong, in the order of the periods; empty for an intact home.
+    """
+
+    home: str
+    since: int
+    until: int = 0
+    sealed_until_us: int | None = None
+    looked_at: int = 0
+    unsealed: int = 0
+    erased: int = 0
+    pending: int = 0
+    unsigned: int = 0
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether nothing is wrong with what was read."""
+        return not self.findings
+
+
+@dataclass(slots=True)
+class _Run:
+    """What one audit knows so far. `named` and `listed` are hashes of keys, so that a large home fits."""
+
+    report: AuditReport
+    store_id: str | None
+    named: set[bytes] = field(default_factory=set)
+    listed: set[bytes] = field(default_factory=set)
+    sealed_before: bool = False
+    broken: list[Broken] = field(default_factory=list)
+    hashes: dict[int, str] = field(default_factory=dict)
+
+
+class Audit:
+    """Audits what one home acknowledged, in the bucket of one region.
+
+    Args:
+        region: its index tells which stores are deleted and what is not sealed yet.
+        history: the checkpoints, and the keys that they were signed with.
+        memory: what was remembered of the last checkpoint outside the data; None where nothing is.
+        raw: reads what the bucket itself refuses as damaged, to say what was done to it.
+    """
+
+    def __init__(
+        self, region: Region, history: SealedHistory, memory: SealMemory | None = None, raw: RawObject | None = None
+    ) -> None:
+        self._region = region
+        self._history = history
+        self._memory = memory
+        self._raw = raw
+
+    def run(self, home: str, store_id: str | None = None, since: int = 1) -> AuditReport:
+        """Audit a home from a period on, all of it or what belongs to one store. Changes nothing.
+
+        A GET of each checkpoint and of each object that it names; a LIST of what there is, where it begins with the
+        first period.
+
+        Raises:
+            Unavailable: a port does not answer; repeat it.
+        """
+        run = _Run(AuditReport(home, since), store_id)
+        run.report.until = self._history.last(home, since)
+        view = self._region.view()
+        for read in self._history.read(home, since, run.report.until):
+            if isinstance(read, Finding):
+                run.report.findings.append(read)
+            else:
+                self._check(view, run, read)
+            if len(run.report.findings) + len(run.broken) >= KEPT:
+                break
+        self._check_end(run, home)
+        pending = self._pending(home)
+        run.report.pending = len(pending - run.named)
+        if since == 1 and len(run.report.findings) < KEPT:
+            self._find_unnamed(view, run, home, pending)
+        run.report.findings += classify(self._region, home, run.broken)
+        run.report.findings.sort(key=lambda finding: finding.period)
+        return run.report
+
+    # ---- one checkpoint -----------------------------------------------------------------------------------------
+
+    def _check(self, view: View, run: _Run, read: StoredCheckpoint) -> None:
+        checkpoint, report = read.checkpoint, run.report
+        report.findings += read.findings
+        run.hashes[checkpoint.period] = read.sha256
+        if read.is_sealed:
+            report.sealed_until_us = checkpoint.until
+        report.unsigned = 0 if checkpoint.seal is not None else report.unsigned + bool(read.names)
+        proves = not checkpoint.listed or not run.sealed_before
+        for name in read.names:
+            told = _hash(name.key)
+            if proves or name.digest is not None:
+                run.named.add(told)
+            elif told not in run.named:
+                run.listed.add(told)
+        run.sealed_before = run.sealed_before or read.is_sealed
+        wanted = [name for name in read.names if _is_of(name.key, run.store_id)]
+        salts = self._salts(view, wanted)
+        for some in batches(wanted, AT_ONCE):
+            tasks = [partial(self._look, name, salts) for name in some]
+            for name, (state, stored) in zip(some, self._region.parallel.run(tasks), strict=True):
+                self._note(view, run, checkpoint.period, name, state, stored, salts)
+
+    def _look(self, name: Named, salts: dict[str, StoreRow]) -> tuple[State, Stored | None]:
+        key = _parsed(name.key)
+        stored = self._stored(name.key)
+        store = salts.get(key.store_id) if isinstance(key, LogKey) else None
+        log_key = key if isinstance(key, LogKey) else None
+        return state_of(name, log_key, stored, "" if store is None else store.salt), stored
+
+    def _stored(self, key: str) -> Stored | None:
+        """Return the object in this region's bucket, nothing of it where that is refused."""
+        try:
+            found = find(self._region.objects, key)
+        except Damaged:
+            found = None if self._raw is None else self._raw(key)
+            if found is None:
+                return Stored({}, None)
+        return None if found is None else Stored(found.metadata, found.body)
+
+    def _note(
+        self,
+        view: View,
+        run: _Run,
+        period: int,
+        name: Named,
+        state: State,
+        stored: Stored | None,
+        stores: dict[str, StoreRow],
+    ) -> None:
+        key, report = _parsed(name.key), run.report
+        report.looked_at += 1
+        if state is State.INTACT:
+            return
+        if state is State.UNSEALED:
+            report.unsealed += 1
+            return
+        store = stores.get(getattr(key, "store_id", ""))
+        if store is not None and store.state == StoreState.DELETED:
+            report.erased += 1
+            return
+        if not isinstance(key, LogKey):
+            flaw = {State.GONE: Flaw.MISSING, State.TEXT: Flaw.ALTERED}.get(state, Flaw.UNREADABLE)
+            report.findings.append(Finding(flaw, name.key, period))
+            return
+        entry = None
+        if stored is not None:
+            with suppress(ValueError):
+                entry = Entry.from_metadata(key, stored.metadata)
+        if state is State.BLANK and entry is not None:
+            if self._may_be_blank(view, key, entry):
+                report.erased += 1
+            else:
+                report.findings.append(Finding(Flaw.ERASED_WITHOUT_ORDER, name.key, period))
+            return
+        body = None if stored is None or stored.body is None else hashlib.sha256(stored.body).hexdigest()
+        run.broken.append(Broken(name, key, period, state, entry, body, "" if store is None else store.salt))
+
+    def _may_be_blank(self, view: View, key: LogKey, entry: Entry) -> bool:
+        """Tell whether an order, or retention, accounts for a blank: retention never takes the head of a memory."""
+        for region in self._region.origins:
+            order = str(RedactionKey(region, key.store_id, entry.version_id))
+            if find_head(self._region.objects, order) is not None:
+                return True
+        row_key = MemoryRow.key(key.store_id, entry.memory_id)
+        attributes = self._region.read(view.index, [row_key]).get(row_key)
+        head = None if attributes is None else MemoryRow.from_attributes(attributes)
+        return head is None or head.gone or head.ref.key_in(key.store_id) != key
+
+    def _salts(self, view: View, names: Iterable[Named]) -> dict[str, StoreRow]:
+        """Return the records of the names' stores."""
+        ids = {key.store_id for key in map(_parsed, (name.key for name in names)) if isinstance(key, LogKey | StoreKey)}
+        found: dict[str, StoreRow] = {}
+        for some in batches(sorted(ids), 100):
+            rows = self._region.read(view.index, [StoreRow.key(store_id) for store_id in some])
+            found |= {row["store_id"]: StoreRow.from_attributes(row) for row in rows.values()}
+        return found
+
+    # ---- the end of the history ---------------------------------------------------------------------------------
+
+    def _check_end(self, run: _Run, home: str) -> None:
+        """Compare the last checkpoints with what was remembered of them outside the data."""
+        record = None if self._memory is None else self._memory.record()
+        if record is None:
+            return
+        for lost in record.lost:
+            key = str(CheckpointKey(home, lost.period))
+            run.report.findings.append(
+                Finding(
+                    Flaw.ROLLED_BACK,
+                    key,
+                    lost.period,
+                    "it was sealed on this machine, and the history goes on without it",
+                )
+            )
+        stands = run.hashes.get(record.last.period)
+        if record.last.period >= run.report.since and stands != record.last.sha256:
+            key = str(CheckpointKey(home, record.last.period))
+            what = "is gone" if stands is None else "is another one"
+            run.report.findings.append(
+                Finding(
+                    Flaw.ROLLED_BACK, key, record.last.period, f"the last checkpoint that this machine sealed {what}"
+                )
+            )
+
+    def _pending(self, home: str) -> set[bytes]:
+        """Return what the journal of this region names in the periods that have no checkpoint yet."""
+        if home != self._region.name:
+            return set()
+        key = JournalStateRow.key(home)
+        attributes = self._region.read(self._region.index, [key]).get(key)
+        if attributes is None:
+            return set()
+        state = JournalStateRow.from_attributes(attributes)
+        found: set[bytes] = set()
+        periods = {state.open: state.open_period.shards}
+        if state.closing is not None:
+            periods[state.closing] = state.closing_shards or SHARDS_MIN
+        for period, shards in periods.items():
+            for shard in range(shards):
+                partition = JournalRow.partition(home, period, shard)
+                query = Query("journal", partition, prefix=f"{home}/", limit=ROWS_PER_QUERY)
+                found |= {_hash(row.object_key) for row in rows_of(self._region.index, query, JournalRow)}
+        return found
+
+    # ---- what nothing names -------------------------------------------------------------------------------------
+
+    def _find_unnamed(self, view: View, run: _Run, home: str, pending: set[bytes]) -> None:
+        """Find the objects that no checkpoint names. One made from a listing names what it found, which proves nothing.
+
+        Half a rename, and what only keeps a slot taken, are never named.
+        """
+        if not run.hashes:
+            return
+        known = run.named | pending
+        unnamed = [key for key in self._keys(home, run.store_id) if _hash(key) not in known]
+        if not unnamed:
+            return
+        self._region.clock.pause(LOOKED_AGAIN_S)
+        known |= self._pending(home) | self._published_since(home, run.report.until)
+        for key in unnamed:
+            if _hash(key) not in known and self._should_be_named(view, key):
+                listed = _hash(key) in run.listed
+                detail = "only a listing names it, made after the journal was lost" if listed else "nothing names it"
+                run.report.findings.append(Finding(Flaw.UNACKNOWLEDGED, key, run.report.until, detail))
+                if len(run.report.findings) >= KEPT:
+                    return
+
+    def _published_since(self, home: str, period: int) -> set[bytes]:
+        read = self._history.read(home, period + 1, self._history.last(home, period + 1))
+        found = [one for one in read if isinstance(one, StoredCheckpoint) and not one.checkpoint.listed]
+        return {_hash(name.key) for one in found for name in one.names}
+
+    def _keys(self, home: str, store_id: str | None) -> Iterator[str]:
+        prefixes = [f"{home}/"] if store_id is None else [f"{home}/log/{store_id}/", f"{home}/store/{store_id}/"]
+        for prefix in prefixes:
+            for key in keys_under(self._region.objects, prefix):
+                if isinstance(_parsed(key), LogKey | StoreKey | ApiKeyKey | RedactionKey | SessionKey | VerdictKey):
+                    yield key
+
+    def _should_be_named(self, view: View, key: str) -> bool:
+        """Tell whether an object would be named if it had been acknowledged, or is served though it was not."""
+        parsed = _parsed(key)
+        if not isinstance(parsed, LogKey):
+            return True
+        stored = self._stored(key)
+        if stored is None:
+            return False
+        try:
+            entry = Entry.from_metadata(parsed, stored.metadata)
+        except ValueError:
+            return True
+        if entry.operation is Operation.VOID:
+            return False
+        keys = [VersionRow.key(parsed.store_id, entry.version_id), StoreRow.key(parsed.store_id)]
+        rows = self._region.read(view.index, keys)
+        row = VersionRow.from_attributes(rows[keys[0]]) if keys[0] in rows else None
+        if row is not None and row.position is not None and row.ref == entry.ref:
+            return True
+        store = StoreRow.from_attributes(rows[keys[1]]) if keys[1] in rows else None
+        halves = (Operation.MOVED_IN, Operation.MOVED_OUT)
+        return entry.operation not in halves and (store is None or len(store.epochs) == 1)
+
+
+def make_audit(
+    region: Region, sealing: Sealing, memory: SealMemory | None = None, raw: RawObject | None = None
+) -> Audit:
+    """Put an audit together: what it is handed, `Audit` says; `sealing` has the keys. No call."""
+    return Audit(region, SealedHistory(region, sealing), memory, raw)
+
+
+def _parsed(key: str) -> ObjectKey | None:
+    try:
+        return parse_key(key)
+    except ValueError:
+        return None
+
+
+def _is_of(key: str, store_id: str | None) -> bool:
+    if store_id is None:
+        return True
+    return getattr(_parsed(key), "store_id", None) == store_id
+
+
+def _hash(key: str) -> bytes:
+    return hashlib.sha256(key.encode()).digest()[:16]

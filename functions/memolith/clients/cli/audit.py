@@ -1,0 +1,106 @@
+"""``memolith audit``: check that what was acknowledged is what is stored, by the checkpoints that were sealed.
+
+It trusts the objects, the public keys and what was remembered outside the data, and no function of the deployment: it
+reads the buckets itself, with the operator's credentials. A laptop's folder is read by a process that has its adapters.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memolith.clients.cli.deployment_target import Aws, find_target
+from memolith.clients.cli.output import Json, show_rows
+from memolith.core.times import rfc3339
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+
+EXIT_BROKEN = 1
+COLUMNS = ("home", "flaw", "period", "key", "detail")
+
+
+@app.callback()
+def audit() -> None:
+    """Check stored memories against the checkpoints that were sealed when they were acknowledged."""
+
+
+@app.command()
+def verify(
+    store_id: Annotated[str | None, typer.Argument(metavar="[STORE]", help="Only what belongs to this store.")] = None,
+    since: Annotated[int, typer.Option("--since", min=1, help="The first period to check; 1 for all.")] = 1,
+    region: Annotated[str | None, typer.Option("--region", help="Only this home; by default every region.")] = None,
+    root: Annotated[
+        Path | None, typer.Option("--root", help="A laptop's folder, as `memolith serve --root` has it.")
+    ] = None,
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """Say "intact to PERIOD", or name every object that is not what was acknowledged, and what was done to it.
+
+    Flaws: altered, metadata_changed, missing, truncated, reordered, rolled_back, replayed, unacknowledged,
+    erased_without_order, unreadable, checkpoint_missing, checkpoint_altered, forked (docs/integrity.md). Exit code 1 if
+    there is one. Without --since, objects that were never acknowledged are found, too. It reads every object once and
+    changes nothing.
+
+    Example: memolith audit verify --root ~/.memolith
+
+    Example: memolith audit verify memstore_… --region eu-west-1 --json
+    """
+    reports = _on_aws(store_id, since, region, aws) if root is None else _on_laptop(root, store_id, since)
+    if as_json:
+        show_rows(reports, (), as_json)
+    else:
+        _show(reports)
+    if not all(report["intact"] for report in reports):
+        raise typer.Exit(EXIT_BROKEN)
+
+
+def _show(reports: list[dict[str, Any]]) -> None:
+    rows = [{"home": report["home"], **finding} for report in reports for finding in report["findings"]]
+    if rows:
+        show_rows(rows, COLUMNS, False)
+    for report in reports:
+        if report["intact"]:
+            until = report["sealed_until_us"]
+            up_to = "nothing is sealed yet" if until is None else f"everything acknowledged before {rfc3339(until)}"
+            print(f"{report['home']}: intact to period {report['until']} ({up_to}); {_counts(report)}")
+        else:
+            print(f"{report['home']}: NOT INTACT, {len(report['findings'])} found; {_counts(report)}")
+
+
+def _counts(report: dict[str, Any]) -> str:
+    told = f"{report['looked_at']} objects looked at, {report['unsealed']} of them unsealed, {report['erased']} erased"
+    return f"{told}; {report['pending']} more not sealed yet"
+
+
+def _on_aws(store_id: str | None, since: int, region: str | None, aws: bool) -> list[dict[str, Any]]:
+    """Audit each home in its own bucket, against what the other regions saw of it."""
+    from memolith.adapters.aws.sealing import KmsSealing
+    from memolith.app.operations.audit import make_audit
+
+    target = find_target(aws)
+    reports = []
+    for home in target.regions if region is None else (region,):
+        audit = make_audit(target.site(home), KmsSealing(target.clients, target.deployment(home)))
+        report = audit.run(home, store_id, since)
+        reports.append({**asdict(report), "intact": report.is_intact})
+    return reports
+
+
+def _on_laptop(root: Path, store_id: str | None, since: int) -> list[dict[str, Any]]:
+    """Audit a folder by the module that has the laptop's adapters, and return its reports."""
+    import json
+
+    told = {"MEMOLITH_ROOT": str(root.expanduser().absolute())}
+    arguments = [sys.executable, "-m", "memolith.entry.audit", store_id or "", str(since)]
+    ended = subprocess.run(arguments, env={**os.environ, **told}, stdout=subprocess.PIPE, text=True, check=False)
+    if ended.returncode:
+        raise typer.Exit(ended.returncode)
+    reports: list[dict[str, Any]] = json.loads(ended.stdout)
+    return reports

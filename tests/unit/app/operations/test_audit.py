@@ -1,0 +1,162 @@
+"""An audit of a home: what is intact, what was erased by right, and what is wrong with the checkpoints themselves."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from memolith.adapters.memory import MemoryErasableObjects
+from memolith.app.operations.audit import AuditReport, make_audit
+from memolith.core.audit import Finding, Flaw
+from memolith.core.log_position import LogKey
+from memolith.core.object_keys import CheckpointKey, parse_key
+from memolith.core.objects.checkpoint import Checkpoint
+from memolith.core.objects.entry import Entry
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+MINUTE_S = 60.0
+
+
+@pytest.fixture
+def scene() -> Scene:
+    scene = Scene()
+    sealed(scene)
+    return scene
+
+
+def sealed(scene: Scene) -> None:
+    scene.deliver()
+    scene.clock.pause(MINUTE_S)
+    scene.cloud.sites[HOME].reconciling.tick()
+    scene.deliver()
+
+
+def audited(scene: Scene, *, since: int = 1, store: str | None = None) -> AuditReport:
+    return make_audit(scene.cloud.sites[HOME].region, scene.cloud.sealing_of(HOME)).run(HOME, store, since)
+
+
+def flaws(report: AuditReport) -> list[Flaw]:
+    return [finding.flaw for finding in report.findings]
+
+
+def overwrite(scene: Scene, key: str, body: bytes, metadata: dict[str, str] | None = None) -> None:
+    """Somebody with rights on the bucket puts this over an object."""
+    MemoryErasableObjects(scene.cloud.buckets, HOME).erase(key, body, metadata or {})
+
+
+def key_of(scene: Scene, version_id: str) -> str:
+    objects = scene.cloud.sites[HOME].region.objects
+    for key in objects.list(f"{HOME}/log/").keys:
+        if objects.head(key).metadata["id"] == version_id:
+            return key
+    raise AssertionError(version_id)
+
+
+def test_a_home_with_every_kind_of_write_is_intact(scene: Scene) -> None:
+    memory = scene.create("/a", "first")
+    scene.update(memory, "second", path="/b")
+    scene.update(memory, path="/c")
+    scene.delete(memory)
+    scene.create("/a", "again")
+    scene.create("/away", "elsewhere", at=AWAY)
+    sealed(scene)
+    report = audited(scene)
+    assert (report.findings, report.pending) == ([], 0)
+    assert report.looked_at > 8
+    assert report.sealed_until_us is not None
+
+
+def test_what_is_not_sealed_yet_is_counted_and_is_no_flaw(scene: Scene) -> None:
+    scene.create()
+    report = audited(scene)
+    assert (report.findings, report.pending) == ([], 1)
+
+
+def test_a_redacted_version_is_erased_and_one_that_was_blanked_by_hand_is_a_flaw(scene: Scene) -> None:
+    memory = scene.create("/a", "a secret")
+    scene.update(memory, "no secret")
+    other = scene.create("/b", "stays")
+    sealed(scene)
+    scene.redact(memory.version_id)
+    sealed(scene)
+    report = audited(scene)
+    assert (report.findings, report.erased) == ([], 1)
+    key = key_of(scene, other.version_id)
+    parsed = parse_key(key)
+    assert isinstance(parsed, LogKey)
+    entry = Entry.from_metadata(parsed, scene.cloud.sites[HOME].region.objects.head(key).metadata)
+    overwrite(scene, key, b"", entry.blanked().to_metadata())
+    assert flaws(audited(scene)) == [Flaw.ERASED_WITHOUT_ORDER]
+
+
+def test_a_deleted_stores_versions_are_erased_with_it(scene: Scene) -> None:
+    scene.create()
+    sealed(scene)
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
+    sealed(scene)
+    assert audited(scene).findings == []
+
+
+def test_a_removed_order_of_redaction_is_missing(scene: Scene) -> None:
+    memory = scene.create("/a", "first")
+    scene.update(memory, "second")
+    sealed(scene)
+    scene.redact(memory.version_id)
+    sealed(scene)
+    key = f"{HOME}/redaction/{scene.store}/{memory.version_id}"
+    MemoryErasableObjects(scene.cloud.buckets, HOME).remove(key)
+    assert (Flaw.MISSING, key) in [(finding.flaw, finding.key) for finding in audited(scene).findings]
+
+
+def test_a_checkpoint_that_was_rewritten_is_found_by_its_root_its_signature_and_the_next_one(scene: Scene) -> None:
+    scene.create()
+    sealed(scene)
+    sealed(scene)
+    objects, period = scene.cloud.sites[HOME].region.objects, 2
+    key = str(CheckpointKey(HOME, period))
+    checkpoint = Checkpoint.from_json(objects.get(key).body)
+    assert checkpoint.names
+    overwrite(scene, key, replace(checkpoint, names=checkpoint.names[1:]).to_json())
+    details = [one.detail for one in audited(scene).findings if one.flaw is Flaw.CHECKPOINT_ALTERED]
+    assert "its names are not those of its root" in details
+    assert "the checkpoint before it is not the one that it names" in details
+    overwrite(scene, key, replace(checkpoint, until=1).to_json())
+    details = [one.detail for one in audited(scene).findings if one.flaw is Flaw.CHECKPOINT_ALTERED]
+    assert "its signature is not by a known key of its home" in details
+
+
+def test_a_checkpoint_that_is_gone_is_missing(scene: Scene) -> None:
+    scene.create()
+    sealed(scene)
+    sealed(scene)
+    key = str(CheckpointKey(HOME, 2))
+    MemoryErasableObjects(scene.cloud.buckets, HOME).remove(key)
+    assert Finding(Flaw.CHECKPOINT_MISSING, key, 2) in audited(scene).findings
+
+
+def test_checkpoints_of_an_earlier_release_are_unsealed_and_their_objects_are_no_flaw(scene: Scene) -> None:
+    scene.create()
+    sealed(scene)
+    objects = scene.cloud.sites[HOME].region.objects
+    for key in objects.list(f"{HOME}/checkpoint/").keys:
+        fields = json.loads(objects.get(key).body)
+        for name in ("root", "previous", "count", "seal"):
+            fields.pop(name, None)
+        fields["names"] = [name[:2] if name[1:2] != [""] else name[:1] for name in fields["names"]]
+        overwrite(scene, key, json.dumps(fields).encode())
+    report = audited(scene)
+    assert (report.findings, report.sealed_until_us) == ([], None)
+    assert report.unsealed == report.looked_at > 0
+
+
+def test_an_audit_from_a_period_on_reads_only_what_follows(scene: Scene) -> None:
+    memory = scene.create("/a")
+    sealed(scene)
+    key = key_of(scene, memory.version_id)
+    overwrite(scene, key, b"x", dict(scene.cloud.sites[HOME].region.objects.head(key).metadata))
+    scene.create("/b")
+    sealed(scene)
+    assert audited(scene).findings != []
+    assert audited(scene, since=3).findings == []
