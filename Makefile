@@ -16,7 +16,7 @@ PYTHON312 ?= $(shell for minor in 14 13 12; do python3.$$minor -c "" 2>/dev/null
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock check format test first-hour guards e2e interop interop-basic-memory sim bench bench-scanner bench-search demo drill moves cost clean
+.PHONY: help setup lock check format test fuzz first-hour guards e2e interop interop-basic-memory sim bench bench-scanner bench-search demo drill moves cost clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-21s %s\n", $$1, $$2}'
@@ -64,6 +64,9 @@ first-hour: setup ## the README followed to the letter, in a fresh home and virt
 
 chaos: setup ## two hundred random damages to a laptop's folder (some three minutes); `make test` does twelve
 	MEMOLITH_CHAOS=200 $(BIN)/python -m pytest -n 2 tests/laptop/test_damages.py
+
+fuzz: setup ## twenty thousand hostile requests over every route with every credential (some three minutes)
+	MEMOLITH_FUZZ=20000 $(BIN)/python -m pytest -q -s tests/api/test_fuzz.py
 
 guards: setup ## plant each defect, switch off each exception: the simulation has to object (some five minutes)
 	$(BIN)/python -m pytest -m guards -n 2
