@@ -64,9 +64,26 @@ def test_a_search_may_be_of_one_type_of_tags_and_of_a_time(
         assert search(backend, filled, f"query=deploys&{field}[lte]=2020-01-01T00:00:00Z") == []
 
 
+def test_a_search_may_be_of_words_that_stand_side_by_side(backend: Backend, filled: str) -> None:
+    quoted = [hit["memory"]["path"] for hit in search(backend, filled, "query=%22on+tuesdays%22+deploys")]
+    assert quoted == ["/deploy/how.md"]
+    assert search(backend, filled, "query=%22tuesdays+on%22+deploys") == []
+
+
+def test_a_search_may_be_of_what_one_author_wrote_last(
+    backend: Backend, client: anthropic.Anthropic, filled: str
+) -> None:
+    [first] = client.beta.memory_stores.memory_versions.list(filled, limit=1).data
+    author = getattr(first.created_by, "api_key_id", None)
+    every = search(backend, filled, f"query=deploys&api_key_id={author}")
+    assert {hit["memory"]["path"] for hit in every} == {"/deploy/how.md", "/deploy/who.md"}
+    assert search(backend, filled, "query=deploys&session_id=sesn_01kb") == []
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [
+        ("query=x&api_key_id=a&session_id=b", "session_id"),
         ("query=x&type=", "type"),
         ("query=x&tags=a,,b", "tags"),
         (f"query=x&tags={'x' * 101}", "tags"),

@@ -149,6 +149,20 @@ def test_notes_are_searched_and_found_with_the_place_that_answers(server: Server
     assert nowhere == {"hits": []}
 
 
+def test_a_search_of_notes_can_be_narrowed_to_a_type_tags_and_a_time(server: Server) -> None:
+    put(server, "/release.md", "---\ntype: project\ntags: [deploy, weekly]\n---\nDeploys run on Tuesdays.")
+    put(server, "/how.md", "Deploys run after the migrations.")
+
+    def found(**narrowed: object) -> list[str]:
+        return [hit["path"] for hit in (server.call("search_notes", query="deploys", **narrowed)[1] or {})["hits"]]
+
+    assert len(found(after_date="7d")) == 2
+    assert found(type="project") == found(tags=["deploy", "weekly"]) == ["/memories/release.md"]
+    assert found(tags=["deploy", "other"]) == []
+    text, _, failed = server.call("search_notes", query="deploys", after_date="whenever")
+    assert failed and "after_date" in text
+
+
 def test_a_search_for_nothing_says_so(server: Server) -> None:
     text, structured, failed = server.call("search_notes", query="   ")
     assert (failed, structured) == (True, None)

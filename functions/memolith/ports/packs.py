@@ -74,7 +74,8 @@ class Matching:
     """Which memories to look for: any of the stems, or all of them, and of the names if there are any; made or changed
     within the interval, if there is one; as far as the restriction lets them.
 
-    Without stems, the newest in the interval. `limit` of them, those that fit best first.
+    Of each group of `near`, all stems have to stand near each other, in any order. Without stems and groups, the newest
+    in the interval. `limit` of them, those that fit best first.
     """
 
     stems: Sequence[str]
@@ -82,6 +83,7 @@ class Matching:
     interval: tuple[int, int] | None = None
     within: Restriction = ALL
     every: bool = False
+    near: Sequence[Sequence[str]] = ()
     limit: int = 50
 
 

@@ -201,8 +201,13 @@ class Search:
         found = []
         for memory in shelf.memories.values():
             words = re.findall(r"\w+", f"{memory.path} {memory.content}".lower())
-            score = sum(word in words for word in query.lower().split())
+            score = sum(word in words for word in query.replace('"', " ").lower().split())
             trusted = rank(memory.trust) >= rank(min_trust)
+            text = f"{memory.path} {memory.content}".lower()
+            if not all(phrase.lower() in text for phrase in re.findall(r'"([^"]+)"', query)):
+                continue
+            if filter.author not in (None, *(one.created_by for one in shelf.versions if one.id == memory.version_id)):
+                continue
             below = prefix is None or memory.path.startswith(prefix)
             if score and trusted and below and _passes(memory, filter):
                 found.append(Hit(shown(memory, full=False), score, (memory.content or "")[:400]))

@@ -289,6 +289,22 @@ def test_history_listing_and_search_say_how_far_a_text_is_trusted_and_a_search_m
     assert [hit["memory"]["path"] for hit in found] == ["/kite"]
 
 
+def test_a_search_is_narrowed_by_type_tags_time_author_and_by_quotation_marks(desk: Desk) -> None:
+    other = desk.backend.issue_key("main", "write")
+    desk.ok("put", desk.store, "/note.md", typed=b"---\ntype: project\ntags: [kites]\n---\nThe red kite flies.")
+    desk.ok("put", desk.store, "/else", "--api-key", other, typed=b"A kite, red.")
+
+    def found(*options: str) -> list[str]:
+        return sorted(hit["memory"]["path"] for hit in desk.json("search", desk.store, *options))
+
+    author = next(row["by"] for row in desk.json("log", desk.store, "/else"))
+    assert found("kite", "--since", "1970-01-02") == ["/else", "/note.md"]
+    assert found("kite", "--type", "project") == found("kite", "--tags", "kites") == ["/note.md"]
+    assert found("kite", "--by", author) == ["/else"]
+    assert found('"red kite"') == ["/note.md"]
+    assert "--since" in desk.fails(Exit.USAGE, "search", desk.store, "kite", "--since", "whenever")
+
+
 def test_a_session_is_begun_shown_given_another_token_and_ended(desk: Desk) -> None:
     other = desk.ok("stores", "create", "Other").strip()
     begun = desk.json("sessions", "begin", desk.store, "--read-only", other, "--title", "Tuesday")

@@ -35,6 +35,9 @@ FORMAT = 4
 
 MAGIC = b"SQLite format 3\0"
 PARAMETERS_MAX = 500
+NEAR_TOKENS = 4
+"""How far words that stand side by side may be apart in the index: some of them stand there with parts of them."""
+
 COMPRESSION = 6
 STEMS_FROM_MAX = 5_000
 """How many stems are offered that begin alike."""
@@ -156,7 +159,7 @@ class SqlitePack(graph_tables.GraphTables, vector_table.VectorTable):
         if wanted.interval is not None:
             parameters |= {"since": wanted.interval[0], "until": wanted.interval[1]}
             conditions.append(_WITHIN)
-        if wanted.stems:
+        if wanted.stems or wanted.near:
             parameters["match"] = _expression(wanted)
             if conditions:
                 query = (
@@ -337,10 +340,14 @@ def _conditions(within: Restriction) -> tuple[list[str], dict[str, object]]:
 def _expression(wanted: Matching) -> str:
     """Write the expression for FTS5, every word quoted, so that none of them is one of its operators."""
     stems = (" AND " if wanted.every else " OR ").join(f'"{stem}"' for stem in map(_plain, wanted.stems))
-    if not wanted.names:
-        return f"t : ({stems})"
-    any_name = " OR ".join(f'"{name}"' for name in map(_plain, wanted.names))
-    return f"t : ({stems}) AND n : ({any_name})"
+    parts = [f"t : ({stems})"] if stems else []
+    for group in wanted.near:
+        quoted = " ".join(f'"{stem}"' for stem in map(_plain, group))
+        parts.append(f"t : NEAR({quoted}, {NEAR_TOKENS * (len(group) + 1)})")
+    if wanted.names:
+        any_name = " OR ".join(f'"{name}"' for name in map(_plain, wanted.names))
+        parts.append(f"n : ({any_name})")
+    return " AND ".join(parts)
 
 
 def _plain(word: str) -> str:

@@ -24,7 +24,7 @@ from memolith.core.fold import is_live
 from memolith.core.integrity import Acknowledged
 from memolith.core.limits import SEARCH_FILTER_MAX_CHARS, SEARCH_QUERY_MAX_CHARS, SEARCH_TAGS_ASKED_MAX
 from memolith.core.paths import check_path_prefix
-from memolith.core.rows.content import MemoryRow
+from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.safety import VerdictRow
 from memolith.core.search import analysis
 from memolith.core.search.frontmatter_fields import filter_value
@@ -34,6 +34,9 @@ from memolith.core.verdicts import withholdings
 from memolith.ports.packs import Document, Packs, Restriction
 
 CONFIRMED_AT_ONCE = 40
+CONFIRMED_WITH_AUTHORS = 30
+"""Three rows each, and a read has a hundred."""
+
 EXCERPT_MAX_CHARS = 400
 LAST_US = 2**62
 
@@ -71,8 +74,10 @@ class Search:
         min_trust: str | None = None,
         filter: SearchFilter = NO_FILTER,
     ) -> Page[Hit]:
-        """Return the memories that answer best, the best first; at most `limit`, none where nothing matches. With
-        `min_trust`, none whose text is of a lower class: these are left out of the candidates, so fewer may be found.
+        """Return the memories that answer best, the best first; at most `limit`, none where nothing matches.
+
+        With `min_trust`, none whose text is of a lower class; with an author, none that others wrote last. These are
+        left out of the candidates, so fewer may be found.
 
         One index read, what `PackCache.pack` costs, and one read of the hits' rows; a GET for an excerpt of a text that
         is too long for the search segment.
@@ -87,11 +92,12 @@ class Search:
         prefix = None if path_prefix is None else check_path_prefix(path_prefix)
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
         within = _restriction(prefix, filter)
+        author = filter.author
         found: list[tuple[Ranked, MemoryRow]] = []
         with self._pack_cache.pack(access) as pack:
             candidates = retrieve(self._packs, pack, query, self._region.clock.now_us(), within)
-            for some in _parts(candidates.ranked):
-                confirmed = self._confirmed(access, some, candidates.documents)
+            for some in _parts(candidates.ranked, CONFIRMED_AT_ONCE if author is None else CONFIRMED_WITH_AUTHORS):
+                confirmed = self._confirmed(access, some, candidates.documents, author)
                 found += [one for one in confirmed if rank(one[1].trust) >= rank(min_trust)]
                 if len(found) >= limit:
                     break
@@ -103,7 +109,7 @@ class Search:
     # ---- the index's word -----------------------------------------------------------------------------------------
 
     def _confirmed(
-        self, access: StoreAccess, some: Sequence[Ranked], documents: Mapping[str, Document]
+        self, access: StoreAccess, some: Sequence[Ranked], documents: Mapping[str, Document], author: str | None
     ) -> list[tuple[Ranked, MemoryRow]]:
         """Return those whose head is still what was found, and may be shown. One index read."""
         store = access.store
@@ -111,13 +117,17 @@ class Search:
         verdicts_of = {
             one.memory_id: self._verdicts.key(store, documents[one.memory_id].content_sha256) for one in some
         }
-        rows = self._region.read(access.view.index, [*rows_of.values(), *dict.fromkeys(verdicts_of.values())])
+        wrote = {one.memory_id: VersionRow.key(store.store_id, documents[one.memory_id].version_id) for one in some}
+        asked = [*rows_of.values(), *dict.fromkeys(verdicts_of.values())]
+        rows = self._region.read(access.view.index, asked if author is None else [*asked, *wrote.values()])
         found = []
         for one in some:
             attributes, verdict = rows.get(rows_of[one.memory_id]), rows.get(verdicts_of[one.memory_id])
             row = None if attributes is None else MemoryRow.from_attributes(attributes)
             judged = None if verdict is None else VerdictRow.from_attributes(verdict)
             if row is None or not is_live(row) or withholdings(judged):
+                continue
+            if author is not None and rows.get(wrote[one.memory_id], {}).get("created_by") != author:
                 continue
             if row.version_id == documents[one.memory_id].version_id:
                 found.append((one, row))
@@ -162,6 +172,6 @@ def _interval(since: int | None, until: int | None) -> tuple[int, int] | None:
     return None if since is None and until is None else (since or 0, LAST_US if until is None else until + 1)
 
 
-def _parts(ranked: Sequence[Ranked]) -> Iterator[Sequence[Ranked]]:
-    for start in range(0, len(ranked), CONFIRMED_AT_ONCE):
-        yield ranked[start : start + CONFIRMED_AT_ONCE]
+def _parts(ranked: Sequence[Ranked], size: int) -> Iterator[Sequence[Ranked]]:
+    for start in range(0, len(ranked), size):
+        yield ranked[start : start + size]

@@ -12,6 +12,7 @@ class SearchFilter:
     Attributes:
         type: of their frontmatter.
         tags: each of which their frontmatter has.
+        author: who wrote the current version, as a version names it: ``api_key:apikey_…``, ``session:sesn_…``.
     """
 
     type: str | None = None
@@ -20,6 +21,7 @@ class SearchFilter:
     created_at_lte: int | None = None
     updated_at_gte: int | None = None
     updated_at_lte: int | None = None
+    author: str | None = None
 
 
 NO_FILTER = SearchFilter()

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memolith.core.search import analysis, ranking
+from memolith.core.search.phrases import Phrase, have_all, phrases_of
 from memolith.core.search.query_dates import named_intervals
 from memolith.core.search.ranking import Candidate, Corpus, Ranked
 from memolith.ports.packs import ALL, Document, Matching, Pack, Packs, Restriction
@@ -65,6 +66,8 @@ class Question:
         names: words that it uses as names.
         intervals: the times that it names.
         within: which memories may match at all.
+        phrases: what a text has to have word for word.
+        near: their stems, as far as texts are searched by them.
     """
 
     stems: Mapping[str, float]
@@ -73,6 +76,8 @@ class Question:
     intervals: tuple[tuple[int, int], ...]
     corpus: Corpus
     within: Restriction
+    phrases: tuple[Phrase, ...] = ()
+    near: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ class Found:
 def retrieve(packs: Packs, pack: Pack, query: str, now_us: int, within: Restriction = ALL) -> Found:
     """Return what a pack has for a query, the best first. No call but to the pack. Raises DamagedPack."""
     question = understand(packs, pack, query, now_us, within)
-    documents = _documents(pack, _candidates(pack, question))
+    documents = _with_phrases(pack, _documents(pack, _candidates(pack, question)), question.phrases)
     candidates = [
         Candidate(one.memory_id, one.passages, one.length, one.names, one.created_at, one.updated_at)
         for one in documents.values()
@@ -98,11 +103,21 @@ def retrieve(packs: Packs, pack: Pack, query: str, now_us: int, within: Restrict
     first = [one.memory_id for one in ranked[: ranking.REORDERED_MAX]]
     likeness = packs.encoder.likeness(query, pack.vectors(packs.encoder.name, first))
     ranked = ranking.reordered(ranked, {id: one.cosine for id, one in likeness.items()})
-    if len(ranked) < FEW:
+    if len(ranked) < FEW and not question.phrases:
         near = _near(packs.encoder, pack, query, within, known=documents)
         documents |= _documents(pack, [one.memory_id for one in near])
         ranked += [one for one in near if one.memory_id in documents]
     return Found(question, ranked, documents)
+
+
+def _with_phrases(pack: Pack, documents: dict[str, Document], phrases: Sequence[Phrase]) -> dict[str, Document]:
+    """Leave out texts that lack a phrase. Of one that the pack has only in part, the index knows just its words."""
+    if not phrases:
+        return documents
+    texts = pack.contents(list(documents))
+    return {
+        id: one for id, one in documents.items() if id not in texts or have_all(f"{one.path}\n{texts[id]}", phrases)
+    }
 
 
 def _documents(pack: Pack, memory_ids: Sequence[str]) -> dict[str, Document]:
@@ -129,6 +144,8 @@ def understand(packs: Packs, pack: Pack, query: str, now_us: int, within: Restri
         stems.update({one: max(sure, stems.get(one, 0.0)) for one, sure in known})
         if stem in asked.telling:
             looking += [one for one, _ in known]
+    phrases = phrases_of(query)
+    near = [tuple(packs.stem(word) for word in phrase.words if word not in analysis.STOP_WORDS) for phrase in phrases]
     named = pack.name_frequencies(sorted(asked.capitals or asked.lowers))
     names = {
         name
@@ -143,6 +160,8 @@ def understand(packs: Packs, pack: Pack, query: str, now_us: int, within: Restri
         named_intervals(query, now_us)[:INTERVALS_MAX],
         Corpus(count, average_length, frequencies),
         within,
+        phrases,
+        tuple(group for group in near if group),
     )
 
 
@@ -173,7 +192,7 @@ def _replacements(pack: Pack, stem: str, frequencies: dict[str, int]) -> Iterato
 
 def _candidates(pack: Pack, question: Question) -> list[str]:
     """Find candidates by the words; by words and names; by the time that is named, with words and without."""
-    looking = Matching(question.looking, within=question.within, limit=CANDIDATES_MAX)
+    looking = Matching(question.looking, near=question.near, within=question.within, limit=CANDIDATES_MAX)
     found = pack.matching(looking)
     if question.names and question.looking:
         found += pack.matching(replace(looking, names=sorted(question.names), limit=NAMED_MAX))

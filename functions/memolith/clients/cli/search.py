@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
+from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, say, visible
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
@@ -28,6 +29,16 @@ def search(
         str | None,
         typer.Option("--min-trust", metavar="CLASS", help="Only texts of this trust class or better: agent."),
     ] = None,
+    type: Annotated[str | None, typer.Option("--type", help="Only memories whose frontmatter says this type.")] = None,
+    tags: Annotated[
+        str | None, typer.Option("--tags", help="Only memories whose frontmatter has all of these tags, with commas.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Only what was changed since: an instant, yesterday, '2 weeks ago'.")
+    ] = None,
+    author: Annotated[
+        str | None, typer.Option("--by", help="Only what this API key, apikey_…, or session, sesn_…, wrote last.")
+    ] = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -36,13 +47,20 @@ def search(
 
     Example: memolith search memstore_useast1_01kb… "when do we deploy?"
 
+    Words in quotation marks have to stand in the text just so.
+
+    Example: memolith search memstore_useast1_01kb… '"release train" Friday' --since '2 weeks ago'
+
     Example: memolith search memstore_useast1_01kb… Caroline pizza --in /people/ --json
     """
     asked: dict[str, str | int] = {"query": " ".join(query), "limit": limit}
     if folder is not None:
         asked["path_prefix"] = folder
-    if min_trust is not None:
-        asked["min_trust"] = min_trust
+    if since is not None:
+        asked["updated_at[gte]"] = instant(since, local_now(), "--since")
+    if author is not None:
+        asked["session_id" if author.startswith("sesn_") else "api_key_id"] = author
+    asked |= {name: value for name, value in (("min_trust", min_trust), ("type", type), ("tags", tags)) if value}
     with speaking():
         found = connect(url, key).get(f"/v1/memory_stores/{store}/search", asked)["data"]
     if as_json:

@@ -42,14 +42,14 @@ _SILENT = re.compile("[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064
 _SINGLE = "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003134f"
 """Scripts one character of which can be a word: Chinese characters, and the syllables of Korean."""
 
-_PAIRED = (
+PAIRED = (
     "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u1000-\u102a\u1780-\u17b3"
     f"\u3005\u3040-\u3098\u309b-\u30ff{_SINGLE}"
 )
 """Scripts that do not part their words, or hang particles on them: two characters at a time stand for words."""
 
-_RUN = f"[{_PAIRED}][{_PAIRED}{_MARKS}]*"
-_LETTERS = f"(?:(?![{_PAIRED}])[^\\W_ʼʻ][{_MARKS}]*)+"
+_RUN = f"[{PAIRED}][{PAIRED}{_MARKS}]*"
+_LETTERS = f"(?:(?![{PAIRED}])[^\\W_ʼʻ][{_MARKS}]*)+"
 _WORD = re.compile(f"{_RUN}|{_LETTERS}(?:['’ʼʻ]{_LETTERS})*")
 _ONE_RUN = re.compile(_RUN)
 _ALONE = re.compile(f"[{_SINGLE}]")
@@ -143,6 +143,11 @@ def _pairs(run: str, start: int) -> Iterator[Word]:
     for first, end in zip(at, ends, strict=True):
         if _ALONE.match(run[first]):
             yield Word(run[first:end], folded(run[first:end]), start + first, start + end, extra=True)
+
+
+def silenced(text: str) -> str:
+    """Leave out what a writer may leave out: accents that stand alone; vowel marks of Arabic and Hebrew."""
+    return _SILENT.sub("", text)
 
 
 def folded(word: str) -> str:

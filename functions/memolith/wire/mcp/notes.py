@@ -23,6 +23,7 @@ from memolith.wire.mcp.schemas import (
     Note,
     Recall,
     Recalled,
+    SearchArguments,
     Version,
     Versions,
     Written,
@@ -84,22 +85,28 @@ class Notes:
             raise ToolFailure(texts.NOT_A_DIRECTORY.format(path=path))
         return Directory(path=f"{ROOT}{folder}", entries=[_entry(item) for item in self._tree.children(folder)])
 
-    def search(self, query: str, directory: str, limit: int) -> Hits:
+    def search(self, asked: SearchArguments) -> Hits:
         """Find the notes below a directory that answer a query best. One search."""
-        rows = self._tree.search(query, note_place(directory), limit)
+        filter = {} if asked.type is None else {"type": asked.type}
+        if asked.tags:
+            filter["tags"] = ",".join(asked.tags)
+        if (since := self._since("after_date", asked.after_date)) is not None:
+            filter["updated_at[gte]"] = since
+        rows = self._tree.search(asked.query, note_place(asked.directory), asked.limit, **filter)
         now_us = self._clock.now_us()
         return Hits(hits=[_found(row, now_us) for row in rows])
 
     def activity(self, limit: int, page: int, timeframe: str | None) -> Versions:
         """List a page of the store's newest versions within a timeframe. A listing for each hundred."""
-        since = None
-        if timeframe is not None:
-            try:
-                since = rfc3339(ages.since(timeframe, self._clock.now_us()))
-            except ValueError as rule:
-                raise ToolFailure(texts.BAD_ARGUMENT.format(name="timeframe", reason=rule)) from None
+        since = self._since("timeframe", timeframe)
         rows = self._tree.versions(limit, since=since, skip=(page - 1) * limit)
         return Versions(versions=[_version(row) for row in rows])
+
+    def _since(self, name: str, timeframe: str | None) -> str | None:
+        try:
+            return None if timeframe is None else rfc3339(ages.since(timeframe, self._clock.now_us()))
+        except ValueError as rule:
+            raise ToolFailure(texts.BAD_ARGUMENT.format(name=name, reason=rule)) from None
 
     def versions(self, path: str, limit: int) -> Versions:
         """List a note's newest versions. A listing of its folder, and one of its versions."""

@@ -16,9 +16,11 @@ from memolith.core.limits import (
     PATH_MAX_BYTES,
     RECALL_LOADED_MAX,
     RECALL_TOOLS_MAX,
+    SEARCH_FILTER_MAX_CHARS,
     SEARCH_LIMIT_DEFAULT,
     SEARCH_LIMIT_MAX,
     SEARCH_QUERY_MAX_CHARS,
+    SEARCH_TAGS_ASKED_MAX,
     STORE_NAME_MAX_CHARS,
     TIMEFRAME_MAX_CHARS,
 )
@@ -160,6 +162,16 @@ class SearchArguments(NoteArguments):
     directory: Annotated[str, Field(max_length=PATH_MAX_CHARS, description="Only below this directory")] = "/memories"
     limit: Annotated[int, Field(ge=1, le=SEARCH_LIMIT_MAX, description="How many at most, the best first")] = (
         SEARCH_LIMIT_DEFAULT
+    )
+    type: Annotated[
+        str | None, Field(min_length=1, max_length=SEARCH_FILTER_MAX_CHARS, description="Only notes of this type")
+    ] = None
+    tags: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=SEARCH_FILTER_MAX_CHARS, pattern="^[^,]+$")]],
+        Field(max_length=SEARCH_TAGS_ASKED_MAX, fail_fast=True, description="Only notes that have all of these tags"),
+    ] = []
+    after_date: Annotated[Timeframe, Field(description="Only notes that changed since: 2026-05-01, 7d, yesterday")] = (
+        None
     )
 
 

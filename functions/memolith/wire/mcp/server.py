@@ -187,7 +187,7 @@ TOOLS: dict[str, Offered] = {
         schemas.Hits,
         texts.SEARCH_NOTES,
         _annotated(reads=True),
-        _in_project(lambda store, given: store.notes.search(given.query, given.directory, given.limit)),
+        _in_project(lambda store, given: store.notes.search(given)),
     ),
     "read_note": Offered(
         schemas.ReadArguments,

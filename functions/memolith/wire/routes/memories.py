@@ -11,6 +11,7 @@ from memolith.wire import json_views
 from memolith.wire.cursors import Listing
 from memolith.wire.exchange import Exchange, _check_no_body
 from memolith.wire.json_views import Json
+from memolith.wire.routes.versions import actor_asked_for
 
 
 def create_memory(exchange: Exchange) -> Json:
@@ -69,6 +70,7 @@ def search_memories(exchange: Exchange) -> Json:
             created_at_lte=query.instant("created_at[lte]"),
             updated_at_gte=query.instant("updated_at[gte]"),
             updated_at_lte=query.instant("updated_at[lte]"),
+            author=actor_asked_for(query),
         ),
     )
     return exchange.page(("search",), answer, json_views.hit)

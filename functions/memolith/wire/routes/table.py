@@ -139,6 +139,7 @@ PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
     delete_memory: ("expected_content_sha256",),
     search_memories: (
         "query", "limit", "path_prefix", "min_trust", "type", "tags", *_CREATED, "updated_at[gte]", "updated_at[lte]",
+        "api_key_id", "session_id", "service_account_id",
     ),
     reach_graph: ("path", "memory_id", "direction", "depth", "types", "limit"),
     build_context: ("url", "depth", "timeframe", "page", "page_size", "max_related"),

@@ -8,7 +8,7 @@ from memolith.wire import json_views
 from memolith.wire.cursors import Listing
 from memolith.wire.exchange import Exchange, _check_no_body
 from memolith.wire.json_views import Json
-from memolith.wire.requests import Request
+from memolith.wire.requests import Query
 
 
 def list_versions(exchange: Exchange) -> Json:
@@ -16,7 +16,7 @@ def list_versions(exchange: Exchange) -> Json:
     filter = VersionFilter(
         memory_id=query.id("memory_id"),
         operation=query.one_of("operation", "created", "modified", "deleted"),
-        created_by=_actor(exchange.request),
+        created_by=actor_asked_for(exchange.request.query),
         created_at_gte=query.instant("created_at[gte]"),
         created_at_lte=query.instant("created_at[lte]"),
     )
@@ -64,10 +64,10 @@ def redact_version(exchange: Exchange) -> Json:
     return json_views.version(exchange.memolith.redactions.redact(exchange.call, exchange.store_id, exchange.item_id))
 
 
-def _actor(request: Request) -> str | None:
+def actor_asked_for(query: Query) -> str | None:
     """Return the one actor to filter by. A version has one author, so two of the filters could only be a mistake."""
     kinds = {"api_key_id": "api_key", "session_id": "session", "service_account_id": "service_account"}
-    asked = {name: id for name in kinds if (id := request.query.id(name)) is not None}
+    asked = {name: id for name in kinds if (id := query.id(name)) is not None}
     if len(asked) > 1:
         raise InvalidRequest(next(reversed(asked)), f"cannot be combined with {next(iter(asked))}")
     return next((f"{kinds[name]}:{id}" for name, id in asked.items()), None)

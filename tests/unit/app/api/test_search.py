@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -9,6 +10,8 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import CallCounts, Fault, Strike
@@ -16,6 +19,7 @@ from memolith.app.kernel.results import Memory, ReadConsistency, RequestContext
 from memolith.app.search.pack_cache import FETCHED_MAX
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable
 from memolith.core.objects.search_pack import REFRESH_DELAY_S, PackKey
+from memolith.core.search.phrases import have_all, phrases_of
 from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.app.searched import Searched
 
@@ -284,6 +288,47 @@ def test_of_a_deleted_store_no_pack_is_left_nor_comes_one_back() -> None:
     scene.cloud.buckets.put(HOME, late, only_if_absent=True)
     scene.deliver()
     assert scene.packs() == []
+
+
+# ---- phrases ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ('"release train"', ["/a.md"]),
+        ('"Release  TRAIN" friday', ["/a.md"]),
+        ('"train release"', []),
+        ('"the train"', ["/b.md"]),
+        ('"train the new"', ["/b.md"]),
+        ('"getUserById now"', ["/c.md"]),
+        ('"crème brûlée"', ["/c.md"]),
+        ("„Crème Brulee“", ["/c.md"]),
+        ('"使用Redis缓存"', ["/d.md"]),
+        ('"用Redis"', ["/d.md"]),
+        ('"缓存使用"', []),
+        ('"release train" "every friday"', ["/a.md"]),
+        ('"release train" "the new"', []),
+        ('"release trains"', []),
+        ('"release train', ["/a.md", "/b.md"]),
+        ('"frobnicate the"', []),
+    ],
+)
+def test_what_is_in_quotation_marks_has_to_stand_in_the_text_just_so(query: str, found: list[str]) -> None:
+    scene = Searched()
+    scene.create("/a.md", "The release-train\nleaves every Friday.")
+    scene.create("/b.md", "We train the new release managers. The train is late.")
+    scene.create("/c.md", "Call getUserById now. Creme brulee on Mondays.")
+    scene.create("/d.md", "我们使用Redis缓存数据。")
+    assert sorted(scene.search(query)) == found
+
+
+@given(st.text(alphabet="ab \"“”„«»'-\nüÜé用缓Kk.", max_size=40), st.text(max_size=30))
+def test_no_query_makes_a_phrase_that_fails_and_a_text_has_what_is_quoted_from_it(text: str, query: str) -> None:
+    phrases_of(query)
+    have_all(query, phrases_of(text))
+    quoted = " ".join(re.findall(r"[ab]+", text.lower()))
+    assert have_all(quoted, phrases_of(f'"{quoted}"'))
 
 
 # ---- loading ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,65 @@
+"""Phrases of a query: what stands in quotation marks there has to stand in the text, word for word.
+
+Capitals, accents and what parts the words make no difference; forms of a word do.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memolith.core.search.words import PAIRED, silenced, words
+
+PHRASES_MAX = 4
+"""How many phrases a query has; further ones are words like any others."""
+
+PHRASE_MAX_WORDS = 30
+
+_QUOTED = re.compile('"([^"\n]+)"|“([^“”\n]+)”|„([^„“”\n]+)[“”]|«([^«»\n]+)»')
+_PARTS = re.compile(r"[^\W_]+")
+_NOT_BEHIND, _NOT_BEFORE = f"(?<![^\\W_{PAIRED}])", f"(?![^\\W_{PAIRED}])"
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words that stand side by side: as a text is looked up in the index by, and as it is then read."""
+
+    words: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    def is_in(self, plain: str) -> bool:
+        """Tell whether a text that `plain_text` made has it. Linear in the text."""
+        return self.pattern.search(plain) is not None
+
+
+def phrases_of(query: str) -> tuple[Phrase, ...]:
+    """Return the phrases of a query; a mark without its other half makes none."""
+    found = []
+    for match in _QUOTED.finditer(query):
+        quoted = next(part for part in match.groups() if part is not None)
+        parts = _PARTS.findall(plain_text(quoted))[:PHRASE_MAX_WORDS]
+        lowers = tuple(word.lower for word in words(quoted) if not word.extra)[:PHRASE_MAX_WORDS]
+        if parts and lowers:
+            spaced = r"[\W_]+".join(map(re.escape, parts))
+            found.append(
+                Phrase(lowers, re.compile(_edge(parts[0][0], _NOT_BEHIND) + spaced + _edge(parts[-1][-1], _NOT_BEFORE)))
+            )
+    return tuple(found[:PHRASES_MAX])
+
+
+def plain_text(text: str) -> str:
+    """Return a text in small letters, without what a writer may leave out."""
+    return text.lower() if text.isascii() else silenced(unicodedata.normalize("NFKD", text.casefold()))
+
+
+def have_all(text: str, phrases: Sequence[Phrase]) -> bool:
+    """Tell whether a text has every phrase."""
+    plain = plain_text(text)
+    return all(phrase.is_in(plain) for phrase in phrases)
+
+
+def _edge(character: str, boundary: str) -> str:
+    """Return where a word has to end: nowhere in a script that does not part its words, nor beside one."""
+    return "" if re.match(f"[{PAIRED}]", character) else boundary
