@@ -583,9 +583,9 @@ SEARCHES = [
         Stage.changed,
     ),
     Path(
-        "what is linked with a memory: as a search, and what the heads and the verdicts say of it",
+        "what is linked with a memory: as a search, its former paths, and what the heads and the verdicts say of it",
         Stage.graph,
-        [OPEN_SEARCH, "query versions", *HEADS],
+        [OPEN_SEARCH, "query versions", "query versions", *HEADS],
         [],
         Stage.searched,
     ),

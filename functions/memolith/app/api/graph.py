@@ -12,7 +12,10 @@ from dataclasses import replace
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.kernel.graph_results import GraphAnswer, GraphContext, GraphEdge, GraphNode, GraphObservation
+from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import RequestContext
+from memolith.app.log.log_reader import LogReader
+from memolith.app.search.former_paths import FormerPaths
 from memolith.app.search.pack_cache import PackCache
 from memolith.app.search.packs import Heads, whole_texts
 from memolith.app.search.traversal import Edge, Reached, Traversal
@@ -33,10 +36,21 @@ _MARKED = ["memories", "versions"]
 
 class Graph:
     """The use cases of the graph. Each costs what `PackCache.pack` does, and the reads that confirm what is shown: one
-    for a hundred notes, and their verdicts.
+    for a hundred notes, and their verdicts; of the note that is asked about, a query for its former paths; and for each
+    link to a path where nothing is, `FormerPaths.followed`.
     """
 
-    def __init__(self, authorizer: Authorizer, reads: ForwardedReads, pack_cache: PackCache, heads: Heads) -> None:
+    def __init__(
+        self,
+        region: Region,
+        authorizer: Authorizer,
+        reads: ForwardedReads,
+        pack_cache: PackCache,
+        heads: Heads,
+        logs: LogReader,
+    ) -> None:
+        self._region = region
+        self._logs = logs
         self._authorizer = authorizer
         self._forwarded = reads
         self._pack_cache = pack_cache
@@ -63,9 +77,11 @@ class Graph:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=_MARKED)
+        former = FormerPaths(self._region, self._logs, access)
         with self._pack_cache.pack(access) as pack:
-            roots = _meant(pack, root)
-            reached = Traversal(pack).reach(roots[:1], depth, direction, frozenset(types), limit)
+            traversal = Traversal(pack, former)
+            roots = _meant(pack, root, traversal)
+            reached = traversal.reach(roots[:1], depth, direction, frozenset(types), limit)
             notes = _by_id(pack.notes([*roots, *reached.memory_ids]))
         heads = self._current(access, notes.values())
         if len(roots) > 1:
@@ -101,17 +117,21 @@ class Graph:
         except ValueError as rule:
             raise InvalidRequest("url", str(rule)) from None
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=_MARKED)
+        former = FormerPaths(self._region, self._logs, access)
         with self._pack_cache.pack(access) as pack:
+            traversal = Traversal(pack, former)
             skip, more = (page - 1) * page_size, False
             if asked.prefix is None:
-                meant = _meant(pack, asked.target)
+                meant = _meant(pack, asked.target, traversal)
                 roots = meant[skip : skip + page_size] if len(meant) == 1 else []
             else:
                 meant = []
                 listed = [one for one in pack.newest_notes(skip + page_size + 1, asked.prefix) if _is_new(one, since)]
                 more = len(listed) > skip + page_size
                 roots = [one.memory_id for one in listed[skip : skip + page_size]]
-            around = _around(pack, roots, depth, max_related, since)
+            around = _around(
+                pack, roots, depth, max_related, since, traversal if asked.prefix is None else Traversal(pack)
+            )
             notes = _by_id(pack.notes([*meant, *(id for reached in around for id in reached.memory_ids)]))
             stated = [pack.observations(ObservationFilter(memory_ids=[id])) for id in roots]
             contents = pack.contents(roots[:CONTEXT_PAGE_MAX])
@@ -168,22 +188,24 @@ class Graph:
         return {id: row for id, row in rows.items() if row.version_id == versions[id]}
 
 
-def _meant(pack: Pack, root: str) -> list[str]:
+def _meant(pack: Pack, root: str, traversal: Traversal) -> list[str]:
     """Return the memories that a path, a permalink, a title or an id means."""
     if ids.MEMORY.fullmatch(root):
         return [one.memory_id for one in pack.notes([root])]
-    return [one.memory_id for one in Traversal(pack).resolve([root])[root]]
+    return [one.memory_id for one in traversal.resolve([root])[root]]
 
 
 def _is_new(note: NoteRow, since: int | None) -> bool:
     return since is None or note.updated_at >= since
 
 
-def _around(pack: Pack, roots: Sequence[str], depth: int, most: int, since: int | None) -> list[Reached]:
+def _around(
+    pack: Pack, roots: Sequence[str], depth: int, most: int, since: int | None, traversal: Traversal
+) -> list[Reached]:
     """Return what is around each root, `most` notes in all, of those that are new enough."""
     found = []
     for root in roots:
-        reached = Traversal(pack).reach([root], depth, "both", frozenset(), most)
+        reached = traversal.reach([root], depth, "both", frozenset(), most)
         notes = _by_id(pack.notes(list(reached.distances)))
         kept = {id: far for id, far in reached.distances.items() if not far or _is_new(notes[id], since)}
         most -= len(kept) - 1

@@ -125,6 +125,7 @@ class Memolith:
         self.divergent = Divergent(region, authorizer, self.memories, self.redactions, forwarding, texts)
         contexts = SessionContexts(region, authorizer, texts, verdicts, history)
         self._make_sessions(scanner, SessionTokens(signing, region.clock), contexts)
+        self._logs = logs
         self.peer_requests = PeerRequests(region, logs, records, writer, adoption, late_records)
 
     def _make_sessions(self, scanner: TextScanner, tokens: SessionTokens, contexts: SessionContexts) -> None:
@@ -172,7 +173,7 @@ class Memolith:
     def graph(self) -> Graph:
         from memolith.app.api.graph import Graph
 
-        return Graph(self._authorizer, self._reads, self._pack_cache, self._heads)
+        return Graph(self._region, self._authorizer, self._reads, self._pack_cache, self._heads, self._logs)
 
     @cached_property
     def recall(self) -> Recall:

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from memolith.app.search.former_paths import FormerPaths
 from memolith.core.graph.grammar import Relation
-from memolith.core.graph.names import note_keys, target_key
+from memolith.core.graph.names import Rank, note_keys, target_key
 from memolith.core.graph.resolution import Named, meant
 from memolith.ports.graph import NoteRow
 from memolith.ports.packs import Pack
@@ -51,16 +52,25 @@ class Reached:
 
 
 class Traversal:
-    """Looks at one open pack, while it is held."""
+    """Looks at one open pack, while it is held. With `former`, a path that a note has left still means the note."""
 
-    def __init__(self, pack: Pack) -> None:
+    def __init__(self, pack: Pack, former: FormerPaths | None = None) -> None:
         self._pack = pack
+        self._former = former
 
     def resolve(self, targets: Iterable[str]) -> Mapping[str, tuple[Named, ...]]:
         """Return the notes that each target means."""
         keys = {target: target_key(target) for target in targets}
         named = self._pack.named(list(keys.values()))
-        return {target: tuple(meant(target, named.get(key, ()))) for target, key in keys.items()}
+        found = {target: tuple(meant(target, named.get(key, ()))) for target, key in keys.items()}
+        lost = [target for target, notes in found.items() if not notes]
+        if self._former is not None and lost:
+            moved = self._former.followed(lost)
+            notes = {one.memory_id: one for one in self._pack.notes(list(moved.values()))}
+            found |= {
+                target: (Named(Rank.FORMER_PATH, notes[id].path, id),) for target, id in moved.items() if id in notes
+            }
+        return found
 
     def reach(self, roots: Sequence[str], depth: int, direction: str, types: frozenset[str], limit: int) -> Reached:
         """Find notes breadth-first, until there are `limit` beside the roots; of a ring those that changed last."""
@@ -91,6 +101,10 @@ class Traversal:
 
     def _incoming(self, memory_ids: Sequence[str]) -> list[Edge]:
         keys = [key for one in self._pack.notes(memory_ids) for key in note_keys(one.path, one.title, one.permalink)]
+        if (
+            self._former is not None and len(memory_ids) == 1
+        ):  # of the note that is asked about; others cost a query each
+            keys += [key for path in self._former.of(memory_ids[0]) for key in note_keys(path, "", None)]
         wanted = frozenset(memory_ids)
         edges = self._resolved(self._pack.relations_to(keys, RELATIONS_MAX))
         return [edge for edge in edges if edge.target in wanted and edge.source != edge.target]

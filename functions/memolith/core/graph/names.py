@@ -33,6 +33,15 @@ def target_key(target: str) -> str:
     return _key(named)
 
 
+def paths_named(target: str) -> tuple[str, ...]:
+    """Return the paths that a link's target may name, written as it writes them; none for what can be no path."""
+    named = target.removeprefix("memory://").split("|", 1)[0].split("#", 1)[0]
+    named = unicodedata.normalize("NFC", named.strip().lstrip("/").removeprefix("memories/"))
+    if not named or len(named) > KEY_MAX_CHARS:
+        return ()
+    return (f"/{named}",) if named.endswith(".md") else (f"/{named}", f"/{named}.md")
+
+
 def note_keys(path: str, title: str, permalink: str | None) -> dict[str, Rank]:
     """Return what a note can be called, each key with the most exact rank."""
     named = [(path.lstrip("/"), Rank.PATH), (permalink or "", Rank.PERMALINK), (title, Rank.TITLE)]

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from memolith.app.kernel.graph_results import GraphAnswer, GraphContext
 from memolith.app.kernel.results import ReadConsistency
+from memolith.app.search.former_paths import FOLLOWED_MAX
 from tests.unit.app.scene import AWAY, HOME
 from tests.unit.app.searched import Searched
 
@@ -80,3 +83,64 @@ def test_another_region_answers_the_same_also_where_it_has_to_ask_the_home() -> 
     demanding = replace(scene.call(), demand=ReadConsistency(home=True))
     found = scene.at(AWAY).graph.context(demanding, scene.store, url="Root", **asked)  # type: ignore[arg-type]
     assert found == context(scene, "Root")
+
+
+# ---- links that follow a rename --------------------------------------------------------------------------------------
+
+
+def renamed() -> tuple[Searched, Any]:
+    scene = Searched()
+    made = scene.create("/people/ada.md", "# Countess\n")
+    scene.create("/root.md", "# Root\n\n- knows [[people/ada]]\n")
+    scene.update(made, path="/archive/lovelace.md")
+    scene.deliver()
+    return scene, made
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_link_to_a_path_that_a_memory_has_left_leads_to_the_memory(packed: bool) -> None:
+    scene, made = renamed()
+    if packed:
+        scene.pack()
+        scene.cold()
+    assert [node.path for node in reach(scene, "Root", direction="out").nodes] == ["/root.md", "/archive/lovelace.md"]
+    back = reach(scene, made.id, direction="in", depth=1)
+    assert [node.path for node in back.nodes] == ["/archive/lovelace.md", "/root.md"]
+    assert [edge.target_id for edge in back.edges] == [made.id]
+    assert reach(scene, "/people/ada.md").nodes[0].memory_id == made.id
+    assert context(scene, "memory://people/ada").items[0].nodes[0].memory_id == made.id
+
+
+def test_what_is_at_a_path_now_is_meant_and_not_what_was_there() -> None:
+    scene, made = renamed()
+    other = scene.create("/people/ada.md", "# Another\n")
+    assert [edge.target_id for edge in reach(scene, "Root", direction="out").edges] == [other.id]
+    assert reach(scene, made.id, direction="in", depth=1).edges == ()
+
+
+def test_a_memory_is_followed_over_several_renames_and_not_beyond_its_deletion() -> None:
+    scene, made = renamed()
+    scene.update(made, path="/third.md")
+    assert [edge.target_id for edge in reach(scene, "Root", direction="out").edges] == [made.id]
+    scene.delete(made)
+    assert [edge.target_id for edge in reach(scene, "Root", direction="out").edges] == [None]
+
+
+def test_a_path_that_was_erased_from_the_versions_leads_nowhere() -> None:
+    scene, made = renamed()
+    scene.redact(made.version_id)
+    scene.deliver()
+    assert [edge.target_id for edge in reach(scene, "Root", direction="out").edges] == [None]
+    assert reach(scene, made.id, direction="in", depth=1).edges == ()
+
+
+def test_at_most_ten_links_of_an_answer_are_followed() -> None:
+    scene = Searched()
+    links = []
+    for number in range(FOLLOWED_MAX + 1):
+        made = scene.create(f"/old/{number}.md", f"# Number {number}\n")
+        scene.update(made, path=f"/new/{number}-moved.md")
+        links.append(f"- knows [[old/{number}]]")
+    scene.create("/root.md", "\n".join(["# Root", "", *links, ""]))
+    followed = [edge for edge in reach(scene, "Root", direction="out", depth=1).edges if edge.target_id is not None]
+    assert len(followed) == FOLLOWED_MAX
