@@ -86,7 +86,7 @@ def _ranges(text: str, spot: Spot, find: Find) -> list[_Range]:
         rest = _KEY_REST.match(text, key.end())
         return [(start, rest.end() if rest and rest[0].strip() else end, kind)]
     if "\n" in text[start:end]:
-        return [(first, last, kind) for first, last in _lines_with(text, start, end, find)]
+        return [(first, last, kind) for first, last in _lines_with(text, spot, find)]
     value = text[start:end]
     places = [start]
     if len(value) >= EVERYWHERE_FROM:
@@ -94,15 +94,15 @@ def _ranges(text: str, spot: Spot, find: Find) -> list[_Range]:
     return [(*_whole_token(text, place, place + len(value)), kind) for place in places]
 
 
-def _lines_with(text: str, start: int, end: int, find: Find) -> list[tuple[int, int]]:
-    """Return the lines of a range that hold a secret by themselves, as for one that was decoded; else the range."""
-    found, position = [], start
-    for line in text[start:end].splitlines(keepends=True):
-        if find(line):
+def _lines_with(text: str, spot: Spot, find: Find) -> list[tuple[int, int]]:
+    """Return the lines of a find that hold it by themselves, as for one that was decoded; else all of its range."""
+    found, position = [], spot.start
+    for line in text[spot.start : spot.end].splitlines(keepends=True):
+        if any(one.rule == spot.rule for one in find(line)):
             blank = len(line) - len(line.lstrip())
             found.append((position + blank, position + len(line.rstrip())))
         position += len(line)
-    return found or [(start, end)]
+    return found or [(spot.start, spot.end)]
 
 
 def _whole_token(text: str, start: int, end: int) -> tuple[int, int]:

@@ -210,7 +210,8 @@ def _stems(spaced: bool, words: Iterable[str]) -> str:
 def _meanings(document: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
     """Every meaning in every language that has examples of it: an entry as of a rule, and its word lists.
 
-    A list's words are stems: in a language with blanks they begin at the beginning of a word and end anywhere.
+    A list's words are stems: in a language with blanks they begin at the beginning of a word and end anywhere. What a
+    language says in another order than most, it gives in its own `forms`.
     """
     for language, table in document.get("language", {}).items():
         words = {
@@ -224,6 +225,7 @@ def _meanings(document: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], 
             yield (
                 {
                     **meaning,
+                    **table.get("forms", {}).get(meaning["id"], {}),
                     "id": f"{meaning['id']}-{language}",
                     "reason": meaning["reason"].replace("{language}", table["label"]),
                     "positives": table["positives"][meaning["id"]],

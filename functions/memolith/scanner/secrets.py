@@ -20,6 +20,7 @@ from memolith.scanner.budget import Budget
 from memolith.scanner.engine import Match
 from memolith.scanner.excerpts import Spot
 from memolith.scanner.findings import Family, Severity
+from memolith.scanner.split_secrets import BROKEN, find_split
 
 
 class ScannerUnavailableError(RuntimeError):
@@ -66,10 +67,12 @@ CANDIDATES: tuple[str, ...] = (
     r"-----BEGIN[A-Z ]{0,40}PRIVATE KEY",
     r"://[^\s:@/]{0,64}:[^\s/]{1,64}@",
     r"(?i)\bcurl\b",
+    BROKEN,
 )
 """Where a secret could be. The first reports one end a run; the others may report several, which costs little."""
 
 _CURL = 4
+_BREAK = 5
 _KEY_BLOCK = 2
 _KEY_BLOCK_END = re.compile(rb"-----END[A-Z ]{0,40}-----")
 _KEY_BLOCK_LIMIT = 8_000
@@ -172,7 +175,15 @@ def find_spots(
     Raises:
         ScannerUnavailableError: the engine failed.
     """
-    return _distinct([*_engine_spots(text, encoded, ends, engine, budget), *_own_spots(matches)])
+    lines = {kind: of_kind for kind, of_kind in ends.items() if kind != _BREAK}
+    breaks = (len(encoded[:end].decode("utf-8", "ignore")) for end in sorted(set(ends.get(_BREAK, ()))))
+    split = find_split(text, breaks, lambda piece: _is_token(engine, piece), budget)
+    return _distinct([*_engine_spots(text, encoded, lines, engine, budget), *_own_spots(matches), *split])
+
+
+def _is_token(engine: SecretEngine, text: str) -> bool:
+    """Whether a text has a secret by its form alone, and not by a name beside it."""
+    return any(match.rule not in GENERIC and severity_of(match) is Severity.HIGH for match in engine.find(text))
 
 
 def _engine_spots(

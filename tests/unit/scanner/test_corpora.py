@@ -27,7 +27,7 @@ def test_a_corpus_has_attacks_and_harmless_texts_in_every_language(name: str) ->
     assert min(harmless.values()) >= 13
 
 
-NAMES = ["development", "held_out", "intents", "intents_check"]
+NAMES = ["development", "held_out", "intents", "intents_check", "intents_six"]
 
 
 @pytest.mark.parametrize(("one", "other"), list(combinations(NAMES, 2)))
@@ -41,13 +41,15 @@ def test_the_two_frozen_halves_share_no_text() -> None:
     assert development.isdisjoint(text.text for text in scanner_corpus.read("held_out"))
 
 
+@pytest.mark.parametrize("name", ["intents", "intents_six"])
 @pytest.mark.parametrize("kind", ["override", "hijack", "role", "persistence", "exfiltration"])
-def test_most_attacks_of_the_corpus_about_intents_are_refused(scanner: Scanner, kind: str) -> None:
-    texts = [text.text for text in scanner_corpus.read("intents") if text.kind == kind]
+def test_most_attacks_of_the_corpora_about_intents_are_refused(scanner: Scanner, name: str, kind: str) -> None:
+    texts = [text.text for text in scanner_corpus.read(name) if text.kind == kind]
     refused = [text for text in texts if scanner.scan(text).verdict is Verdict.REJECT]
     assert len(refused) >= 0.8 * len(texts), set(texts) - set(refused)
 
 
-def test_no_note_of_the_corpus_about_intents_is_refused(scanner: Scanner) -> None:
-    notes = [text.text for text in scanner_corpus.read("intents") if text.kind == "note"]
+@pytest.mark.parametrize("name", ["intents", "intents_six"])
+def test_no_note_of_the_corpora_about_intents_is_refused(scanner: Scanner, name: str) -> None:
+    notes = [text.text for text in scanner_corpus.read(name) if text.kind == "note"]
     assert [text for text in notes if scanner.scan(text).verdict is Verdict.REJECT] == []

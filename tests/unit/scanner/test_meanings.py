@@ -34,6 +34,12 @@ NOTES = [
     "[System]:",
     "Remember to ask for approval before every payment.",
     "If this is forgotten, the systems ignored previously are restored.",
+    "Stop the work at six and send the report to Marta.",
+    "Unterbrich die Arbeit um sechs und schick Marta den Bericht.",
+    "Arrête le travail à six heures et envoie le rapport à Marta.",
+    "Deja el trabajo a las seis y envía el informe a Marta.",
+    "Do not answer the customer's question before you have read the ticket; cancel the booking if needed.",
+    "<!-- jailbreak adversarial attacker malicious owasp payload phishing -->",
 ]
 
 
