@@ -32,14 +32,14 @@ WITH_CREDENTIALS = {HTTP, AGENT}
 """Kinds of events that bring a key or a token, which is verified: they are no rights of the caller's own."""
 
 MAKES_CREDENTIALS = {"keys.create"}
-VOUCHED_WRITES = {"write", "store", "redact", "import", "release", "dismiss"}
+VOUCHED_WRITES = {"write", "store", "redact", "import", "release", "dismiss", "proposal"}
 VOUCHED_READS = {"read"}
 ENDS_SOMETHING = {"keys.revoke", "homes.move", "homes.fail_over", "homes.begin", "homes.commit", "homes.give_up"}
 LOWERS_A_SESSION = {"session_shown"}
 """What a reader says of a session is taken at its word: it can only lower the trust class of what that writes."""
 
 HAS_IT_LOOKED_AT = {"arrived", "judge", "fold_key", "help", "seal", "adopt", "adopt_records", "pack"} | {
-    "erase", "erase_store", "erase_packs", "erase_transcript", "clear_transcript_part"
+    "proposal_due", "erase_proposal", "erase", "erase_store", "erase_packs", "erase_transcript", "clear_transcript_part"
 }  # fmt: skip
 """Calls that name an object, a store or a memory; the answering function finds out by itself what is so of it."""
 
@@ -49,12 +49,12 @@ ANSWERS: dict[str, set[str]] = {
     "mcp": {HTTP},
     "tool": {AGENT},
     "peerreader": VOUCHED_READS,
-    "peerwriter": VOUCHED_WRITES | {"help", "seal", "adopt", "adopt_records"},
+    "peerwriter": VOUCHED_WRITES | {"proposal_due", "help", "seal", "adopt", "adopt_records"},
     "keys": {"keys.create", "keys.revoke", "keys.list"},
     "indexer": {"arrived", "judge", "fold_key", "session_shown", QUEUE},
     "packer": {"pack", QUEUE},
     "scanner": {TEXT, QUEUE},
-    "eraser": {"erase", "erase_store", "erase_packs", "erase_transcript", "clear_transcript_part"}
+    "eraser": {"erase", "erase_proposal", "erase_store", "erase_packs", "erase_transcript", "clear_transcript_part"}
     | {"sweep", "erasure.status", "erasure.search", "repair.page"},
     "reconciler": {"tick", "compare", "homes.list", "homes.is_held"} | (ENDS_SOMETHING - {"keys.revoke"}),
 }

@@ -48,6 +48,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
         "memolith.clients.cli.quarantine",
         "List, show, release and restore texts that the scanner withholds.",
     ),
+    "proposals": ("memolith.clients.cli.proposals", "List, show, approve, reject and revert proposals."),
     "sessions": ("memolith.clients.cli.sessions", "Begin, show and end agents' sessions, and issue tokens."),
     "transcript": ("memolith.clients.cli.transcript", "Import and show what was said in sessions."),
     "context": ("memolith.clients.cli.context", "Print an agent's memory context, for its system prompt."),
@@ -73,7 +74,7 @@ TOGETHER: dict[tuple[str, ...], str] = {
     ("put", "edit", "cp", "mv", "rm"): "Write, edit, copy, move, delete memories.",
     ("log", "diff", "restore"): "Show history, compare versions, restore.",
     ("import", "export", "backup"): "Copy from and to folders and tars; back up.",
-    ("lint", "scan", "quarantine"): "Check and scan texts; review withheld ones.",
+    ("lint", "scan", "quarantine", "proposals"): "Check texts; review withheld and proposed ones.",
     ("doctor", "index", "erasure", "repair", "audit"): "Find and mend damage; verify.",
     ("divergent", "homes", "regions"): "Move homes, fail over, add regions.",
 }

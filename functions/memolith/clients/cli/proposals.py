@@ -1,0 +1,218 @@
+"""``memolith proposals``: edits that wait for a person: look at them, approve or reject them, take them back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from memolith.clients.api.client import PAGE, STORES, ApiClient, Record
+from memolith.clients.cli.api_client import Key, Url, connect, speaking
+from memolith.clients.cli.failures import ApiFailed, Exit
+from memolith.clients.cli.output import Json, confirm, say, show_rows, visible, visible_text
+from memolith.clients.cli.store_argument import StoreCommand
+from memolith.core.errors import InvalidRequest
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="List, show, approve, reject and revert proposals: edits that wait for a person.",
+)
+
+ALL = "all"
+STATUSES = ("open", "approved", "rejected", "withdrawn", "expired", "reverted")
+_NOT_WRITTEN = ("stale", "refused", "changed_since", "unavailable")
+
+Store = Annotated[
+    str, typer.Argument(metavar="STORE", help="The store, by id or name; may be left out with a default.")
+]
+ProposalId = Annotated[str, typer.Argument(metavar="PROPOSAL", help="prop_…, as `list` shows it.")]
+
+
+@app.command("list", cls=StoreCommand)
+def list_proposals(
+    store: Store,
+    status: Annotated[str, typer.Option("--status", help=f"One of {', '.join(STATUSES)}.")] = "open",
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """List a store's proposals, newest first; by default those that nobody has decided yet.
+
+    Example: memolith proposals list "Team notes" --status approved
+    """
+    if status not in STATUSES:
+        raise InvalidRequest("--status", f"must be one of {', '.join(STATUSES)}")
+    with speaking():
+        found = list(connect(url, key).rows(_address(store), {"status": status, "limit": PAGE}))
+    rows = [{**one, "edits": one["edit_count"], "proposed_by": _who(one["proposed_by"])} for one in found]
+    if not rows and not as_json:
+        say(f"No proposal is {status}.")
+        return
+    columns = ("id", "status", "edits", "proposed_at", "proposed_by", "expires_at")
+    show_rows(found if as_json else rows, columns, as_json)
+
+
+@app.command(cls=StoreCommand)
+def show(store: Store, proposal: ProposalId, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Show a proposal: why, each edit with the lines that it changes, and what stands against it now.
+
+    Example: memolith proposals show "Team notes" prop_01kb…
+    """
+    with speaking():
+        found = connect(url, key).get(_address(store, proposal), {"diff": "unified"})
+    if as_json:
+        print(json.dumps(found))
+        return
+    say(f"{found['id']}  {found['status']}  proposed by {_who(found['proposed_by'])} at {found['proposed_at']}", "bold")
+    for name in ("why", "reason"):
+        if found[name]:
+            say(f"{name}: {visible_text(found[name])}")
+    for edit in found["edits"]:
+        _show_edit(edit)
+
+
+@app.command(cls=StoreCommand)
+def approve(
+    store: Store,
+    proposal: Annotated[str, typer.Argument(metavar="PROPOSAL|all", help="prop_…, or `all` that are open.")],
+    edits: Annotated[
+        list[int] | None, typer.Option("--edit", help="Only the edit of this number; may be repeated.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before approving all.")] = False,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Approve a proposal, or some of its edits: they are written as versions that you have approved.
+
+    An edit whose memory has changed since is stale and not written; the exit code is then 1.
+
+    Example: memolith proposals approve "Team notes" prop_01kb… --edit 1 --edit 3
+    """
+    if proposal == ALL and edits:
+        raise InvalidRequest("--edit", "cannot be combined with all")
+    client = connect(url, key)
+    with speaking():
+        ids = _open_ids(client, store) if proposal == ALL else [proposal]
+    if proposal == ALL:
+        confirm(f"Approve {len(ids)} proposals?", yes)
+    with speaking():
+        body = {} if not edits else {"edits": list(edits)}
+        _report([client.post(f"{_address(store, one)}/approve", body) for one in ids], as_json)
+
+
+@app.command(cls=StoreCommand)
+def reject(
+    store: Store,
+    proposal: ProposalId,
+    reason: Annotated[str, typer.Option("--reason", help="Why; kept with the proposal.")],
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Reject a proposal: nothing of it is written.
+
+    Example: memolith proposals reject "Team notes" prop_01kb… --reason "we decided otherwise on Monday"
+    """
+    if not reason.strip():
+        raise InvalidRequest("--reason", "must say why, in a few words")
+    _decide(store, proposal, "reject", {"reason": reason}, url, key, as_json)
+
+
+@app.command(cls=StoreCommand)
+def withdraw(store: Store, proposal: ProposalId, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Withdraw a proposal that this key has made, before it is decided.
+
+    Example: memolith proposals withdraw "Team notes" prop_01kb…
+    """
+    _decide(store, proposal, "withdraw", {}, url, key, as_json)
+
+
+@app.command(cls=StoreCommand)
+def revert(store: Store, proposal: ProposalId, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Take back what an approved proposal has written, wherever nobody has changed it since.
+
+    Example: memolith proposals revert "Team notes" prop_01kb…
+    """
+    _decide(store, proposal, "revert", {}, url, key, as_json)
+
+
+@app.command(cls=StoreCommand)
+def erase(store: Store, proposal: ProposalId, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Have the paths, texts and reasons of a decided proposal erased in every region. Needs a key of scope admin.
+
+    Example: memolith proposals erase "Team notes" prop_01kb…
+    """
+    _decide(store, proposal, "erase", {}, url, key, as_json)
+
+
+def _decide(
+    store: str,
+    proposal: str,
+    change: str,
+    body: Mapping[str, Any],
+    url: str | None,
+    key: str | None,
+    as_json: bool,
+) -> None:
+    with speaking():
+        _report([connect(url, key).post(f"{_address(store, proposal)}/{change}", body)], as_json)
+
+
+def _open_ids(client: ApiClient, store: str) -> list[str]:
+    """Return the open proposals, the oldest first: a later one may build on what an earlier one leaves alone."""
+    found = client.rows(_address(store), {"status": "open", "limit": PAGE})
+    return [str(one["id"]) for one in found][::-1]
+
+
+def _report(proposals: list[Record], as_json: bool) -> None:
+    """Print what became of proposals; end with 1 where an edit was not written, or not taken back."""
+    if as_json:
+        print(json.dumps(proposals if len(proposals) != 1 else proposals[0]))
+    left = 0
+    for one in proposals:
+        for edit in one["edits"] or ():
+            result = edit["reversal"] or edit["result"]
+            left += result is not None and result["outcome"] in _NOT_WRITTEN
+            if result is not None and not as_json:
+                detail = f": {visible(result['detail'])}" if result["detail"] else ""
+                say(f"{result['outcome']}  {edit['op']}  {visible(edit['path'] or '(erased)')}{detail}")
+        if not as_json:
+            say(f"{one['id']}  {'erased' if one['erased'] else one['status']}")
+    if left:
+        advice = "`memolith proposals show` has the reasons; propose them again from what the store holds now."
+        raise ApiFailed(f"{left} edits were left as they are", Exit.FAILED, advice)
+
+
+def _show_edit(edit: Mapping[str, Any]) -> None:
+    target = f" -> {visible(edit['to'])}" if edit["to"] else ""
+    result = edit["reversal"] or edit["result"]
+    outcome = f"  {result['outcome']}" if result else ""
+    say(
+        f"\n[{edit['number']}] {edit['op']} {visible(edit['path'] or '(erased)')}{target}  ({edit['trust']}){outcome}",
+        "cyan",
+    )
+    if edit["why"]:
+        say(f"why: {visible_text(edit['why'])}")
+    if edit["sources"]:
+        say(f"sources: {', '.join(edit['sources'])}")
+    if edit["conflict"]:
+        say(f"conflict: {edit['conflict']}", "red")
+    if edit["withheld"]:
+        say("the text is withheld by the safety scanner", "red")
+    for line in visible_text((edit["diff"] or {}).get("text", "")).splitlines():
+        say(line, {"+": "green", "-": "red"}.get(line[:1], ""))
+
+
+def _who(actor: Mapping[str, Any] | None) -> str:
+    return next((str(value) for name, value in (actor or {}).items() if name != "type"), "")
+
+
+def _address(store: str, proposal: str | None = None) -> str:
+    parts = [STORES, quote(store, safe=""), "proposals"]
+    return "/".join(parts if proposal is None else [*parts, quote(proposal, safe="")])

@@ -1,0 +1,111 @@
+"""``memolith proposals``, against the API on a port of this machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from memolith.adapters.memory import RecordingMetrics
+from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.main import run
+from memolith.core.proposed_edits import EditRequest
+from memolith.wire.http import HttpApi
+from tests.api.loopback import serving
+from tests.unit.app.scene import HOME, Scene
+
+
+class Desk:
+    """Somebody at a command line, and an agent who proposes."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.agent = scene.cloud.key("write", holder="agent")
+
+    def propose(self, *edits: EditRequest) -> str:
+        opened = self.scene.at(HOME).proposals.open(
+            self.scene.call(self.agent), self.scene.store, why="what was learned", edits=edits
+        )
+        return opened.id
+
+
+@pytest.fixture
+def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    scene = Scene()
+    region = scene.cloud.sites[HOME].region
+    api = HttpApi(scene.at(HOME), region.clock, region.randomness, RecordingMetrics())
+    with serving(api.answer) as port:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{port}")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", scene.api_key)
+        yield Desk(scene)
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        run(["proposals", *words])
+    answer = capsys.readouterr()
+    assert ended.value.code in (None, 0), answer.err
+    return answer.out
+
+
+def failed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[object, str]:
+    with pytest.raises(SystemExit) as ended:
+        run(["proposals", *words])
+    return ended.value.code, capsys.readouterr().err
+
+
+def test_a_proposal_is_listed_shown_approved_and_reverted(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    desk.scene.create("/a.md", "one\ntwo\n")
+    id = desk.propose(
+        EditRequest("str_replace", "/a.md", old="two", new="three", why="it was said"),
+        EditRequest("create", "/b.md", content="b\n"),
+    )
+    assert said(capsys, "list", desk.scene.store).startswith(f"{id}\topen\t2\t")
+    shown = said(capsys, "show", desk.scene.store, id)
+    for line in ("why: what was learned", "[1] replace /a.md  (agent)", "why: it was said", "-two", "+three", "+b"):
+        assert line in shown.splitlines(), line
+    approved = said(capsys, "approve", desk.scene.store, id)
+    assert approved.splitlines() == ["applied  replace  /a.md", "applied  create  /b.md", f"{id}  approved"]
+    assert desk.scene.paths() == ["/a.md", "/b.md"]
+    assert said(capsys, "revert", desk.scene.store, id).splitlines()[-1] == f"{id}  reverted"
+    assert desk.scene.paths() == ["/a.md"]
+    assert json.loads(said(capsys, "list", desk.scene.store, "--status", "reverted", "--json"))[0]["id"] == id
+
+
+def test_an_approval_with_a_stale_edit_ends_with_1_and_says_why(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    memory = desk.scene.create("/a.md", "one")
+    id = desk.propose(EditRequest("replace", "/a.md", content="two"))
+    desk.scene.update(memory, "a person's")
+    assert "conflict: the memory's text is not what the author of the edit saw" in said(
+        capsys, "show", desk.scene.store, id
+    )
+    code, told = failed(capsys, "approve", desk.scene.store, id)
+    assert (code, told.startswith("1 edits were left as they are") or "left as they are" in told) == (Exit.FAILED, True)
+    assert desk.scene.read(memory.id).content == "a person's"
+
+
+def test_all_open_proposals_are_approved_the_oldest_first(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    ids = [desk.propose(EditRequest("create", f"/{name}.md", content=name)) for name in "abc"]
+    lines = said(capsys, "approve", desk.scene.store, "all", "--yes").splitlines()
+    assert [line.split()[0] for line in lines if "approved" in line] == ids
+    assert said(capsys, "list", desk.scene.store) == "No proposal is open.\n"
+
+
+def test_some_edits_are_approved_and_a_proposal_is_rejected(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    edits = [EditRequest("create", f"/{name}.md", content=name) for name in "ab"]
+    assert said(capsys, "approve", desk.scene.store, desk.propose(*edits), "--edit", "2").splitlines()[:2] == [
+        "left_out  create  /a.md",
+        "applied  create  /b.md",
+    ]
+    id = desk.propose(EditRequest("create", "/c.md", content="c"))
+    assert said(capsys, "reject", desk.scene.store, id, "--reason", "no") == f"{id}  rejected\n"
+    assert said(capsys, "erase", desk.scene.store, id) == f"{id}  erased\n"
+    assert "(erased)" in said(capsys, "show", desk.scene.store, id)
+
+
+def test_a_mistake_is_told_before_anything_is_asked(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    assert failed(capsys, "list", desk.scene.store, "--status", "pending")[0] == Exit.USAGE
+    assert failed(capsys, "reject", desk.scene.store, "prop_x", "--reason", " ")[0] == Exit.USAGE
+    assert failed(capsys, "approve", desk.scene.store, "all", "--edit", "1")[0] == Exit.USAGE
+    assert failed(capsys, "show", desk.scene.store, "prop_x")[0] == Exit.NOT_FOUND
