@@ -102,9 +102,11 @@ def documents() -> Iterator[Line]:
 
 
 def stale_costs() -> Iterator[Problem]:
-    """Yield a problem if docs/cost.md is not what `make cost` would write."""
+    """Yield a problem if docs/cost.md or docs/scale.md is not what `make cost` would write."""
     if cost.stale():
         yield Problem("docs/cost.md", 1, "is not what the code costs now: make cost")
+    if cost.stale_scale():
+        yield Problem("docs/scale.md", 1, "is not what the code costs now: make cost")
 
 
 def broken_links() -> Iterator[Problem]:

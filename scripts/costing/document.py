@@ -41,14 +41,14 @@ ITEMS = {
 _BLOCK = r"(<!-- {0}: begin -->\n).*?(<!-- {0}: end -->)"
 
 
-def render(text: str) -> str:
+def render(text: str, tables: Mapping[str, Callable[[], str]] | None = None) -> str:
     """Return the document with its tables made again. Raises ValueError where a table's markers are missing."""
-    for name, make in TABLES.items():
+    for name, make in (TABLES if tables is None else tables).items():
         pattern = re.compile(_BLOCK.format(name), re.DOTALL)
         table = make()
         text, found = pattern.subn(lambda match, table=table: f"{match[1]}{table}\n{match[2]}", text)  # type: ignore[misc]
         if found != 1:
-            raise ValueError(f"docs/cost.md has {found} places for the table {name!r}, not one")
+            raise ValueError(f"the page has {found} places for the table {name!r}, not one")
     return text
 
 

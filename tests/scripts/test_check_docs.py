@@ -9,6 +9,7 @@ import pytest
 
 from scripts import check_docs
 from scripts.check_docs import Problem
+from scripts.costing import scale
 from scripts.costing.document import DOCUMENT
 
 Write = Callable[..., None]
@@ -126,6 +127,13 @@ def test_a_stale_page_of_costs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     page.write_text(DOCUMENT.read_text().replace("| update |", "| update, formerly |"))
     monkeypatch.setattr("scripts.cost.DOCUMENT", page)
     assert found(check_docs.stale_costs) == ["docs/cost.md:1: is not what the code costs now: make cost"]
+
+
+def test_a_stale_page_of_sizes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    page = tmp_path / "scale.md"
+    page.write_text(scale.DOCUMENT.read_text().replace("| 1,000,000 |", "| 1,000,001 |", 1))
+    monkeypatch.setattr("scripts.costing.scale.DOCUMENT", page)
+    assert found(check_docs.stale_costs) == ["docs/scale.md:1: is not what the code costs now: make cost"]
 
 
 def test_a_promise_without_its_test_and_a_test_that_is_not_there(write: Write) -> None:

@@ -1,0 +1,38 @@
+"""docs/scale.md: what the model adds to counted calls."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripts.costing import scale
+
+
+@pytest.mark.parametrize("memories", scale.MEMORIES)
+def test_a_deployment_costs_the_sum_of_its_parts_and_more_with_each_region(memories: int) -> None:
+    bills = [scale.month(memories, regions) for regions in scale.REGIONS]
+    for bill in bills:
+        assert bill["in all"] == pytest.approx(sum(amount for part, amount in bill.items() if part != "in all"))
+    totals = [bill["in all"] for bill in bills]
+    assert totals == sorted(set(totals))
+
+
+def test_what_is_counted_for_three_regions_is_continued_in_a_straight_line() -> None:
+    one, two, three, four, eight = (scale.month(10**6, count)["writes"] for count in (1, 2, 3, 4, 8))
+    assert three - two == pytest.approx(four - three) == pytest.approx((eight - four) / 4)
+    assert one < two
+
+
+def test_a_comparison_costs_no_more_than_it_has_time_for() -> None:
+    few, many = (scale.month(memories, 1)["walks"] / memories for memories in (10**5, 10**9))
+    assert many < few
+
+
+def test_a_rebuild_is_as_fast_as_its_indexers() -> None:
+    assert scale.rebuilt_a_second(200) == pytest.approx(10 * scale.rebuilt_a_second(20))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(90, "90 seconds"), (600, "10 minutes"), (7_200, "2 hours"), (864_000, "10 days")]
+)
+def test_a_span_is_told_in_a_unit_that_people_use(seconds: float, text: str) -> None:
+    assert scale._span(seconds) == text
