@@ -330,6 +330,11 @@ def _check_proposal(body: Mapping[str, Any]) -> None:
             assert set(result) == _names("outcome memory_id memory_version_id detail error")
 
 
+def _check_extraction(body: Mapping[str, Any]) -> None:
+    names = "session_id memory_store_id outcome proposal_id notes dropped model prompt_sha256 usage"
+    _fields(body, names)
+
+
 def _check_health(body: Mapping[str, Any]) -> None:
     _fields(body, "status")
 
@@ -338,6 +343,7 @@ _CHECKS = {
     "session": _check_session,
     "session_context": _check_context,
     "transcript_receipt": _check_receipt,
+    "extraction": _check_extraction,
     "memory_store": _check_store,
     "memory": _check_memory,
     "memory_prefix": _check_prefix,

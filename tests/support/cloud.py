@@ -40,6 +40,7 @@ from memolith.adapters.memory import (
     SeededRandomness,
 )
 from memolith.adapters.memory.parallel import OneByOne
+from memolith.adapters.models.extractive import ExtractiveModels
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.api.service import Memolith
 from memolith.app.erasure.service import Erasures, make_erasures
@@ -194,7 +195,7 @@ class Cloud:
             make_indexer(region, None, passed_on, noted),
             make_reconciler(region, self.sealing_of(name)),
         )
-        memolith = Memolith(region, scanner, self.signing, packs)
+        memolith = Memolith(region, scanner, self.signing, packs, ExtractiveModels())
         site = Site(
             region,
             memolith,

@@ -40,6 +40,7 @@ from memolith.adapters.local.database import Database
 from memolith.adapters.local.files import locked, make_folder, shared, write_new
 from memolith.adapters.local.index import LocalTables
 from memolith.adapters.memory import MemoryPeers
+from memolith.adapters.models.extractive import ExtractiveModels
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.adapters.system import SystemClock, SystemRandomness, ThreadParallel, Unmeasured
 from memolith.app.api.service import Memolith
@@ -170,7 +171,7 @@ class LocalSite:
             )
         )
         packs = SqlitePacks(machine.encoder)
-        self.memolith = Memolith(self.region, scanner, LocalSigningKeys(root), packs)
+        self.memolith = Memolith(self.region, scanner, LocalSigningKeys(root), packs, ExtractiveModels())
         self.api = HttpApi(self.memolith, machine.clock, machine.randomness, machine.metrics)
         packing = make_packer(self.region, packs, queue)
         indexing = make_indexer(

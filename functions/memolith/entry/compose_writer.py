@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memolith.adapters.aws.signing import SecretsManagerKeys
+from memolith.adapters.models.extractive import ExtractiveModels
 from memolith.app.api.service import Memolith
 from memolith.entry.dispatching import http_alone
 from memolith.entry.lambda_runtime import Handler, LambdaRuntime
@@ -18,5 +19,5 @@ def compose(settings: Settings) -> Handler:
     region = running.region
     running.clients.s3(region.name, attempts=1)
     signing = SecretsManagerKeys(running.clients, settings.deployment, region.clock)
-    memolith = Memolith(region, start_scanner(running), signing)
+    memolith = Memolith(region, start_scanner(running), signing, models=ExtractiveModels())
     return running.handler(http_alone(HttpApi(memolith, region.clock, region.randomness, running.metrics)))

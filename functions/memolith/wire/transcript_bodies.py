@@ -12,7 +12,7 @@ from memolith.core import limits
 from memolith.core.errors import InvalidRequest
 from memolith.core.times import parse_rfc3339
 from memolith.core.transcripts import NEEDED, SENT
-from memolith.wire.request_bodies import Body, Instant, parse
+from memolith.wire.request_bodies import Body, Instant, StoreId, parse
 
 OBJECTS_MAX = 20_000
 """JSON objects in one body: forty for each event."""
@@ -39,6 +39,12 @@ class EventsBody(Body):
     """POST /v1/sessions/{id}/events and …/transcript."""
 
     events: Annotated[list[SentEvent], Field(min_length=1, max_length=limits.TRANSCRIPT_EVENTS_MAX, fail_fast=True)]
+
+
+class ExtractBody(Body):
+    """POST /v1/sessions/{id}/extract; may be empty."""
+
+    memory_store_id: StoreId | None = None
 
 
 def read_events(body: bytes, *, sent: bool) -> list[EventDraft]:

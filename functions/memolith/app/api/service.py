@@ -42,6 +42,7 @@ from memolith.app.epochs.parts import EpochParts
 from memolith.app.index.path_listing import PathListing
 from memolith.app.index.transcript_log import TranscriptLog
 from memolith.app.index.version_history import VersionHistory
+from memolith.app.kernel.no_models import NO_MODELS
 from memolith.app.kernel.no_packs import NO_PACKS
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import RequestContext
@@ -52,11 +53,13 @@ from memolith.app.safety.verdicts import Verdicts
 from memolith.app.safety.write_gate import TextScanner
 from memolith.core.rows.base import mark_key
 from memolith.core.tables import TABLES
+from memolith.ports.model import Models
 from memolith.ports.packs import Packs
 from memolith.ports.signing import SigningKeys
 
 if TYPE_CHECKING:
     from memolith.app.api.bulk_read import BulkRead
+    from memolith.app.api.extraction import Extractions
     from memolith.app.api.graph import Graph
     from memolith.app.api.proposals import Proposals
     from memolith.app.api.recall import Recall
@@ -79,8 +82,9 @@ class Memolith:
         scanner: TextScanner,
         signing: SigningKeys = NO_SIGNING_KEYS,
         packs: Packs = NO_PACKS,
+        models: Models = NO_MODELS,
     ) -> None:
-        self._region, self._packs = region, packs
+        self._region, self._packs, self._scanner, self._models = region, packs, scanner, models
         epochs = EpochParts.of(region)
         snapshots, logs, projector, records = epochs.snapshots, epochs.logs, epochs.projector, epochs.records
         fence = Fence(region, records)
@@ -130,7 +134,7 @@ class Memolith:
 
     def _make_sessions(self, scanner: TextScanner, tokens: SessionTokens, contexts: SessionContexts) -> None:
         region, authorizer, log = self._region, self._authorizer, SessionLog(self._region)
-        access = SessionAccess(region, authorizer, log)
+        self._session_access = access = SessionAccess(region, authorizer, log)
         self.session_trust = trust = SessionTrust(region, log)
         self.transcripts = transcripts = Transcripts(region, access, TranscriptLog(region), TranscriptGate(scanner))
         self.sessions = Sessions(region, authorizer, tokens, log, contexts, trust, access, transcripts)
@@ -153,6 +157,20 @@ class Memolith:
             self._proposal_log,
             self.proposal_decisions,
             views,
+        )
+
+    @cached_property
+    def extractions(self) -> Extractions:
+        from memolith.app.api.extraction import Extractions
+
+        return Extractions(
+            self._region,
+            self._authorizer,
+            self._session_access,
+            self.transcripts,
+            self.proposals,
+            self._scanner,
+            self._models,
         )
 
     @cached_property

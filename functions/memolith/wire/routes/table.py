@@ -56,7 +56,7 @@ from memolith.wire.routes.stores import (
     retrieve_store,
     update_store,
 )
-from memolith.wire.routes.transcripts import list_events, record_transcript, send_events
+from memolith.wire.routes.transcripts import extract_notes, list_events, record_transcript, send_events
 from memolith.wire.routes.versions import import_versions, list_versions, redact_version, retrieve_version
 
 
@@ -107,6 +107,7 @@ ROUTES: tuple[Route, ...] = (
     Route((*_SESSIONS, "*", "token"), {"POST": renew_session_token}),
     Route((*_SESSIONS, "*", "archive"), {"POST": archive_session}),
     Route((*_SESSIONS, "*", "events"), {"GET": list_events, "POST": send_events}),
+    Route((*_SESSIONS, "*", "extract"), {"POST": extract_notes}),
     Route((*_SESSIONS, "*", "transcript"), {"POST": record_transcript}),
     Route((*_SESSIONS, "*", "context"), {"POST": session_context}),
     Route((*_STORE, "proposals"), {"GET": list_proposals, "POST": open_proposal}),

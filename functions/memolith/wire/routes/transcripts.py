@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from memolith.app.api.transcripts import EventFilter
 from memolith.core.limits import EVENT_TYPE_MAX_CHARS
 from memolith.core.objects.transcript import Event
@@ -52,6 +54,30 @@ def list_events(exchange: Exchange) -> Json:
         after=exchange.position(listing),
     )
     return exchange.page(listing, answer, event_view)
+
+
+def extract_notes(exchange: Exchange) -> Json:
+    from memolith.wire.request_bodies import parse
+    from memolith.wire.transcript_bodies import ExtractBody
+
+    raw = exchange.request.body()
+    body = parse(ExtractBody, raw if raw.strip() else b"{}")
+    found = exchange.memolith.extractions.extract(exchange.call, exchange.ids[0], body.memory_store_id)
+    return {
+        "type": "extraction",
+        "session_id": found.session_id,
+        "memory_store_id": found.store_id,
+        "outcome": "no_output" if found.proposal_id is None else "proposed",
+        "proposal_id": found.proposal_id,
+        "notes": [
+            {"path": note.path, "name": note.name, "note_type": note.type, "evidence": list(note.evidence)}
+            for note in found.notes
+        ],
+        "dropped": dict(found.dropped),
+        "model": found.model,
+        "prompt_sha256": found.prompt_sha256,
+        "usage": asdict(found.usage),
+    }
 
 
 def event_view(event: Event) -> Json:

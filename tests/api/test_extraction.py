@@ -1,0 +1,71 @@
+"""Extraction over HTTP: what a session taught is proposed, and is in the store once a person approves it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.api.harness import Backend
+
+
+@pytest.fixture
+def backend(sessions_backend: Backend) -> Backend:
+    return sessions_backend
+
+
+@pytest.fixture
+def store(backend: Backend) -> str:
+    return backend.client().beta.memory_stores.create(name="Team notes").id
+
+
+@pytest.fixture
+def session(backend: Backend, store: str) -> str:
+    body = {"resources": [{"type": "memory_store", "memory_store_id": store}]}
+    return str(backend.raw("POST", "/v1/sessions", body=body).body["id"])
+
+
+def say(backend: Backend, session: str, *texts: str, type: str = "user.message") -> None:
+    events = [{"type": type, "content": [{"type": "text", "text": text}]} for text in texts]
+    assert backend.raw("POST", f"/v1/sessions/{session}/transcript", body={"events": events}).status == 200
+
+
+def extract(backend: Backend, session: str, **body: Any) -> Any:
+    reply = backend.raw("POST", f"/v1/sessions/{session}/extract", body=body)
+    assert reply.status == 200, reply.body
+    return reply.body
+
+
+def paths(backend: Backend, store: str) -> list[str]:
+    return [row.path for row in backend.client().beta.memory_stores.memories.list(store)]
+
+
+def test_what_a_person_said_is_proposed_once_and_written_when_it_is_approved(
+    backend: Backend, store: str, session: str
+) -> None:
+    say(backend, session, "From now on deploy the engine on Thursdays, never on Fridays.", "What is the time?")
+    say(backend, session, "Always run the migrations first.", type="agent.tool_result")
+    found = extract(backend, session)
+    assert (found["outcome"], found["model"], found["dropped"]) == ("proposed", "memolith-extractive-1", {})
+    [note] = found["notes"]
+    assert paths(backend, store) == [], "nothing is written before"
+    assert extract(backend, session)["proposal_id"] == found["proposal_id"]
+    approver = {"authorization": f"Bearer {backend.issue_key('main', 'admin')}"}
+    address = f"/v1/memory_stores/{store}/proposals/{found['proposal_id']}/approve"
+    assert backend.raw("POST", address, headers=approver).body["status"] == "approved"
+    assert paths(backend, store) == [note["path"]]
+    again = extract(backend, session)
+    assert (again["outcome"], again["proposal_id"], again["dropped"]) == ("no_output", None, {"known": 1})
+
+
+def test_a_session_that_taught_nothing_proposes_nothing(backend: Backend, store: str, session: str) -> None:
+    assert extract(backend, session)["model"] is None, "no model is asked about nothing"
+    say(backend, session, "What is the capital of France?")
+    found = extract(backend, session)
+    assert (found["outcome"], found["notes"], found["proposal_id"]) == ("no_output", [], None)
+
+
+def test_a_store_that_the_session_does_not_have_is_refused(backend: Backend, session: str) -> None:
+    other = backend.client().beta.memory_stores.create(name="Other").id
+    reply = backend.raw("POST", f"/v1/sessions/{session}/extract", body={"memory_store_id": other})
+    assert reply.body["error"]["message"] == "memory_store_id: names no store of the session"
