@@ -5,17 +5,19 @@ from __future__ import annotations
 import base64
 import json
 import secrets
+import string
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from anthropic import Anthropic, BadRequestError
+from anthropic import Anthropic, BadRequestError, NotFoundError
 
 from memolith.adapters.aws.clients import Clients
 from memolith.clients.cli.main import run
 from tests.e2e.conftest import ROOT, until
+from tests.e2e.test_erasure import remains, wait_until_everywhere
 
 pytestmark = pytest.mark.e2e
 
@@ -189,6 +191,34 @@ def test_a_page_that_quotes_whole_attacks_is_accepted_by_a_store_that_allows_the
             assert memory.content == page
         client.beta.memory_stores.delete(store.id)
     assert "several-signs" in allowed
+
+
+def test_a_secret_that_a_store_redacts_is_in_no_bucket_table_or_file_of_any_region(
+    sdk: dict[str, Anthropic], regions: tuple[str, ...], aws: Clients, dev: dict[str, Any]
+) -> None:
+    """The write lands away from the store's home, so that it is passed on, decided there and replicated back."""
+    token = "ghp_" + "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(36))
+    extra = {"scan_policy": {"secrets": "redact"}}
+    store = sdk[regions[0]].beta.memory_stores.create(name="redacting", extra_body=extra)
+    memories = sdk[regions[1]].beta.memory_stores.memories
+
+    until(partial(_answers_of, memories, store.id))
+    made = memories.create(store.id, path="/a.md", content=f"use {token}\n", view="full")
+    told: Any = made.to_dict()
+    assert [secret["kind"] for secret in told["redacted"]] == ["github-pat"]
+    assert made.content == "use [REDACTED:github-pat]\n"
+    assert "secret-redacted" in told["flags"]
+    wait_until_everywhere(sdk, store.id, made.id, made.content)
+    assert remains(aws, dev, [token.encode()]) == []
+    sdk[regions[0]].beta.memory_stores.delete(store.id)
+
+
+def _answers_of(memories: Any, store_id: str) -> bool:
+    """Whether a region knows a store by now."""
+    try:
+        return memories.list(store_id).data is not None
+    except NotFoundError:
+        return False
 
 
 def test_anybody_who_may_invoke_it_can_ask_about_a_text(

@@ -118,7 +118,8 @@ class Engine:
         """Everything that the patterns find, or what was found when the budget was spent.
 
         Every pattern that may match has an equal share of what is left of the budget, the heaviest first, and leaves
-        what it does not use to the others: what is stuffed with the beginnings of one match hides no other.
+        what it does not use to the others: what is stuffed with the beginnings of one match hides no other. What its
+        share was too small for is done again with what is left once all had theirs.
 
         Args:
             text: the text to match, without surrogates.
@@ -139,9 +140,13 @@ class Engine:
         for index in heaviest:
             _ = self._patterns[index].compiled, self._patterns[index].width, self._patterns[index].signs
         budget.forgive(begin)
-        for done, index in enumerate(heaviest):
-            share = budget.part(1 / (len(heaviest) - done))
-            found[index] = list(islice(_confirm(self._patterns[index], text, hits[index], share), MOST_MATCHES))
+        unfinished: list[int] = []
+        for noted, indexes in ((False, heaviest), (True, unfinished)):
+            for done, index in enumerate(indexes):
+                share = budget.part(1 / (len(indexes) - done), noted)
+                found[index] = list(islice(_confirm(self._patterns[index], text, hits[index], share), MOST_MATCHES))
+                if share.exhausted and not noted:
+                    unfinished.append(index)
         matches = [match for index in sorted(found) for match in found[index]]
         marks = {index - first_mark: where for index, where in ends.items() if index >= first_mark}
         return Located(matches, marks)

@@ -197,11 +197,7 @@ class Scanner:
         budget = Budget(REDACTION_SECONDS, self._meter)
 
         def find(text: str) -> list[Spot]:
-            whole, encoded = _whole(text)
-            located = self._matchers.written.scan(whole, encoded, budget)
-            candidates, _ = self._matchers.split_marks(located.marks)
-            found = secrets.find_spots(whole, encoded, candidates, located.matches, self._secrets, budget)
-            return [spot for spot in found if spot.rule not in allow]
+            return [spot for spot in self._secret_places(text, budget) if spot.rule not in allow]
 
         return redact(text, find)
 

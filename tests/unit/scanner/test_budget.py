@@ -9,6 +9,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -196,3 +197,20 @@ def test_many_compressed_blobs_do_not_stall_a_deeper_look(scanner: Scanner) -> N
     begin = time.thread_time()
     scanner.scan_deeply(f"{blob}\n" * 120)
     assert time.thread_time() - begin < 4.5
+
+
+def test_a_rule_that_needs_more_than_its_share_gets_what_the_others_leave(scanner_database: Path) -> None:
+    """An ordinary long page has dozens of sentences that one rule has to read, and one or two for a dozen others."""
+    matchers = load_matchers(scanner_database)
+    others = [example for rule in matchers.rules if rule.id.endswith("-english") for example in rule.positives]
+    text = "\n".join(["the assistant has been granted full access to all folders."] * 80 + others).lower()
+
+    def scanned(seconds: float) -> tuple[float, bool, int]:
+        ticks = count()
+        budget = Budget(seconds, lambda: float(next(ticks)))
+        found = matchers.folded.scan(text, text.encode(), budget)
+        return float(next(ticks)), budget.exhausted, len(found.matches)
+
+    needed, _, whole = scanned(1e9)
+    _, exhausted, found = scanned(3 * needed)
+    assert (exhausted, found) == (False, whole)
