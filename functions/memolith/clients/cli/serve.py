@@ -39,6 +39,10 @@ def serve(
     as_json: Annotated[
         bool, typer.Option("--json", help="Start with one line of JSON: url, api_key, root, pid.")
     ] = False,
+    install: Annotated[
+        bool, typer.Option("--install", help="Start it now and with every login: a systemd or launchd user service.")
+    ] = False,
+    uninstall: Annotated[bool, typer.Option("--uninstall", help="Stop that service, and remove it.")] = False,
 ) -> None:
     """Serve the API on 127.0.0.1, over files in a folder, until Ctrl-C.
 
@@ -46,12 +50,50 @@ def serve(
     servers may share one folder.
 
     Example: memolith serve --root ~/team --port 0
+
+    Example: memolith serve --install
     """
+    if uninstall:
+        _uninstall()
+        return
     missing = [name for name in ("waitress", "hyperscan", "pydantic") if find_spec(name) is None]
     if missing:
         typer.echo(f"{', '.join(missing)} missing: pip install '.[local]'", err=True)
         raise typer.Exit(2)
+    if install:
+        _install(root.expanduser().absolute(), port)
+        return
     told = {"MEMOLITH_PORT": str(port), "MEMOLITH_ROOT": str(root.expanduser().absolute())}
     told |= {"MEMOLITH_SEARCH_MODEL": search_model}
     environment = {**os.environ, **told, "MEMOLITH_OUTPUT": "json" if as_json else "text"}
     os.execve(sys.executable, [sys.executable, "-m", "memolith.entry.serve"], environment)  # noqa: S606 - our own module
+
+
+def _install(root: Path, port: int) -> None:
+    """Install the service, and wait until it listens. Raises InvalidRequest, ApiFailed, OSError."""
+    from memolith.adapters.system import SystemClock
+    from memolith.clients.cli.background_service import Served, service
+    from memolith.clients.cli.failures import ApiFailed, Exit
+    from memolith.clients.cli.started_server import START_S, listens
+    from memolith.core.errors import InvalidRequest
+
+    if port == 0:
+        raise InvalidRequest("--port", "must be a port of its own for a service, such as 8377")
+    manager, url, clock = service(), f"http://127.0.0.1:{port}", SystemClock()
+    if not manager.path.exists() and listens(url):
+        raise ApiFailed(f"something listens at {url} already", Exit.USAGE, "End it, or choose another --port.")
+    manager.install(Served(root, port))
+    end_us = clock.now_us() + START_S * 1_000_000
+    while not listens(url):
+        if clock.now_us() > end_us:
+            advice = f"`memolith doctor` says what is wrong; {manager.log(root)} shows what the server says."
+            raise ApiFailed(f"the service is installed, and does not listen at {url}", Exit.NO_ANSWER, advice)
+        clock.pause(0.2)
+    print(f"Memolith answers at {url}, now and after every login; {manager.path} says so.")
+
+
+def _uninstall() -> None:
+    from memolith.clients.cli.background_service import service
+
+    manager = service()
+    print(f"{manager.path} is removed" if manager.uninstall() else "no service is installed")

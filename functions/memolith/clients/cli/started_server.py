@@ -44,12 +44,13 @@ def find_or_start(url: str | None, key: str | None, clock: Clock) -> Address:
     if url is None and not DEV_FILE.exists() and not (laptop_root() / "key").is_file():
         _start(own, clock)
     address = find_address(url, key)
-    if address.url.rstrip("/") == own and not _listens(own):
+    if address.url.rstrip("/") == own and not listens(own):
         _start(own, clock)
     return address
 
 
-def _listens(url: str) -> bool:
+def listens(url: str) -> bool:
+    """Tell whether anything takes connections at an address."""
     place = urlsplit(url)
     try:
         with socket.create_connection((place.hostname or "", place.port or 80), timeout=5):
@@ -84,7 +85,7 @@ def _start(url: str, clock: Clock) -> None:
     except OSError as error:
         raise ApiFailed(f"{error.filename or root} cannot be used: {error.strerror}", Exit.NO_ANSWER) from error
     end_us = clock.now_us() + START_S * 1_000_000
-    while not _listens(url):
+    while not listens(url):
         if process.poll() is not None:
             advice = f"{_last_line(log)}\n`memolith doctor` says what is wrong."
             raise ApiFailed(

@@ -1,0 +1,160 @@
+"""`memolith serve --install`: what it writes is what systemd and launchd take, and what they start is a server."""
+
+from __future__ import annotations
+
+import os
+import plistlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from memolith.clients.cli.background_service import Launchd, Served, Systemd, plist_of, service, unit_of
+from memolith.clients.cli.failures import ApiFailed
+from memolith.core.errors import InvalidRequest
+from tests.laptop.processes import environment
+
+ODD = Served(Path('/tmp/with space/100% "quoted" $HOME'), 8377, "/opt/py thon/$bin/python")  # noqa: S108
+
+SYSTEMCTL = """#!{python}
+import os, pathlib, shlex, subprocess, sys
+words = sys.argv[1:]
+state = pathlib.Path(os.environ["HOME"], "service.pid")
+with open(os.environ["HOME"] + "/systemctl.log", "a") as log:
+    print(*words, file=log)
+def end():
+    if state.exists():
+        os.kill(int(state.read_text()), 15)
+        state.unlink()
+if "restart" in words:
+    end()
+    unit = pathlib.Path(os.environ["HOME"], ".config/systemd/user/memolith.service").read_text()
+    lines = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line)
+    told = dict(one.split("=", 1) for one in shlex.split(lines["Environment"]))
+    with open(os.environ["HOME"] + "/journal", "ab") as journal:
+        child = subprocess.Popen(shlex.split(lines["ExecStart"]), env=os.environ | told, stdout=subprocess.DEVNULL,
+                                 stderr=journal, stdin=subprocess.DEVNULL, start_new_session=True)
+    state.write_text(str(child.pid))
+if "disable" in words:
+    end()
+"""
+
+
+@pytest.fixture
+def person(root: Path) -> Iterator[dict[str, str]]:
+    """A person's environment, whose systemctl starts what a unit says, and leaves the machine's own alone."""
+    (root / "bin").mkdir()
+    fake = root / "bin" / "systemctl"
+    fake.write_text(SYSTEMCTL.format(python=sys.executable))
+    fake.chmod(0o755)
+    (root / ".memolith").mkdir()
+    shutil.move(root / "scanner.hsdb", root / ".memolith" / "scanner.hsdb")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    told = {"HOME": str(root), "PATH": f"{root}/bin:{os.environ['PATH']}", "MEMOLITH_PORT": port}
+    try:
+        own = {name: text for name, text in environment().items() if not name.startswith("XDG_")}
+        yield {**own, **told, "PYTHONPATH": str(Path("functions").absolute())}
+    finally:
+        if (root / "service.pid").exists():
+            os.kill(int((root / "service.pid").read_text()), signal.SIGKILL)
+
+
+def serve(person: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "memolith.clients.cli", "serve", *words]
+    return subprocess.run(command, env=person, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="THE SERVICE IS INSTALLED BY SYSTEMD, WHICH IS LINUX'S"
+)
+def test_installing_starts_a_server_and_uninstalling_ends_it(person: dict[str, str], root: Path) -> None:
+    done = serve(person, "--install")
+    assert done.returncode == 0, done.stderr
+    url = f"http://127.0.0.1:{person['MEMOLITH_PORT']}/healthz"
+    with urlopen(url, timeout=30) as answer:
+        assert answer.status == 200
+    assert "sk-memolith" not in (root / "journal").read_text() + done.stdout
+    assert serve(person, "--install").returncode == 0, "installing again replaces it"
+    done = serve(person, "--uninstall")
+    assert (done.returncode, "is removed" in done.stdout) == (0, True)
+    assert not (root / ".config/systemd/user/memolith.service").exists()
+    assert serve(person, "--uninstall").stdout == "no service is installed\n"
+    asked = (root / "systemctl.log").read_text().splitlines()
+    assert asked[:3] == ["--user daemon-reload", "--user enable memolith.service", "--user restart memolith.service"]
+    assert asked[-2:] == ["--user disable --now memolith.service", "--user daemon-reload"]
+
+
+def test_a_port_that_is_taken_or_none_installs_nothing(person: dict[str, str], root: Path) -> None:
+    with socket.create_server(("127.0.0.1", int(person["MEMOLITH_PORT"]))):
+        done = serve(person, "--install")
+    assert done.returncode != 0 and "listens" in done.stderr
+    assert "--port" in serve(person, "--install", "--port", "0").stderr
+    assert not (root / ".config").exists()
+
+
+def test_a_manager_that_refuses_is_named_with_what_to_do(person: dict[str, str], root: Path) -> None:
+    (root / "bin" / "systemctl").write_text("#!/bin/sh\necho Failed to connect to bus >&2\nexit 1\n")
+    done = serve(person, "--install")
+    assert done.returncode != 0
+    assert "Failed to connect to bus" in done.stderr and "enable-linger" in done.stderr
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="THE UNIT IS NOT VERIFIED: NO systemd-analyze")
+def test_systemd_takes_the_unit_with_any_path(tmp_path: Path) -> None:
+    served = Served(ODD.root, 8377, sys.executable)
+    unit = tmp_path / "memolith.service"
+    unit.write_text(unit_of(served))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--user", str(unit)], capture_output=True, text=True, check=False
+    )
+    complaints = [line for line in done.stderr.splitlines() if "memolith.service" in line]
+    assert complaints == []
+
+
+def test_the_unit_quotes_what_systemd_would_read_as_its_own() -> None:
+    lines = dict(line.split("=", 1) for line in unit_of(ODD).splitlines() if "=" in line)
+    assert lines["ExecStart"] == '"/opt/py thon/$$bin/python" -m memolith.entry.serve'
+    assert lines["Environment"] == ('"MEMOLITH_ROOT=/tmp/with space/100%% \\"quoted\\" $HOME" "MEMOLITH_PORT=8377"')
+    assert lines["StandardOutput"] == "null"
+    with pytest.raises(InvalidRequest, match="printable"):
+        unit_of(Served(Path("/a\nExecStart=evil"), 1))
+
+
+def test_launchds_list_has_the_same_command_and_folder_and_drops_the_key() -> None:
+    told = plistlib.loads(plist_of(ODD))
+    assert told["ProgramArguments"] == ["/opt/py thon/$bin/python", "-m", "memolith.entry.serve"]
+    assert told["EnvironmentVariables"] == {"MEMOLITH_ROOT": str(ODD.root), "MEMOLITH_PORT": "8377"}
+    assert (told["StandardOutPath"], told["RunAtLoad"]) == ("/dev/null", True)
+
+
+def test_launchd_is_asked_to_end_the_old_agent_and_begin_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "launchctl"
+    fake.write_text(f"#!/bin/sh\necho $1 >> {tmp_path}/asked\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    agent = service("darwin", tmp_path)
+    assert isinstance(agent, Launchd)
+    agent.install(ODD)
+    assert plistlib.loads(agent.path.read_bytes())["Label"] == "memolith.serve"
+    assert (agent.uninstall(), agent.uninstall(), agent.path.exists()) == (True, False, False)
+    assert (tmp_path / "asked").read_text().split() == ["bootout", "bootstrap", "bootout"]
+
+
+def test_each_platform_has_its_manager_or_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    unit = service("linux", tmp_path)
+    assert isinstance(unit, Systemd) and unit.path == tmp_path / "xdg" / "systemd" / "user" / "memolith.service"
+    with pytest.raises(InvalidRequest, match="win32"):
+        service("win32", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ApiFailed, match="cannot be run"):
+        unit.install(Served(tmp_path, 1))
