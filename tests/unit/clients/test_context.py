@@ -64,8 +64,9 @@ def test_stores_are_shown_as_a_session_would_be_told_and_no_session_is_left_open
 
 
 def test_what_is_no_session_and_no_store_is_refused(terminal: Terminal) -> None:
-    for words in (["notes"], ["sesn_a", "sesn_b"], [terminal.store, "sesn_a"]):
+    for words in (["sesn_a", "sesn_b"], [terminal.store, "sesn_a"]):
         assert isinstance(terminal.run("context", *words).exception, InvalidRequest)
+    assert "no store is called notes" in str(terminal.run("context", "notes").exception)
     refused = terminal.run("context", "sesn_useast1_01kb0000000000000000000000")
     assert isinstance(refused.exception, MemolithError)
     assert "was not found" in refused.exception.message

@@ -67,5 +67,14 @@ def test_a_divergent_version_is_dismissed_once(scene: Scene, capsys: pytest.Capt
 
 
 def test_what_is_no_id_is_refused_before_anything_is_asked(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
-    assert memolith("show", "notes", "memver_1") == Exit.USAGE
-    assert "STORE: notes is not the id of a store" in capsys.readouterr().err
+    assert memolith("show", scene.store, "notes") == Exit.USAGE
+    assert "VERSION: notes is not the id of a version" in capsys.readouterr().err
+    assert memolith("show", "memstore_a/b", "memver_1") == Exit.USAGE
+    assert "STORE: memstore_a/b is not the id of a store" in capsys.readouterr().err
+
+
+def test_a_store_with_divergent_versions_is_found_by_its_name(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+    _, lost = diverged(scene)
+    assert memolith("list", "notes", "--json") == 0
+    assert [row["id"] for row in json.loads(capsys.readouterr().out)] == [lost.version_id]
+    assert memolith("show", "nowhere", lost.version_id) == Exit.NOT_FOUND

@@ -114,9 +114,22 @@ def test_failing_over_to_a_region_that_stands_in_asks_until_that_has_received_ev
 def test_stores_of_another_home_are_none_of_it(scene: Scene, memolith: Memolith) -> None:
     """Where the region that is gone was not the home, nothing can be missing; the store says so itself."""
     precious = doubled(scene)
-    assert memolith("move", precious, "--to", AWAY)[0] == 0
+    assert memolith("move", "Precious", "--to", AWAY)[0] == 0
     scene.deliver()
     code, out, said = memolith("fail-over", "--from", HOME, "--to", THIRD, "--stores", precious, "--json")
     (one,) = json.loads(out)["stores"]
     assert (code, one["state"]) != (0, "moved")
     assert "second region" not in said
+
+
+def test_a_store_is_named_by_its_name_if_it_is_the_only_one_of_that_name(scene: Scene, memolith: Memolith) -> None:
+    first, second = doubled(scene), doubled(scene)
+    for words in (
+        ("move", "Precious", "--to", AWAY),
+        ("fail-over", "--from", HOME, "--to", AWAY, "--stores", "Precious"),
+    ):
+        code, _, said = memolith(*words)
+        assert (code, first in said, second in said) == (Exit.USAGE, True, True)
+    code, _, said = memolith("move", "Nobody", "--to", AWAY)
+    assert (code, "Nobody is the name of no single store" in said) == (Exit.USAGE, True)
+    assert {home_of(scene, one) for one in (first, second)} == {HOME}

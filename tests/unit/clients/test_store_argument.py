@@ -36,11 +36,52 @@ def test_a_store_is_found_by_its_name(desk: Desk) -> None:
 
 
 def test_every_command_that_begins_with_a_store_takes_its_name_too() -> None:
-    by_id_alone = {"context", "divergent", "homes", "lint", "mcp", "scan", "sessions"}
-    others = [(words, command) for words, command in commands() if words.split()[0] not in by_id_alone]
+    optional = {"divergent list", "homes move"}
+    others = [(words, command) for words, command in commands() if words not in optional]
     taking = [(words, command) for words, command in others if _arguments(command)[:1] == ["store"]]
     assert len(taking) > 20
     assert [words for words, command in taking if not isinstance(command, StoreCommand)] == ["use"]
+
+
+def test_commands_that_take_something_else_or_several_stores_take_names_too(desk: Desk, tmp_path: Path) -> None:
+    desk.put("/a.md", "one")
+    other = desk.ok("stores", "create", "Other notes").strip()
+    session = desk.json("sessions", "begin", "Team notes", "--read-only", "Other notes")
+    assert [one["memory_store_id"] for one in session["resources"]] == [desk.store, other]
+    assert [one["id"] for one in desk.json("sessions", "list", "--store", "Other notes")] == [session["id"]]
+    assert "Other notes" in desk.ok("context", "Team notes", "Other notes")
+    assert desk.json("divergent", "list", "Team notes") == []
+    for words in (("lint", "Team notes"), ("scan", "Team notes")):
+        assert desk.run(*words)[0] in (0, 1), "2: nothing could be read"
+        assert "no store is called Nobody" in desk.run(words[0], "Nobody")[2]
+
+
+def test_a_folder_comes_before_a_store_of_the_same_name(desk: Desk, tmp_path: Path) -> None:
+    desk.patch.chdir(tmp_path)
+    folder = tmp_path / "Team notes"
+    folder.mkdir()
+    (folder / "only-here.md").write_bytes(b"\xff")
+    assert "only-here.md" in desk.run("lint", "Team notes")[1]
+
+
+def test_a_search_is_narrowed_by_type_tags_and_time(desk: Desk) -> None:
+    for path, type_, tags in (
+        ("/a.md", "incident", "pay, eu"),
+        ("/b.md", "incident", "pay"),
+        ("/c.md", "note", "pay, eu"),
+    ):
+        desk.put(path, f"---\ntype: {type_}\ntags: [{tags}]\n---\n\nThe outage.\n")
+
+    def found(*words: str) -> list[str]:
+        return sorted(hit["memory"]["path"] for hit in desk.json("search", "Team notes", "outage", *words))
+
+    assert found() == ["/a.md", "/b.md", "/c.md"]
+    assert found("--type", "incident") == ["/a.md", "/b.md"]
+    assert found("--tags", "pay,eu") == ["/a.md", "/c.md"]
+    assert found("--since", "1971-01-01T00:00:00Z", "--until", "2100-01-01T00:00:00Z") == ["/a.md", "/b.md", "/c.md"]
+    assert found("--since", "2100-01-01T00:00:00Z") == []
+    assert found("--until", "1971-01-01T00:00:00Z") == []
+    assert "--since" in desk.fails(Exit.USAGE, "search", "Team notes", "outage", "--since", "whenever")
 
 
 def _arguments(command: Any) -> list[str]:

@@ -9,10 +9,11 @@ import typer
 
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.output import Json
+from memolith.clients.cli.store_argument import store_called
 from memolith.core.errors import InvalidRequest
 
 TOKEN_LIFETIME_S = 60
-STORE, SESSION = "memstore_", "sesn_"
+SESSION = "sesn_"
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -20,7 +21,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 def context(
     what: Annotated[
-        list[str], typer.Argument(metavar="SESSION|STORE…", help="A session, sesn_…, or up to 8 stores, memstore_…")
+        list[str], typer.Argument(metavar="SESSION|STORE…", help="A session, sesn_…, or up to 8 stores, by id or name.")
     ],
     refresh: Annotated[bool, typer.Option("--refresh", help="Read the session's stores as they are now.")] = False,
     read_only: Annotated[
@@ -37,9 +38,10 @@ def context(
 
     Example: memolith context sesn_useast1_01kb… > prompt.md
     """
-    stores = [one for one in what if one.startswith(STORE)]
-    if (len(what) > 1 and len(stores) < len(what)) or (not stores and not what[0].startswith(SESSION)):
-        raise InvalidRequest("SESSION|STORE", f"must be one session ({SESSION}…), or stores ({STORE}…)")
+    sessions = [one for one in what if one.startswith(SESSION)]
+    if sessions and len(what) > 1:
+        raise InvalidRequest("SESSION|STORE", f"must be one session ({SESSION}…), or stores, by id or name")
+    stores = [] if sessions else [store_called(one, url, key) for one in what]
     with speaking():
         client = connect(url, key)
         answer = _of_stores(client, stores, read_only) if stores else _of_session(client, what[0], refresh)

@@ -13,6 +13,7 @@ import typer
 
 from memolith.clients.cli.api_client import Key, Url, connect, speaking, store_address
 from memolith.clients.cli.output import Json, say, show_rows
+from memolith.clients.cli.store_argument import NamedStoreCommand, store_called
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,7 +24,7 @@ app = typer.Typer(
 
 PART = "divergent"
 
-Store = Annotated[str, typer.Argument(metavar="STORE", help="memstore_…")]
+Store = Annotated[str, typer.Argument(metavar="STORE", help="The store, by id or name.")]
 Version = Annotated[str, typer.Argument(metavar="VERSION", help="memver_…, as `list` shows it.")]
 
 
@@ -34,7 +35,9 @@ def divergent() -> None:
 
 @app.command("list")
 def list_(
-    store: Annotated[str | None, typer.Argument(metavar="[STORE]", help="memstore_…; by default every store.")] = None,
+    store: Annotated[
+        str | None, typer.Argument(metavar="[STORE]", help="A store, by id or name; by default every store.")
+    ] = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -43,7 +46,7 @@ def list_(
 
     Example: memolith divergent list
     """
-    here = None if store is None else store_address(store, PART)
+    here = None if store is None else store_address(store_called(store, url, key), PART)
     client = connect(url, key)
     with speaking():
         if here is None:
@@ -61,7 +64,7 @@ def list_(
     show_rows(table, ("store", "version", "operation", "path", "created_at"), as_json=False)
 
 
-@app.command()
+@app.command(cls=NamedStoreCommand)
 def show(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Show how a divergent version differs from what its memory holds now.
 
@@ -77,7 +80,7 @@ def show(store: Store, version: Version, url: Url = None, key: Key = None, as_js
         print(line)
 
 
-@app.command()
+@app.command(cls=NamedStoreCommand)
 def restore(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Write its text as the memory's next version, or as a new memory if the memory was deleted.
 
@@ -96,7 +99,7 @@ def restore(store: Store, version: Version, url: Url = None, key: Key = None, as
     say(f"{answer['id']}: {became}")
 
 
-@app.command()
+@app.command(cls=NamedStoreCommand)
 def dismiss(store: Store, version: Version, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Erase a divergent version in every region, as a redaction does. It is then no longer listed.
 

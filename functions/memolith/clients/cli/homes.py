@@ -64,7 +64,7 @@ def list_(
 def move(
     to: To,
     store: Annotated[
-        str | None, typer.Argument(help="A store's id; or give --from for all stores of a region.")
+        str | None, typer.Argument(help="A store, by id or name; or give --from for all stores of a region.")
     ] = None,
     source: Annotated[str | None, typer.Option("--from", help="Move all stores whose home is this region.")] = None,
     at_once: AtOnce = AT_ONCE,
@@ -82,7 +82,7 @@ def move(
     new = _region(target, to)
     if (store is None) == (source is None):
         raise InvalidRequest("", "say one store, or --from a region")
-    stores = [store] if store is not None else _of(_region(target, to), _known(target, source or ""))
+    stores = [_called(new, store)] if store is not None else _of(_region(target, to), _known(target, source or ""))
     _each(stores, lambda store_id: operator.move(new, store_id), f"moving to {to}", as_json, at_once)
 
 
@@ -90,7 +90,9 @@ def move(
 def fail_over(
     source: Annotated[str, typer.Option("--from", help="The region that does not answer.")],
     to: To,
-    stores: Annotated[str | None, typer.Option("--stores", help="Only these store ids, separated by commas.")] = None,
+    stores: Annotated[
+        str | None, typer.Option("--stores", help="Only these stores, by id or name, separated by commas.")
+    ] = None,
     at_once: AtOnce = FAILING_OVER_AT_ONCE,
     yes: Annotated[
         bool, typer.Option("--yes", help="Do not ask, even if writes of a store may become divergent.")
@@ -114,7 +116,7 @@ def fail_over(
     if stores is None:
         chosen = [id for id, home in known.items() if home.home == old]
     else:
-        chosen = [one.strip() for one in stores.split(",") if one.strip()]
+        chosen = [_called(new, one.strip()) for one in stores.split(",") if one.strip()]
     _warn(new, [known[id] for id in chosen if id in known], old, to, yes=yes)
     _each(chosen, lambda store_id: operator.fail_over(new, store_id, old), f"failing over to {to}", as_json, at_once)
 
@@ -138,6 +140,21 @@ def return_(
         if home.home != region and region in {Epoch.parse(epoch).home for epoch in home.epochs}
     ]
     _each(stores, lambda store_id: operator.move(new, store_id), f"moving home to {region}", as_json, at_once)
+
+
+def _called(region: Region, named: str) -> str:
+    """Return the id of the one store with this name, as a region knows it; an id is taken as it is.
+
+    Raises:
+        InvalidRequest: no store has that name, or several have.
+    """
+    if named.startswith("memstore_"):
+        return named
+    found = [home.store_id for home in operator.homes(region) if home.name == named]
+    if len(found) != 1:
+        others = f"; {len(found)} stores are called that, use the id: {', '.join(found)}" if found else ""
+        raise InvalidRequest("STORE", f"{named} is the name of no single store{others}")
+    return found[0]
 
 
 def _warn(new: Region, stores: Sequence[Home], old: str, to: str, *, yes: bool) -> None:

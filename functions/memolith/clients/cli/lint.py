@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +15,7 @@ import typer
 from memolith.clients.cli.api_client import Key, Url
 from memolith.clients.cli.failures import explain
 from memolith.clients.cli.output import Json, visible
-from memolith.clients.cli.scan_inputs import Source, UnreadError, files, memories
+from memolith.clients.cli.scan_inputs import Source, UnreadError, files, memories, store_of
 from memolith.core.errors import MemolithError
 from memolith.core.graph import resolution
 from memolith.core.graph.note import Note, parse
@@ -27,13 +26,11 @@ EXIT_CLEAN, EXIT_REMARKS, EXIT_UNFINISHED = 0, 1, 2
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-_STORE = re.compile(r"memstore_[A-Za-z0-9_]+")
-
 
 @app.command("lint")
 def command(
     target: Annotated[
-        str, typer.Argument(metavar="STORE|FOLDER", help="A store of a live API, memstore_…, or a folder.")
+        str, typer.Argument(metavar="STORE|FOLDER", help="A folder, or a store of a live API, by id or name.")
     ],
     url: Url = None,
     key: Key = None,
@@ -48,7 +45,8 @@ def command(
     Example: memolith lint memories/ --json
     """
     try:
-        sources = memories(target, url, key) if _STORE.fullmatch(target) else files(Path(target))
+        store = store_of(target, url, key)
+        sources = files(Path(target)) if store is None else memories(store, url, key)
         remarks, read = _remarks(sources)
     except (MemolithError, OSError) as error:
         told = (

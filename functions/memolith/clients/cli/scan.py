@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -19,7 +18,7 @@ from memolith.clients.cli.api_client import Key, Url
 from memolith.clients.cli.failures import explain
 from memolith.clients.cli.output import Json
 from memolith.clients.cli.sarif import sarif
-from memolith.clients.cli.scan_inputs import Source, UnreadError, files, memories
+from memolith.clients.cli.scan_inputs import Source, UnreadError, files, memories, store_of
 from memolith.clients.cli.scan_results import Results, Scanned, Unread, as_json, as_text
 from memolith.core.errors import InvalidRequest, MemolithError
 from memolith.scanner import Policy, Scanner, ScannerUnavailableError, Verdict
@@ -31,7 +30,6 @@ app = typer.Typer(
     add_completion=False, rich_markup_mode=None, help="Run the safety scanner over a file, a folder or a store."
 )
 
-_STORE = re.compile(r"memstore_[A-Za-z0-9_]+")
 _COLUMNS = (
     SpinnerColumn(),
     TextColumn("{task.description}"),
@@ -58,7 +56,7 @@ _WRITERS: dict[Format, Callable[[Results], str]] = {
 
 @app.command()
 def scan(
-    target: Annotated[str, typer.Argument(metavar="PATH|STORE", help="A file, a folder, or memstore_… of a live API.")],
+    target: Annotated[str, typer.Argument(metavar="PATH|STORE", help="A file, a folder, or a store, by id or name.")],
     policy: Annotated[Policy, typer.Option(help="What to reject; audit only reports.")] = Policy.STANDARD,
     deep: Annotated[bool, typer.Option("--deep", help="Use the slower, broader rules too.")] = False,
     allow: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Ignore this rule's findings.")] = None,
@@ -77,7 +75,8 @@ def scan(
     Example: memolith scan memories/ --deep --format sarif --output memolith.sarif
     """
     try:
-        sources = memories(target, url, key) if _STORE.fullmatch(target) else files(Path(target))
+        store = store_of(target, url, key)
+        sources = files(Path(target)) if store is None else memories(store, url, key)
         results = _scan_all(sources, policy, deep, frozenset(allow or ()))
         _write(_WRITERS[Format.JSON if in_json else form](results), output)
     except MemolithError as error:

@@ -5,6 +5,7 @@ Nothing is left out in silence: what cannot be read as text is a `Source` with t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,13 @@ from urllib.parse import quote
 
 from memolith.clients.cli.api_client import connect, speaking, store_address
 from memolith.clients.cli.failures import ApiFailed
+from memolith.clients.cli.store_argument import store_called
 from memolith.core.errors import InvalidRequest, MemolithError
 
 MOST_BYTES = 4_000_000
 """A larger file is reported and not read: the API's limit for a memory is a fraction of it."""
+
+_STORE = re.compile(r"memstore_[A-Za-z0-9_]+")
 
 LEFT_OUT = frozenset({".git", ".hg", ".svn"})
 """Folders of version control: their files are compressed copies of the ones beside them."""
@@ -49,6 +53,25 @@ class UnreadError(Exception):
     """A source that holds no text; the message says why."""
 
 
+def store_of(target: str, api_url: str | None, api_key: str | None) -> str | None:
+    """Return the id of the store that a target names, by id or name; None where it is a file or a folder.
+
+    A file or folder of that name comes first. One request for a name.
+
+    Raises:
+        InvalidRequest: it is none of these, or no API is there to ask.
+    """
+    if _STORE.fullmatch(target):
+        return target
+    if Path(target).exists() or "/" in target:
+        return None
+    try:
+        return store_called(target, api_url, api_key)
+    except MemolithError as error:
+        reason = f"{target} is neither a file nor a folder, nor a store's id or name: {error.message}"
+        raise InvalidRequest("PATH", reason) from error
+
+
 def files(target: Path) -> list[Source]:
     """List a file, or every file of a folder in the order of their paths. Links to folders are not followed.
 
@@ -59,7 +82,7 @@ def files(target: Path) -> list[Source]:
     if target.is_file():
         return [_file(target, target.name)]
     if not target.is_dir():
-        raise InvalidRequest("PATH", f"{target} is neither a file nor a folder, nor the id of a store (memstore_…)")
+        raise InvalidRequest("PATH", f"{target} is neither a file nor a folder, nor a store's id or name")
     return [_file(path, path.relative_to(target).as_posix()) for path in sorted(_below(target))]
 
 

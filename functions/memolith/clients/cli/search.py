@@ -36,6 +36,7 @@ def search(
     since: Annotated[
         str | None, typer.Option("--since", help="Only what was changed since: an instant, yesterday, '2 weeks ago'.")
     ] = None,
+    until: Annotated[str | None, typer.Option("--until", help="Only what was not changed after that instant.")] = None,
     author: Annotated[
         str | None, typer.Option("--by", help="Only what this API key, apikey_…, or session, sesn_…, wrote last.")
     ] = None,
@@ -58,6 +59,8 @@ def search(
         asked["path_prefix"] = folder
     if since is not None:
         asked["updated_at[gte]"] = instant(since, local_now(), "--since")
+    if until is not None:
+        asked["updated_at[lte]"] = instant(until, local_now(), "--until")
     if author is not None:
         asked["session_id" if author.startswith("sesn_") else "api_key_id"] = author
     asked |= {name: value for name, value in (("min_trust", min_trust), ("type", type), ("tags", tags)) if value}

@@ -10,6 +10,7 @@ import typer
 
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.output import Json, say, show_fields, show_rows
+from memolith.clients.cli.store_argument import store_called
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest
 
@@ -27,10 +28,11 @@ Lifetime = Annotated[int | None, typer.Option("--lifetime-s", help="For how many
 @app.command()
 def begin(
     stores: Annotated[
-        list[str] | None, typer.Argument(metavar="[STORE]...", help="Stores to read and write, memstore_…")
+        list[str] | None, typer.Argument(metavar="[STORE]...", help="Stores to read and write, by id or name.")
     ] = None,
     read_only: Annotated[
-        list[str] | None, typer.Option("--read-only", metavar="STORE", help="A store to read only; may be repeated.")
+        list[str] | None,
+        typer.Option("--read-only", metavar="STORE", help="A store to read only, by id or name; may be repeated."),
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="What the session is about.")] = None,
     lifetime_s: Lifetime = None,
@@ -42,8 +44,8 @@ def begin(
 
     Example: memolith sessions begin memstore_useast1_01kb… --read-only memstore_useast1_01kc… --title "Tuesday"
     """
-    resources = [_resource(one, "read_write") for one in stores or ()]
-    resources += [_resource(one, "read_only") for one in read_only or ()]
+    resources = [_resource(store_called(one, url, key), "read_write") for one in stores or ()]
+    resources += [_resource(store_called(one, url, key), "read_only") for one in read_only or ()]
     if not resources:
         raise InvalidRequest("STORE", "name at least one, to write or as --read-only")
     body = {"resources": resources, "title": title, "token_lifetime_seconds": lifetime_s}
@@ -64,7 +66,8 @@ def list_sessions(
 
     Example: memolith sessions list --key-id apikey_useast1_01kb… --all
     """
-    filters = {"api_key_id": made_by, "memory_store_id": store, "include_archived": "true" if ended else None}
+    chosen = None if store is None else store_called(store, url, key)
+    filters = {"api_key_id": made_by, "memory_store_id": chosen, "include_archived": "true" if ended else None}
     with speaking():
         found = list(connect(url, key).rows("/v1/sessions", _given(filters)))
     listed = [
