@@ -121,7 +121,9 @@ def test_systemd_takes_the_unit_with_any_path(tmp_path: Path) -> None:
 def test_the_unit_quotes_what_systemd_would_read_as_its_own() -> None:
     lines = dict(line.split("=", 1) for line in unit_of(ODD).splitlines() if "=" in line)
     assert lines["ExecStart"] == '"/opt/py thon/$$bin/python" -m memolith.entry.serve'
-    assert lines["Environment"] == ('"MEMOLITH_ROOT=/tmp/with space/100%% \\"quoted\\" $HOME" "MEMOLITH_PORT=8377"')
+    assert lines["Environment"] == (
+        '"MEMOLITH_ROOT=/tmp/with space/100%% \\"quoted\\" $HOME" "MEMOLITH_PORT=8377" "MEMOLITH_SEARCH_MODEL=none"'
+    )
     assert lines["StandardOutput"] == "null"
     with pytest.raises(InvalidRequest, match="printable"):
         unit_of(Served(Path("/a\nExecStart=evil"), 1))
@@ -130,7 +132,8 @@ def test_the_unit_quotes_what_systemd_would_read_as_its_own() -> None:
 def test_launchds_list_has_the_same_command_and_folder_and_drops_the_key() -> None:
     told = plistlib.loads(plist_of(ODD))
     assert told["ProgramArguments"] == ["/opt/py thon/$bin/python", "-m", "memolith.entry.serve"]
-    assert told["EnvironmentVariables"] == {"MEMOLITH_ROOT": str(ODD.root), "MEMOLITH_PORT": "8377"}
+    variables = {"MEMOLITH_ROOT": str(ODD.root), "MEMOLITH_PORT": "8377", "MEMOLITH_SEARCH_MODEL": "none"}
+    assert told["EnvironmentVariables"] == variables
     assert (told["StandardOutPath"], told["RunAtLoad"]) == ("/dev/null", True)
 
 

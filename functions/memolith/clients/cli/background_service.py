@@ -33,6 +33,16 @@ class Served:
     root: Path
     port: int
     python: str = sys.executable
+    search_model: str = "none"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The server's settings, as it reads them."""
+        return {
+            "MEMOLITH_ROOT": str(self.root),
+            "MEMOLITH_PORT": str(self.port),
+            "MEMOLITH_SEARCH_MODEL": self.search_model,
+        }
 
 
 class Service(Protocol):
@@ -133,8 +143,7 @@ class Launchd:
 
 def unit_of(served: Served) -> str:
     """Write the unit. Source: systemd.service(5), systemd.syntax(7), "Quoting" and "Specifiers"."""
-    variables = {"MEMOLITH_ROOT": str(served.root), "MEMOLITH_PORT": str(served.port)}
-    environment = " ".join(_quoted(f"{name}={value}") for name, value in variables.items())
+    environment = " ".join(_quoted(f"{name}={value}") for name, value in served.variables.items())
     return "\n".join(
         [
             "# Written by `memolith serve --install`; `memolith serve --uninstall` removes it.",
@@ -163,7 +172,7 @@ def plist_of(served: Served) -> bytes:
         {
             "Label": LABEL,
             "ProgramArguments": [served.python, "-m", MODULE],
-            "EnvironmentVariables": {"MEMOLITH_ROOT": str(served.root), "MEMOLITH_PORT": str(served.port)},
+            "EnvironmentVariables": served.variables,
             "RunAtLoad": True,
             "KeepAlive": {"SuccessfulExit": False},
             "StandardOutPath": "/dev/null",

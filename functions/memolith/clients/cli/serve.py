@@ -61,7 +61,7 @@ def serve(
         typer.echo(f"{', '.join(missing)} missing: pip install '.[local]'", err=True)
         raise typer.Exit(2)
     if install:
-        _install(root.expanduser().absolute(), port)
+        _install(root.expanduser().absolute(), port, search_model)
         return
     told = {"MEMOLITH_PORT": str(port), "MEMOLITH_ROOT": str(root.expanduser().absolute())}
     told |= {"MEMOLITH_SEARCH_MODEL": search_model}
@@ -69,7 +69,7 @@ def serve(
     os.execve(sys.executable, [sys.executable, "-m", "memolith.entry.serve"], environment)  # noqa: S606 - our own module
 
 
-def _install(root: Path, port: int) -> None:
+def _install(root: Path, port: int, search_model: str) -> None:
     """Install the service, and wait until it listens. Raises InvalidRequest, ApiFailed, OSError."""
     from memolith.adapters.system import SystemClock
     from memolith.clients.cli.background_service import Served, service
@@ -82,7 +82,7 @@ def _install(root: Path, port: int) -> None:
     manager, url, clock = service(), f"http://127.0.0.1:{port}", SystemClock()
     if not manager.path.exists() and listens(url):
         raise ApiFailed(f"something listens at {url} already", Exit.USAGE, "End it, or choose another --port.")
-    manager.install(Served(root, port))
+    manager.install(Served(root, port, search_model=search_model))
     end_us = clock.now_us() + START_S * 1_000_000
     while not listens(url):
         if clock.now_us() > end_us:
