@@ -87,6 +87,16 @@ def check_object(body: Mapping[str, Any]) -> None:
     _CHECKS[body["type"]](body)
 
 
+def _check_api_key(body: Mapping[str, Any]) -> None:
+    """A laptop's alone; its text is there once, where it was made."""
+    names = "id name scope created_at expires_at revoked_at memory_store_ids holder"
+    _fields(body, names + (" api_key" if "api_key" in body else ""))
+    assert body["id"].startswith("apikey_")
+    assert body["scope"] in {"read", "write", "admin"}
+    _instants(body, "created_at")
+    assert all(body[name] is None or _INSTANT.fullmatch(body[name]) for name in ("expires_at", "revoked_at"))
+
+
 def _check_store(body: Mapping[str, Any]) -> None:
     """One in a listing of deleted stores also says when it is erased."""
     names = "id name description metadata created_at updated_at archived_at scan_policy retention durability"
@@ -341,6 +351,7 @@ def _check_health(body: Mapping[str, Any]) -> None:
 
 _CHECKS = {
     "session": _check_session,
+    "api_key": _check_api_key,
     "session_context": _check_context,
     "transcript_receipt": _check_receipt,
     "extraction": _check_extraction,

@@ -83,6 +83,7 @@ from memolith.ports.metrics import Metrics
 from memolith.ports.vectors import Encoder
 from memolith.wire import auth
 from memolith.wire.http import HttpApi
+from memolith.wire.routes.keys import key_routes
 from memolith.wire.rpc import Rpc, eraser_calls, indexer_calls, packer_calls, peerwriter_calls
 
 _log = logging.getLogger(__name__)
@@ -172,7 +173,8 @@ class LocalSite:
         )
         packs = SqlitePacks(machine.encoder)
         self.memolith = Memolith(self.region, scanner, LocalSigningKeys(root), packs, ExtractiveModels())
-        self.api = HttpApi(self.memolith, machine.clock, machine.randomness, machine.metrics)
+        routes = key_routes(self.memolith.keys)
+        self.api = HttpApi(self.memolith, machine.clock, machine.randomness, machine.metrics, routes)
         packing = make_packer(self.region, packs, queue)
         indexing = make_indexer(
             self.region,

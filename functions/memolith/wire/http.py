@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memolith.app.api.service import Memolith
@@ -24,7 +24,7 @@ from memolith.wire import auth, freshness
 from memolith.wire.errors import Failure, MethodNotAllowed, failure_of, trace
 from memolith.wire.exchange import Exchange
 from memolith.wire.requests import method_of, read_event
-from memolith.wire.routes.table import PARAMETERS, find
+from memolith.wire.routes.table import PARAMETERS, Route, find
 from memolith.wire.shown_texts import lower_class
 
 _log = logging.getLogger(__name__)
@@ -44,13 +44,22 @@ class HttpApi:
         clock: for request ids, cursors and durations.
         randomness: for request ids.
         metrics: gets ``requests`` and ``request_duration_ms``, by operation and status.
+        further: routes that this entry has beside the API's own.
     """
 
-    def __init__(self, memolith: Memolith, clock: Clock, randomness: Randomness, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        memolith: Memolith,
+        clock: Clock,
+        randomness: Randomness,
+        metrics: Metrics,
+        further: Sequence[Route] = (),
+    ) -> None:
         self._memolith = memolith
         self._clock = clock
         self._randomness = randomness
         self._metrics = metrics
+        self._further = further
 
     def answer(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Answer an API Gateway HTTP API event (payload format 2.0).
@@ -82,7 +91,7 @@ class HttpApi:
         request = read_event(event)
         if request.segments == HEALTH:
             return self._health(handling, request.method)
-        operation, ids = find(request)
+        operation, ids = find(request, self._further)
         handling.operation = operation.__name__
         credentials = auth.credentials(request.headers, self._memolith.sessions.verify)
         handling.call = call = RequestContext(credentials)

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from memolith.app.api.bulk_read import BulkRead
     from memolith.app.api.extraction import Extractions
     from memolith.app.api.graph import Graph
+    from memolith.app.api.keys import Keys
     from memolith.app.api.proposals import Proposals
     from memolith.app.api.recall import Recall
     from memolith.app.api.search import Search
@@ -143,6 +144,12 @@ class Memolith:
     def region(self) -> str:
         """The name of the region that answers."""
         return self._region.name
+
+    @cached_property
+    def keys(self) -> Keys:
+        from memolith.app.api.keys import Keys
+
+        return Keys(self._authorizer, self.api_keys)
 
     @cached_property
     def proposals(self) -> Proposals:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memolith.adapters.system import SystemClock
+from memolith.clients.cli import laptop_keys
+from memolith.clients.cli.api_client import Key, Url
 from memolith.clients.cli.calls import invoke
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
 from memolith.clients.cli.failures import Exit
@@ -50,6 +52,8 @@ def create(
     ] = None,
     region: Region = None,
     aws: Aws = False,
+    url: Url = None,
+    key: Key = None,
     as_json: Json = False,
 ) -> None:
     """Create a key. Its text is shown only now, and stored nowhere. Expiry and stores cannot be changed afterwards.
@@ -62,6 +66,9 @@ def create(
         "holder": holder,
     }
     asked = {name: limit for name, limit in limits.items() if limit not in (None, [])}
+    if laptop_keys.is_meant(url, region, aws):
+        laptop_keys.create(laptop_keys.Asked(name, scope, expires_at, tuple(store or ()), holder), url, key, as_json)
+        return
     target = find_target(aws)
     payload = {"call": "keys.create", "workspace_id": workspace, "name": name, "scope": scope, **asked}
     issued = invoke(target, region or target.regions[0], "keys", payload)
@@ -76,26 +83,34 @@ def create(
 
 @app.command("list")
 def list_keys(
-    workspace: Workspace = "wrkspc_default", region: Region = None, aws: Aws = False, as_json: Json = False
+    workspace: Workspace = "wrkspc_default",
+    region: Region = None,
+    aws: Aws = False,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
 ) -> None:
     """List a workspace's keys, including revoked ones.
 
     Example: memolith keys list --json
     """
+    if laptop_keys.is_meant(url, region, aws):
+        show_rows(laptop_keys.rows(url, key), COLUMNS_OF_KEYS, as_json)
+        return
     target = find_target(aws)
     found = invoke(target, region or target.regions[0], "keys", {"call": "keys.list", "workspace_id": workspace})
     rows = [
         {
-            **key,
-            "created_at": rfc3339(key["created_at"]),
-            "revoked_at": key["revoked_at"] and rfc3339(key["revoked_at"]),
-            "expires_at": key.get("expires_at") and rfc3339(key["expires_at"]),
-            "stores": key.get("stores"),
-            "holder": key.get("holder"),
+            **one,
+            "created_at": rfc3339(one["created_at"]),
+            "revoked_at": one["revoked_at"] and rfc3339(one["revoked_at"]),
+            "expires_at": one.get("expires_at") and rfc3339(one["expires_at"]),
+            "stores": one.get("stores"),
+            "holder": one.get("holder"),
         }
-        for key in found["keys"]
+        for one in found["keys"]
     ]
-    show_rows(rows, ("key_id", "name", "scope", "created_at", "revoked_at", "expires_at", "stores", "holder"), as_json)
+    show_rows(rows, COLUMNS_OF_KEYS, as_json)
 
 
 @app.command()
@@ -104,6 +119,8 @@ def revoke(
     workspace: Workspace = "wrkspc_default",
     region: Region = None,
     aws: Aws = False,
+    url: Url = None,
+    key: Key = None,
     as_json: Json = False,
 ) -> None:
     """Revoke a key everywhere, and show which regions confirmed it. Such a region refuses the key, and the tokens of
@@ -113,11 +130,14 @@ def revoke(
 
     Example: memolith keys revoke apikey_useast1_01kb…
     """
+    if laptop_keys.is_meant(url, region, aws):
+        show_rows([laptop_keys.revoke(key_id, url, key)], ("region", "confirmed", "reason"), as_json)
+        return
     target = find_target(aws)
     origin = region or ids.birth_region(key_id, target.regions) or target.regions[0]
     payload = {"call": "keys.revoke", "workspace_id": workspace, "key_id": key_id}
-    key = str(invoke(target, origin, "keys", payload)["key"])
-    rows = [_confirm(target, name, key) for name in target.regions]
+    record = str(invoke(target, origin, "keys", payload)["key"])
+    rows = [_confirm(target, name, record) for name in target.regions]
     show_rows(rows, ("region", "confirmed", "reason"), as_json)
     if not all(row["confirmed"] for row in rows):
         raise typer.Exit(Exit.IN_PART)
@@ -148,6 +168,7 @@ def retire_signing(aws: Aws = False, as_json: Json = False) -> None:
 
 
 COLUMNS = ("key", "signs", "accepted")
+COLUMNS_OF_KEYS = ("key_id", "name", "scope", "created_at", "revoked_at", "expires_at", "stores", "holder")
 
 
 def _rotation(aws: bool) -> Rotation:

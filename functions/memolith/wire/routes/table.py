@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memolith.core.errors import NotFound
@@ -166,9 +166,13 @@ PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
 """The query parameters that an operation knows; one that is not listed here knows none."""
 
 
-def find(request: Request) -> tuple[Callable[[Exchange], Json], tuple[str, ...]]:
-    """Find the operation of a request, and the ids in its path. Raises UnknownRoute, MethodNotAllowed, NotFound."""
-    for route in ROUTES:
+def find(request: Request, further: Sequence[Route] = ()) -> tuple[Callable[[Exchange], Json], tuple[str, ...]]:
+    """Find the operation of a request, and the ids in its path, in `ROUTES` or in `further` ones.
+
+    Raises:
+        UnknownRoute, MethodNotAllowed, NotFound.
+    """
+    for route in (*ROUTES, *further):
         ids = route.ids(request.segments)
         if ids is not None:
             _check_lengths(ids)
