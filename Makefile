@@ -11,6 +11,7 @@ COMPILE := $(BIN)/pip-compile -q --no-emit-index-url --no-emit-find-links --no-h
 INSPECTOR := tests/interop/inspector
 ADK := tests/interop/adk
 BASIC_MEMORY := tests/interop/basic_memory
+AGMI := tests/interop/agmi
 # Basic Memory needs Python 3.12, Memolith 3.11: the first of these that is here, or PYTHON312=/path/to/python3.13.
 PYTHON312 ?= $(shell for minor in 14 13 12; do python3.$$minor -c "" 2>/dev/null && command -v python3.$$minor && break; done)
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
@@ -74,8 +75,9 @@ guards: setup ## plant each defect, switch off each exception: the simulation ha
 e2e: setup ## the local cloud, deployed for real, driven by the real SDK
 	$(BIN)/python -m pytest -m e2e -v --durations=15 tests/e2e
 
-interop: setup $(INSPECTOR)/node_modules/.installed $(ADK)/.venv/.installed ## the MCP inspector and Google's ADK, each on packages of its own (230 MB)
+interop: setup $(INSPECTOR)/node_modules/.installed $(ADK)/.venv/.installed $(AGMI)/.venv/.installed ## the MCP inspector, Google's ADK and the tamper suite agmi, each on packages of its own (230 MB)
 	$(BIN)/python -m pytest $(INSPECTOR)
+	$(BIN)/python -m pytest $(AGMI)
 	$(ADK)/.venv/bin/python -m pytest -o addopts="-q --import-mode=importlib -p no:cacheprovider" --confcutdir=$(ADK) $(ADK)
 
 interop-basic-memory: setup $(BASIC_MEMORY)/.venv/.parser ## Basic Memory itself reads what was exported; needs a Python 3.12 (600 MB)
@@ -108,6 +110,12 @@ $(ADK)/.venv/.installed: $(ADK)/requirements.lock
 	@$(ADK)/.venv/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $<
 	@touch $@
 
+$(AGMI)/.venv/.installed: $(AGMI)/requirements.lock
+	@echo "installing agmi from $< ..."
+	@rm -rf $(AGMI)/.venv
+	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --target $(AGMI)/.venv/packages -r $<
+	@touch $@
+
 drill: setup ## everything that can go wrong, on the local cloud of three regions, while clients write (some ten minutes)
 	$(BIN)/python -m scripts.drill
 
@@ -134,4 +142,4 @@ sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them
 	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),250) --bugs,$(if $(KIND),--kind $(KIND)) $(if $(SEED),--seed $(SEED),$(or $(N),2000)))
 
 clean: ## remove what the other commands made
-	rm -rf .venv node_modules $(ADK)/.venv $(BASIC_MEMORY)/.venv $(INSPECTOR)/node_modules cdk.out .memolith .bundle .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules $(ADK)/.venv $(AGMI)/.venv $(BASIC_MEMORY)/.venv $(INSPECTOR)/node_modules cdk.out .memolith .bundle .mypy_cache .ruff_cache .hypothesis

@@ -96,6 +96,7 @@ class RegionAlarms(Construct):
             *self._erasing(),
             *self._scanning(),
             *self._integrity(),
+            *self._seals(),
             *self._reconciling(functions),
         ):
             self._make(alarm)
@@ -267,6 +268,22 @@ class RegionAlarms(Construct):
             cloudwatch.MathExpression(
                 expression="SUM(METRICS())", using_metrics=counted, label="damaged copies read", period=FIVE_MINUTES
             ),
+        )
+
+    def _seals(self) -> Iterator[Alarm]:
+        """Watch the checkpoints: those of other regions that cannot be true, and those of this one without a seal."""
+        yield Alarm(
+            "integrity-broken",
+            "integrity-broken",
+            "A checkpoint of another region is not the one that was seen before, or was not made by its home.",
+            self._counted("integrity_broken"),
+        )
+        yield Alarm(
+            "checkpoints-unsigned",
+            "checkpoints-unsigned",
+            "For 15 minutes the region's key has signed no checkpoint; they are published without a signature.",
+            self._counted("seal_failed"),
+            periods=3,
         )
 
     def _reconciling(self, functions: RegionFunctions) -> Iterator[Alarm]:

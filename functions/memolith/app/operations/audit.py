@@ -17,7 +17,7 @@ from functools import partial
 
 from memolith.app.kernel.batching import batches
 from memolith.app.kernel.listing import keys_under, rows_of
-from memolith.app.kernel.port_calls import find, find_head
+from memolith.app.kernel.port_calls import find, find_head, require
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.sealed_history import SealedHistory, StoredCheckpoint
 from memolith.app.operations.flaws import Broken, classify
@@ -37,6 +37,7 @@ from memolith.core.object_keys import (
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.store_record import StoreState
+from memolith.core.objects.witness import Witness, witness_prefix
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.journal import SHARDS_MIN, JournalRow, JournalStateRow
@@ -136,6 +137,7 @@ class Audit:
             if len(run.report.findings) + len(run.broken) >= KEPT:
                 break
         self._check_end(run, home)
+        self._check_witnesses(run, home)
         pending = self._pending(home)
         run.report.pending = len(pending - run.named)
         if since == 1 and len(run.report.findings) < KEPT:
@@ -269,6 +271,26 @@ class Audit:
                     Flaw.ROLLED_BACK, key, record.last.period, f"the last checkpoint that this machine sealed {what}"
                 )
             )
+
+    def _check_witnesses(self, run: _Run, home: str) -> None:
+        """Compare the history with what each other region saw of it last. Each names the one before, so that is all."""
+        for other in self._region.regions:
+            if other == home:
+                continue
+            keys = list(keys_under(self._region.objects, witness_prefix(home), region=other))
+            if not keys:
+                continue
+            seen = Witness.from_json(require(self._region.objects, keys[-1], other).body)
+            stands = run.hashes.get(seen.period)
+            if seen.period < run.report.since or stands == seen.sha256:
+                continue
+            key = str(CheckpointKey(home, seen.period))
+            if stands is None:
+                what = f"{other} saw this checkpoint, and it is gone"
+                run.report.findings.append(Finding(Flaw.ROLLED_BACK, key, seen.period, what))
+            else:
+                what = f"{other} saw another checkpoint of this period"
+                run.report.findings.append(Finding(Flaw.FORKED, key, seen.period, what))
 
     def _pending(self, home: str) -> set[bytes]:
         """Return what the journal of this region names in the periods that have no checkpoint yet."""

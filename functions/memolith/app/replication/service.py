@@ -18,6 +18,7 @@ from memolith.app.replication.missed_erasures import MissedErasures
 from memolith.app.replication.missing_objects import MissingObjects
 from memolith.app.replication.reconciler import Reconciler
 from memolith.app.replication.watermark import BATCH_MAX_US, Watermark
+from memolith.app.replication.witnesses import Witnesses
 from memolith.ports.queue import Queue
 from memolith.ports.sealing import Sealing, SealMemory
 
@@ -36,7 +37,8 @@ def make_reconciler(region: Region, sealing: Sealing, batch_max_us: int = BATCH_
     parts = EpochParts.of(region)
     indexer = make_indexer(region, parts)
     epoch_sweep = EpochSweep(region, indexer)
-    watermark = Watermark(region, MissingObjects(region, indexer, parts.snapshots), epoch_sweep, batch_max_us)
+    missing_objects, witnesses = MissingObjects(region, indexer, parts.snapshots), Witnesses(region, sealing)
+    watermark = Watermark(region, missing_objects, epoch_sweep, witnesses, batch_max_us)
     checkpoints = Checkpoints(region, epoch_sweep, CheckpointSealer(region, sealing))
     return Reconciler(region, checkpoints, watermark, epoch_sweep, DueProposals(region))
 

@@ -20,8 +20,10 @@ from memolith.app.kernel.port_calls import commit_or_busy, find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.copy import copy_object
 from memolith.app.replication.missing_objects import MissingObjects, RepairOutcome
+from memolith.app.replication.witnesses import Witnesses
+from memolith.core.errors import Busy
 from memolith.core.object_keys import CheckpointKey
-from memolith.core.objects.checkpoint import Checkpoint, Named, part_from_json
+from memolith.core.objects.checkpoint import Checkpoint, Named, part_from_json, sha256_of
 from memolith.core.rows.base import Attributes, RowKey, mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.core.rows.journal import SHARDS_MIN, OpenPeriod
@@ -45,6 +47,7 @@ class _Followed:
     period: int = 0
     parts: int = 0
     until: int | None = None
+    sha256: str | None = None
 
     @property
     def text(self) -> str:
@@ -54,7 +57,9 @@ class _Followed:
     def of(cls, home: str, row: CompletenessRow) -> _Followed:
         period, _, parts = row.folded.get(home, "0").partition("/")
         until = row.until.get(home)
-        return cls(home, int(period), int(parts or 0), None if until is None else int(until))
+        last, _, sha256 = (row.sealed or {}).get(home, "").partition(":")
+        known = sha256 if last == period else None
+        return cls(home, int(period), int(parts or 0), None if until is None else int(until), known)
 
 
 @dataclass(slots=True)
@@ -79,9 +84,11 @@ class Watermark:
         region: Region,
         missing_objects: MissingObjects,
         epoch_sweep: EpochSweep,
+        witnesses: Witnesses,
         batch_max_us: int = BATCH_MAX_US,
     ) -> None:
         self._region = region
+        self._witnesses = witnesses
         self._batch_max_us = batch_max_us
         self._missing_objects = missing_objects
         self._epoch_sweep = epoch_sweep
@@ -163,6 +170,7 @@ class Watermark:
             before={home: said for home, said in row.until.items() if home in until},
             folded={one.home: one.text for one in followed if one.period or one.parts},
             written_at=self._region.clock.now_us(),
+            sealed={one.home: f"{one.period}:{one.sha256}" for one in followed if one.sha256 is not None} or None,
         )
         after = _hinting(after, period)
         if replace(after, written_at=row.written_at) == row:
@@ -180,17 +188,19 @@ class Watermark:
         """
         while self._region.clock.now_us() <= deadline_us:
             try:
-                checkpoint = self._checkpoint(one)
-                if checkpoint is None or not self._fold_all(view, one, checkpoint, deadline_us):
+                body = self._body(str(CheckpointKey(one.home, one.period + 1)), one.home, self._is_late(one.until))
+                checkpoint = None if body is None else Checkpoint.from_json(body)
+                if body is None or checkpoint is None or not self._witnesses.accept(checkpoint, one.sha256):
                     return
-            except port_errors.PORT_FAILURES:
+                if not self._fold_all(view, one, checkpoint, deadline_us):
+                    return
+                if not self._witnesses.keep(checkpoint, sha256_of(body)):
+                    return
+            except (*port_errors.PORT_FAILURES, Busy):
                 return
             until = min(checkpoint.until, self._region.clock.now_us())
             one.period, one.parts, one.until = checkpoint.period, 0, max(until, one.until or 0)
-
-    def _checkpoint(self, one: _Followed) -> Checkpoint | None:
-        body = self._body(str(CheckpointKey(one.home, one.period + 1)), one.home, self._is_late(one.until))
-        return None if body is None else Checkpoint.from_json(body)
+            one.sha256 = sha256_of(body)
 
     def _fold_all(self, view: View, one: _Followed, checkpoint: Checkpoint, deadline_us: int) -> bool:
         """Project what it names, as many parts as there is time for; return whether the tables have everything."""

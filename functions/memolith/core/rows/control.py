@@ -65,6 +65,7 @@ class CompletenessRow(Row):
         written_at: when the row was last written.
         period, shards: the period that was open when the row was written, and its partitions (None: as few as there
             may be); a hint, which the journal confirms.
+        sealed: by home, the last checkpoint that is folded here whole, a colon, and the SHA-256 of its object.
     """
 
     mark: str
@@ -74,6 +75,7 @@ class CompletenessRow(Row):
     written_at: int = 0
     period: int | None = None
     shards: int | None = None
+    sealed: Mapping[str, str] | None = None
 
     @property
     def open_period(self) -> OpenPeriod | None:

@@ -1,0 +1,91 @@
+"""Checking another home's checkpoint before it is folded, and keeping what was seen of it.
+
+    its place in the chain, its root, its signature -> folded -> witnessed, once: put-if-absent
+
+A home that shows this region one history and another one later, or whose bucket is put back to an earlier state, meets
+its own witness here. Then nothing more of it is folded: the watermark stands still and rings, for what cannot be true
+must not make this region say that it is complete.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from memolith.app.kernel.port_calls import find
+from memolith.app.kernel.region import Region
+from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.core.errors import Unavailable
+from memolith.core.merkle import Frontier
+from memolith.core.object_keys import CheckpointKey
+from memolith.core.objects.checkpoint import Checkpoint, grown
+from memolith.core.objects.witness import Witness, witness_key
+from memolith.ports.sealing import Sealing
+
+WITNESSED_EVERY = 60
+"""Of checkpoints that name nothing, each of so many periods is witnessed: the hash of a later one covers them."""
+
+_log = logging.getLogger(__name__)
+
+
+class Witnesses:
+    """What one region checks and keeps of the other homes' checkpoints."""
+
+    def __init__(self, region: Region, sealing: Sealing) -> None:
+        self._region = region
+        self._sealing = sealing
+
+    def accept(self, checkpoint: Checkpoint, before: str | None) -> bool:
+        """Tell whether a checkpoint may be folded: it follows the one that was folded before it, and is whole.
+
+        `before` is the hash of that one, where it is known. No call but for the home's public key, once a process.
+        One of an earlier release has nothing to check.
+        """
+        wrong = self._wrong_with(checkpoint, before)
+        if wrong:
+            self._broken(checkpoint, wrong)
+        return not wrong
+
+    def keep(self, checkpoint: Checkpoint, sha256: str) -> bool:
+        """Keep what was seen of a checkpoint that is folded; False where another one was seen of this period.
+
+        One PUT where it names something, and a GET where it was witnessed before.
+
+        Raises:
+            Unavailable, OutcomeUnknown, Busy: to be repeated.
+        """
+        named = checkpoint.names or checkpoint.parts
+        if checkpoint.root is None or (not named and checkpoint.period % WITNESSED_EVERY):
+            return True
+        key, now_us = witness_key(checkpoint.home, checkpoint.period), self._region.clock.now_us()
+        seen = Witness(checkpoint.home, checkpoint.period, sha256, now_us, self._is_signed(checkpoint))
+        if put_if_absent(self._region, key, seen.to_json(), {}) is Put.MINE:
+            return True
+        stands = find(self._region.objects, key)
+        if stands is None or Witness.from_json(stands.body).sha256 == sha256:
+            return True
+        self._broken(checkpoint, "this region saw another one of the same period")
+        return False
+
+    def _wrong_with(self, checkpoint: Checkpoint, before: str | None) -> str:
+        if checkpoint.root is None:
+            return ""
+        if before is not None and checkpoint.previous != before:
+            return "it does not follow the checkpoint that was folded before it"
+        tree = grown(Frontier(), checkpoint.names)
+        if checkpoint.parts == 0 and (tree.root.hex(), tree.size) != (checkpoint.root, checkpoint.count):
+            return "its names are not those of its root"
+        return "its signature is not by a key of its home" if self._is_signed(checkpoint) is False else ""
+
+    def _is_signed(self, checkpoint: Checkpoint) -> bool | None:
+        """Tell whether the signature holds; None where there is none, or no key to check it with."""
+        if checkpoint.seal is None:
+            return None
+        try:
+            return self._sealing.is_signed(checkpoint.home, checkpoint.statement, checkpoint.seal)
+        except Unavailable:
+            return None
+
+    def _broken(self, checkpoint: Checkpoint, why: str) -> None:
+        self._region.metrics.count("integrity_broken")
+        key = str(CheckpointKey(checkpoint.home, checkpoint.period))
+        _log.error("a checkpoint of another region is not true", extra={"key": key, "reason": why})

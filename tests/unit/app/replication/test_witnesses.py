@@ -1,0 +1,160 @@
+"""Two histories of one home, and a home that was put back: the other region has seen the true one, and says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from memolith.adapters.memory import MemoryErasableObjects
+from memolith.app.operations.audit import AuditReport, make_audit
+from memolith.core.audit import Flaw
+from memolith.core.merkle import Frontier
+from memolith.core.object_keys import CheckpointKey
+from memolith.core.objects.checkpoint import Checkpoint, Named, grown, sha256_of
+from memolith.core.objects.witness import Witness, witness_key, witness_prefix
+from memolith.core.rows.control import CompletenessRow
+from memolith.ports.index import Change
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+MINUTE_S = 60.0
+
+
+@pytest.fixture
+def scene() -> Scene:
+    scene = Scene()
+    for _ in range(2):
+        minute(scene)
+    return scene
+
+
+def minute(scene: Scene) -> None:
+    scene.clock.pause(MINUTE_S)
+    for region in (HOME, AWAY):
+        scene.cloud.sites[region].reconciling.tick()
+    scene.deliver()
+
+
+def witnessed(scene: Scene, period: int) -> Witness | None:
+    """What the other region keeps of the home's checkpoint."""
+    objects = scene.cloud.sites[AWAY].region.objects
+    key = witness_key(HOME, period)
+    return Witness.from_json(objects.get(key).body) if key in objects.list(witness_prefix(HOME)).keys else None
+
+
+def last(scene: Scene) -> tuple[Checkpoint, bytes]:
+    """The home's last checkpoint that names something."""
+    objects = scene.cloud.sites[HOME].region.objects
+    bodies = [objects.get(key).body for key in objects.list(f"{HOME}/checkpoint/").keys]
+    return [(one, body) for body in bodies if (one := Checkpoint.from_json(body)).names][-1]
+
+
+def folded(scene: Scene) -> int:
+    """How far the other region follows the home."""
+    region = scene.cloud.sites[AWAY].region
+    key = CompletenessRow.key(region.index.generation)
+    return int(CompletenessRow.from_attributes(region.index.read([key])[key]).folded[HOME].partition("/")[0])
+
+
+def audited(scene: Scene) -> AuditReport:
+    return make_audit(scene.cloud.sites[HOME].region, scene.cloud.sealing_of(HOME)).run(HOME)
+
+
+def written(scene: Scene, path: str) -> None:
+    scene.create(path)
+    for _ in range(3):
+        minute(scene)
+
+
+def overwrite(scene: Scene, region: str, key: str, body: bytes) -> None:
+    MemoryErasableObjects(scene.cloud.buckets, region).erase(key, body, {})
+
+
+def rewritten(scene: Scene, checkpoint: Checkpoint) -> Checkpoint:
+    """Another history by whoever has the home's key: a name less, a new root, a true signature."""
+    names = checkpoint.names[:-1]
+    other = replace(checkpoint, names=names, count=len(names), root=grown(Frontier(), names).root.hex())
+    return replace(other, seal=scene.cloud.sealing_of(HOME).sign(other.statement))
+
+
+def test_a_region_keeps_what_it_saw_of_a_checkpoint_that_names_something(scene: Scene) -> None:
+    written(scene, "/a")
+    checkpoint, body = last(scene)
+    seen = witnessed(scene, checkpoint.period)
+    assert seen is not None
+    assert (seen.sha256, seen.signed) == (sha256_of(body), True)
+    assert witnessed(scene, checkpoint.period + 1) is None, "nothing was written then"
+    assert audited(scene).findings == []
+
+
+def test_a_home_that_was_put_back_is_caught_by_what_the_other_region_saw(scene: Scene) -> None:
+    written(scene, "/a")
+    checkpoint, _ = last(scene)
+    erasable = MemoryErasableObjects(scene.cloud.buckets, HOME)
+    for period in range(checkpoint.period, checkpoint.period + 4):
+        erasable.remove(str(CheckpointKey(HOME, period)))
+    for name in checkpoint.names:
+        erasable.remove(name.key)
+    (finding,) = audited(scene).findings
+    assert (finding.flaw, finding.period) == (Flaw.ROLLED_BACK, checkpoint.period)
+    assert AWAY in finding.detail
+
+
+def test_a_home_with_two_histories_is_caught_though_the_second_is_signed_by_its_own_key(scene: Scene) -> None:
+    written(scene, "/a")
+    checkpoint, _ = last(scene)
+    overwrite(scene, HOME, str(CheckpointKey(HOME, checkpoint.period)), rewritten(scene, checkpoint).to_json())
+    assert Flaw.FORKED in {finding.flaw for finding in audited(scene).findings}
+
+
+def test_a_region_that_is_rebuilt_meets_its_own_witness_and_folds_no_second_history(scene: Scene) -> None:
+    scene.create("/b")
+    written(scene, "/a")
+    checkpoint, _ = last(scene)
+    key = str(CheckpointKey(HOME, checkpoint.period))
+    overwrite(scene, AWAY, key, rewritten(scene, checkpoint).to_json())
+    region = scene.cloud.sites[AWAY].region
+    row_key = CompletenessRow.key(region.index.generation)
+    region.index.commit([Change(row_key, region.index.read([row_key])[row_key], None)])
+    for _ in range(3):
+        minute(scene)
+    assert folded(scene) == checkpoint.period - 1
+    assert scene.cloud.metrics.total("integrity_broken") >= 1
+
+
+@pytest.mark.parametrize("wrong", ["previous", "root", "signature"])
+def test_a_checkpoint_that_cannot_be_true_is_not_folded_and_is_counted(scene: Scene, wrong: str) -> None:
+    written(scene, "/a")
+    at = folded(scene)
+    scene.create("/b")
+    scene.clock.pause(MINUTE_S)
+    scene.cloud.sites[HOME].reconciling.tick()
+    scene.deliver()
+    key = str(CheckpointKey(HOME, at + 1))
+    checkpoint = Checkpoint.from_json(scene.cloud.sites[AWAY].region.objects.get(key).body)
+    changed = {
+        "previous": replace(checkpoint, previous="0" * 64),
+        "root": replace(checkpoint, names=(*checkpoint.names, Named("forged"))),
+        "signature": replace(checkpoint, seal=last(scene)[0].seal),
+    }[wrong]
+    overwrite(scene, AWAY, key, changed.to_json())
+    if wrong == "signature":
+        signed = replace(changed, seal=scene.cloud.sealing_of(AWAY).sign(changed.statement))
+        overwrite(scene, AWAY, key, signed.to_json())
+    before = scene.cloud.metrics.total("integrity_broken")
+    minute(scene)
+    assert folded(scene) == at
+    assert scene.cloud.metrics.total("integrity_broken") > before
+
+
+def test_checkpoints_of_an_earlier_release_are_folded_as_ever(scene: Scene) -> None:
+    written(scene, "/a")
+    at = folded(scene)
+    scene.clock.pause(MINUTE_S)
+    scene.cloud.sites[HOME].reconciling.tick()
+    scene.deliver()
+    key = str(CheckpointKey(HOME, at + 1))
+    checkpoint = Checkpoint.from_json(scene.cloud.sites[AWAY].region.objects.get(key).body)
+    overwrite(scene, AWAY, key, replace(checkpoint, root=None, seal=None, previous=None).to_json())
+    minute(scene)
+    assert folded(scene) >= at + 1
