@@ -1,17 +1,20 @@
-"""``memolith audit verify --root``: audit a laptop's folder, beside a server or without one.
+"""``memolith audit … --root``: audit a laptop's folder, or prove a version of it, beside a server or without one.
 
-Run as ``python -m memolith.entry.audit [STORE [SINCE]]``, with `LocalSettings` in the environment. It prints one JSON
-object a home, and changes nothing.
+Run as ``python -m memolith.entry.audit TASK``, with `LocalSettings` in the environment: ``verify STORE SINCE``,
+``prove STORE VERSION`` or ``keys``. It prints JSON and changes nothing.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
 from memolith.app.operations.audit import AuditReport, make_audit
+from memolith.app.operations.proofs import make_proofs
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.errors import MemolithError
 from memolith.entry.compose_laptop import REGION, LocalSite, Machine
@@ -29,10 +32,29 @@ def audited(settings: LocalSettings, store_id: str | None = None, since: int = 1
     Raises:
         OSError, PortError, MemolithError: the folder cannot be used, or is not as far as a server has made it.
     """
+    with _site(settings) as site:
+        audit = make_audit(site.region, site.sealing, site.seal_memory, site.bucket.raw)
+        return audit.run(REGION, store_id, since)
+
+
+def proven(settings: LocalSettings, store_id: str, version_id: str) -> dict[str, Any]:
+    """Return the proof of one version. Raises as `audited`."""
+    with _site(settings) as site:
+        return make_proofs(site.region, site.sealing).of_version(store_id, version_id)
+
+
+def public_keys(settings: LocalSettings) -> list[dict[str, str]]:
+    """Return the public keys that this machine's checkpoints are signed with. Raises as `audited`."""
+    with _site(settings) as site:
+        return [{**key, "kid": id, "region": REGION} for id, key in site.sealing.public(REGION).items()]
+
+
+@contextmanager
+def _site(settings: LocalSettings) -> Iterator[LocalSite]:
     limits = (settings.memories_per_store, settings.erase_delay_days)
     site = LocalSite(settings.root, LettingAllThrough(), None, Machine.real(), *limits)
     try:
-        return make_audit(site.region, site.sealing, site.seal_memory, site.bucket.raw).run(REGION, store_id, since)
+        yield site
     finally:
         site.close()
 
@@ -42,8 +64,8 @@ def report_as_json(report: AuditReport) -> dict[str, Any]:
     return {**asdict(report), "intact": report.is_intact}
 
 
-def main(store_id: str = "", since: str = "1") -> int:
-    """Audit, and return the exit code: 0 also where something is wrong, which the report says."""
+def main(task: str, first: str = "", second: str = "") -> int:
+    """Do one task, and return the exit code: 0 also where something is wrong, which the report says."""
     try:
         settings = LocalSettings.read()
     except SettingsError as error:
@@ -51,11 +73,15 @@ def main(store_id: str = "", since: str = "1") -> int:
     if not index_path(settings.root).exists():
         return _fail(f"{settings.root} has no index of this release: start `memolith serve` there once, then audit")
     try:
-        print(json.dumps([report_as_json(audited(settings, store_id or None, int(since)))]))
+        if task == "verify":
+            answer: object = [report_as_json(audited(settings, first or None, int(second)))]
+        else:
+            answer = proven(settings, first, second) if task == "prove" else {"keys": public_keys(settings)}
+        print(json.dumps(answer))
     except OSError as error:
         return _fail(f"{settings.root} cannot be used: {error.strerror}")
     except (PortError, MemolithError) as error:
-        return _fail(f"{settings.root} cannot be audited: {error}")
+        return _fail(str(error))
     return 0
 
 
@@ -65,4 +91,4 @@ def _fail(problem: str, code: int = EXIT_FAILED) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:3]))
+    sys.exit(main(*sys.argv[1:4]))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -49,3 +53,81 @@ def test_a_folder_without_an_index_says_what_to_do(folder: Folder, capfd: pytest
     code, _ = verify(folder)
     assert code == 1
     assert "start `memolith serve` there once" in capfd.readouterr().err
+
+
+VERIFIER = Path(__file__).resolve().parents[3] / "scripts" / "verify_proof.py"
+
+
+def proof_of(folder: Folder, version_id: str) -> dict[str, Any]:
+    words = ["prove", folder.store, version_id, "--root", str(folder.root)]
+    ended = CliRunner().invoke(audit.app, words)
+    assert ended.exit_code == 0, ended.output
+    proof: dict[str, Any] = json.loads(ended.stdout)
+    return proof
+
+
+@pytest.fixture
+def trusted(folder: Folder, tmp_path: Path) -> Path:
+    """The public keys, as somebody keeps them who trusts the machine."""
+    path = tmp_path / "keys.json"
+    path.write_text(CliRunner().invoke(audit.app, ["keys", "--root", str(folder.root)]).stdout)
+    return path
+
+
+def checked(proof: dict[str, Any], keys: Path, text: bytes) -> tuple[int, str]:
+    """What the verifier says, alone in a process that cannot import Memolith."""
+    (keys.parent / "proof.json").write_text(json.dumps(proof))
+    (keys.parent / "text").write_bytes(text)
+    files = [str(keys.parent / "proof.json"), str(keys), str(keys.parent / "text")]
+    ended = subprocess.run(
+        [sys.executable, "-I", "-c", ISOLATED, str(VERIFIER), *files], capture_output=True, text=True, check=False
+    )
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+ISOLATED = """
+import runpy, sys
+sys.modules["memolith"] = None
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def test_a_script_with_nothing_of_memolith_checks_the_proof_of_every_version(folder: Folder, trusted: Path) -> None:
+    keys = folder.keys()
+    for key in keys:
+        raw = tampering.read_raw(folder.root, key)
+        code, told = checked(proof_of(folder, raw.metadata["id"]), trusted, raw.body)
+        assert (code, told.startswith(f"proven: version {raw.metadata['id']}")) == (0, True), told
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        (lambda proof: proof["opening"]["metadata"].update(tr="u"), "not what was sealed"),
+        (lambda proof: proof["path"].reverse(), "not in the signed tree"),
+        (lambda proof: proof.update(statement=proof["statement"].replace("laptop", "server")), "does not hold"),
+        (lambda proof: proof["seal"].update(key_id="mine"), "not among the trusted ones"),
+    ],
+    ids=["trust class", "tree", "statement", "key"],
+)
+def test_a_proof_that_was_changed_anywhere_proves_nothing(
+    folder: Folder, trusted: Path, changed: Callable[[dict[str, Any]], object], reason: str
+) -> None:
+    raw = tampering.read_raw(folder.root, folder.keys()[1])
+    proof = proof_of(folder, raw.metadata["id"])
+    changed(proof)
+    code, told = checked(proof, trusted, raw.body)
+    assert (code, reason in told) == (1, True), told
+
+
+def test_a_proof_does_not_hold_for_another_text(folder: Folder, trusted: Path) -> None:
+    raw = tampering.read_raw(folder.root, folder.keys()[1])
+    code, told = checked(proof_of(folder, raw.metadata["id"]), trusted, raw.body + b".")
+    assert (code, "the text is not that of the version" in told) == (1, True), told
+
+
+def test_the_verifier_is_a_script_that_one_reads_in_a_sitting() -> None:
+    text = VERIFIER.read_text()
+    assert len(text.splitlines()) <= 100
+    assert "memolith." not in text.replace("memolith audit", "")

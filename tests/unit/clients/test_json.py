@@ -21,7 +21,11 @@ from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.clients.desk import Desk
 from tests.unit.clients.test_address import commands
 
-WITHOUT = {"mcp": "its standard input and output are the protocol's, which is JSON already"}
+WITHOUT = {
+    "audit prove": "it prints JSON and nothing else",
+    "audit keys": "it prints JSON and nothing else",
+    "mcp": "its standard input and output are the protocol's, which is JSON already",
+}
 """The commands that have no ``--json``, each with the reason."""
 
 ELSEWHERE = {

@@ -57,6 +57,21 @@ class SealedHistory:
                 last = named.period
         return last
 
+    def period_at(self, home: str, at_us: int, last: int) -> int:
+        """Return the first period that can name what was acknowledged at that instant. As many GETs as `last` has bits.
+
+        A checkpoint that cannot be read is taken for one of before.
+        """
+        first = 1
+        while first < last:
+            middle = (first + last) // 2
+            body = self._body(str(CheckpointKey(home, middle)))
+            if body is not None and Checkpoint.from_json(body).until >= at_us:
+                last = middle
+            else:
+                first = middle + 1
+        return first
+
     def read(self, home: str, since: int, until: int) -> Iterator[StoredCheckpoint | Finding]:
         """Yield each checkpoint of these periods, and a finding for each that is not there or is no checkpoint.
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from memolith.clients.cli.deployment_target import Aws, find_target
-from memolith.clients.cli.output import Json, show_rows
+from memolith.clients.cli.output import Json, show_fields, show_rows
 from memolith.core.times import rfc3339
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
@@ -52,13 +52,63 @@ def verify(
 
     Example: memolith audit verify memstore_… --region eu-west-1 --json
     """
-    reports = _on_aws(store_id, since, region, aws) if root is None else _on_laptop(root, store_id, since)
+    reports = (
+        _on_aws(store_id, since, region, aws)
+        if root is None
+        else _on_laptop(root, "verify", store_id or "", str(since))
+    )
     if as_json:
         show_rows(reports, (), as_json)
     else:
         _show(reports)
     if not all(report["intact"] for report in reports):
         raise typer.Exit(EXIT_BROKEN)
+
+
+@app.command()
+def prove(
+    store_id: Annotated[str, typer.Argument(metavar="STORE", help="The version's store.")],
+    version_id: Annotated[str, typer.Argument(metavar="VERSION", help="The version: memver_…")],
+    region: Annotated[str | None, typer.Option("--region", help="The bucket to read; by default the first.")] = None,
+    root: Annotated[Path | None, typer.Option("--root", help="A laptop's folder.")] = None,
+    aws: Aws = False,
+) -> None:
+    """Print the proof that a version was acknowledged as it is: JSON, for scripts/verify_proof.py.
+
+    Who checks it needs the file of `memolith audit keys` and nothing else. It tells the version's path, author and the
+    hash of its text. A version of the last minute is not sealed yet.
+
+    Example: memolith audit prove memstore_… memver_… --root ~/.memolith > proof.json
+    """
+    if root is not None:
+        show_fields(_on_laptop(root, "prove", store_id, version_id), True)
+        return
+    from memolith.adapters.aws.sealing import KmsSealing
+    from memolith.app.operations.proofs import make_proofs
+
+    target = find_target(aws)
+    sealing = KmsSealing(target.clients, target.deployment(region))
+    show_fields(make_proofs(target.site(region), sealing).of_version(store_id, version_id), True)
+
+
+@app.command()
+def keys(
+    root: Annotated[Path | None, typer.Option("--root", help="A laptop's folder.")] = None,
+    aws: Aws = False,
+) -> None:
+    """Print the public keys that sign checkpoints, as a JWK set. Keep a copy where nobody else can change it.
+
+    Example: memolith audit keys --root ~/.memolith > keys.json
+    """
+    if root is not None:
+        show_fields(_on_laptop(root, "keys"), True)
+        return
+    from memolith.adapters.aws.sealing import KmsSealing
+
+    target = find_target(aws)
+    sealing = KmsSealing(target.clients, target.deployment())
+    found = [{**key, "kid": id, "region": at} for at in target.regions for id, key in sealing.public(at).items()]
+    show_fields({"keys": found}, True)
 
 
 def _show(reports: list[dict[str, Any]]) -> None:
@@ -93,14 +143,13 @@ def _on_aws(store_id: str | None, since: int, region: str | None, aws: bool) -> 
     return reports
 
 
-def _on_laptop(root: Path, store_id: str | None, since: int) -> list[dict[str, Any]]:
-    """Audit a folder by the module that has the laptop's adapters, and return its reports."""
+def _on_laptop(root: Path, *task: str) -> Any:
+    """Do a task by the module that has the laptop's adapters, and return its answer."""
     import json
 
     told = {"MEMOLITH_ROOT": str(root.expanduser().absolute())}
-    arguments = [sys.executable, "-m", "memolith.entry.audit", store_id or "", str(since)]
+    arguments = [sys.executable, "-m", "memolith.entry.audit", *task]
     ended = subprocess.run(arguments, env={**os.environ, **told}, stdout=subprocess.PIPE, text=True, check=False)
     if ended.returncode:
         raise typer.Exit(ended.returncode)
-    reports: list[dict[str, Any]] = json.loads(ended.stdout)
-    return reports
+    return json.loads(ended.stdout)

@@ -40,7 +40,7 @@ class Named(NamedTuple):
     @property
     def leaf(self) -> bytes:
         """The leaf of the Merkle tree that stands for it."""
-        return json.dumps(_to_list(self), separators=(",", ":")).encode()
+        return json.dumps(name_to_json(self), separators=(",", ":")).encode()
 
 
 class Seal(NamedTuple):
@@ -146,7 +146,7 @@ def grown(frontier: Frontier, names: Iterable[Named]) -> Frontier:
     return frontier.grown(name.leaf for name in names)
 
 
-def _to_list(name: Named) -> list[str]:
+def name_to_json(name: Named) -> list[str]:
     """Write a name; without what it does not have, so that an earlier release's reads as it always did."""
     if name.digest is not None:
         return [name.key, name.version_id or "", name.digest]
@@ -154,7 +154,7 @@ def _to_list(name: Named) -> list[str]:
 
 
 def _to_lists(names: tuple[Named, ...]) -> list[list[str]]:
-    return [_to_list(name) for name in names]
+    return [name_to_json(name) for name in names]
 
 
 def _from_lists(lists: Any) -> tuple[Named, ...]:
