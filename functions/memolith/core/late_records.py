@@ -26,6 +26,7 @@ SETTINGS = (
     "retention_versions",
     "transcript_days",
     "second_region",
+    "approval",
 )
 """What a store's own update changes."""
 

@@ -286,3 +286,10 @@ PROPOSAL_KEPT_US = 30 * 24 * 3600 * 1_000_000
 
 PROPOSAL_RESUMED_US = 60_000_000
 """How long after it was decided a proposal that is not carried out to its end is taken up again."""
+
+
+APPROVAL_PATHS_MAX = 16
+
+
+APPROVAL_PREFIX_MAX_CHARS = 256
+"""Folders of a store in which every write waits for approval: the store's record is read with every call."""

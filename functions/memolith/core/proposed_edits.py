@@ -21,7 +21,7 @@ _FIELDS = {
     "delete": (),
     "rename": ("to",),
 }
-"""What each operation needs beside the path; it takes no other of these fields."""
+"""What each operation needs beside the path. It takes no other of these fields; a rename may have a new text too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,8 @@ def _check_fields(edit: EditRequest, field: str) -> None:
         raise InvalidRequest(f"{field}.op", f"must be one of {', '.join(_FIELDS)}")
     for name in ("content", "old", "new", "to"):
         given = getattr(edit, name) is not None
+        if name == "content" and edit.op == "rename":
+            continue
         if given != (name in needed):
             raise InvalidRequest(f"{field}.{name}", "is required" if not given else f"is no field of a {edit.op}")
     if edit.op == "create" and edit.expected_content_sha256 is not None:

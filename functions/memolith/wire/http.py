@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memolith.app.api.service import Memolith
+from memolith.app.kernel.proposal_results import Staged
 from memolith.app.kernel.results import Credentials, RequestContext, SessionCredentials
 from memolith.core.errors import InvalidRequest
 from memolith.core.ids import ulid
@@ -23,6 +24,7 @@ from memolith.ports.metrics import Metrics
 from memolith.wire import auth, freshness
 from memolith.wire.errors import Failure, MethodNotAllowed, failure_of, trace
 from memolith.wire.exchange import Exchange
+from memolith.wire.proposal_views import proposal
 from memolith.wire.requests import method_of, read_event
 from memolith.wire.routes.table import PARAMETERS, Route, find
 from memolith.wire.shown_texts import lower_class
@@ -80,7 +82,7 @@ class HttpApi:
         headers = self._headers(handling, failure)
         if reads:
             headers |= freshness.headers(handling.call, self._clock.now_us())
-        return _response(body, failure, headers)
+        return _response(body, failure.status if failure else handling.status, failure, headers)
 
     def _perform(self, event: Mapping[str, Any], handling: _Handling, now_us: int) -> dict[str, Any]:
         """Answer a request. A stranger is told that, whatever else is at fault, and none of its body is read.
@@ -104,6 +106,9 @@ class HttpApi:
             answer = operation(Exchange(self._memolith, call, request, ids, now_us))
             lower_class(self._memolith, call, answer, writes=request.method != "GET")
             return answer
+        except Staged as staged:
+            handling.status = 202
+            return proposal(staged.proposal)
         except InvalidRequest:
             if not call.admitted:
                 self._memolith.admit(call)
@@ -134,7 +139,7 @@ class HttpApi:
 
         A key's id is what the caller presented, which with status 401 was not believed; a session's was signed.
         """
-        status = str(failure.status if failure else 200)
+        status = str(failure.status if failure else handling.status)
         duration_ms = (self._clock.now_us() - started_us) / 1000
         self._metrics.count("requests", operation=handling.operation, status=status)
         self._metrics.milliseconds("request_duration_ms", duration_ms, operation=handling.operation, status=status)
@@ -157,6 +162,7 @@ class _Handling:
         self.request_id = request_id
         self.operation = "none"
         self.call: RequestContext | None = None
+        self.status = 200
 
     @property
     def home(self) -> str | None:
@@ -173,9 +179,9 @@ class _Handling:
         }
 
 
-def _response(body: dict[str, Any], failure: Failure | None, headers: dict[str, str]) -> dict[str, Any]:
+def _response(body: dict[str, Any], status: int, failure: Failure | None, headers: dict[str, str]) -> dict[str, Any]:
     return {
-        "statusCode": failure.status if failure else 200,
+        "statusCode": status,
         "headers": {**headers, **(failure.headers if failure else {})},
         "body": json.dumps(body, ensure_ascii=False, separators=(",", ":")),
         "isBase64Encoded": False,

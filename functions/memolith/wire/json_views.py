@@ -21,6 +21,7 @@ from memolith.app.kernel.results import (
     Version,
     Withheld,
 )
+from memolith.core.approval import ApprovalPolicy
 from memolith.core.objects.verdict_record import VerdictRecord
 from memolith.core.sync_replica import durability_of
 from memolith.core.times import rfc3339
@@ -52,6 +53,7 @@ def store(answer: Store) -> Json:
         "retention": asdict(answer.retention),
         "durability": durability_of(answer.second_region),
         "second_region": answer.second_region,
+        "approval": ApprovalPolicy.of(answer.approval).to_json(),
     }
 
 

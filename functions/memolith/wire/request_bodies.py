@@ -143,6 +143,7 @@ class StoreUpdate(Body):
     retention: Retention | None = None
     durability: Literal["one_region", "two_regions"] | None = None
     second_region: Region | None = None
+    approval: Any = None
 
 
 Sources = Annotated[

@@ -88,7 +88,7 @@ class ProposalViews:
     ) -> tuple[EditView, ...]:
         """Add to each edit the lines that it changes in what the store holds now. A GET for each text."""
         heads = {edit.number: head for edit in edits if (head := _head(rows, access, edit)) is not None}
-        wanted = [edit for edit in edits if edit.op in ("replace", "delete") and edit.number in heads]
+        wanted = [edit for edit in edits if edit.number in heads and (edit.content is not None or edit.op == "delete")]
         requests = [
             TextRequest(heads[edit.number].ref, heads[edit.number].content_sha256 or "", heads[edit.number].version_id)
             for edit in wanted
@@ -178,6 +178,6 @@ def _with_diff(edit: EditView, head: MemoryRow | None, text: TextView | None) ->
     before = None if text is None else text.content
     lines = unified_diff(before, edit.content, edit.path or "", edit.to)
     if edit.op == "rename":
-        lines = f"rename from {edit.path}\nrename to {edit.to}\n"
+        lines = f"rename from {edit.path}\nrename to {edit.to}\n" + (lines if edit.content is not None else "")
     trust = edit.trust if head is None else least([head.trust], edit.trust)
     return replace(edit, diff=lines, diff_trust=trust)

@@ -10,7 +10,6 @@ from memolith.app.api.divergent import Divergent
 from memolith.app.api.forwarded_reads import ForwardedReads
 from memolith.app.api.history_import import HistoryImport
 from memolith.app.api.linearizable_reads import LinearizableReads
-from memolith.app.api.memories import Memories
 from memolith.app.api.peer_requests import PeerRequests
 from memolith.app.api.proposal_decisions import ProposalDecisions
 from memolith.app.api.proposal_drafts import ProposalDrafts
@@ -18,6 +17,7 @@ from memolith.app.api.proposal_views import ProposalViews
 from memolith.app.api.proposal_writes import ProposalWrites
 from memolith.app.api.quarantine import Quarantine
 from memolith.app.api.redaction import Redactions
+from memolith.app.api.reviewed_memories import ReviewedMemories
 from memolith.app.api.session_context import SessionContexts
 from memolith.app.api.sessions import Sessions
 from memolith.app.api.snapshots import Snapshots
@@ -25,7 +25,7 @@ from memolith.app.api.stores import Stores
 from memolith.app.api.transcripts import Transcripts
 from memolith.app.api.versions import Versions
 from memolith.app.auth.api_keys import ApiKeys
-from memolith.app.auth.authorizer import Authorizer
+from memolith.app.auth.authorizer import Authorizer, StoreAccess
 from memolith.app.auth.key_searches import KeySearches
 from memolith.app.auth.session_access import SessionAccess
 from memolith.app.auth.session_log import SessionLog
@@ -44,6 +44,7 @@ from memolith.app.index.transcript_log import TranscriptLog
 from memolith.app.index.version_history import VersionHistory
 from memolith.app.kernel.no_models import NO_MODELS
 from memolith.app.kernel.no_packs import NO_PACKS
+from memolith.app.kernel.proposal_results import Proposal
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import RequestContext
 from memolith.app.proposals.proposal_log import ProposalLog
@@ -51,6 +52,7 @@ from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.transcript_gate import TranscriptGate
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.safety.write_gate import TextScanner
+from memolith.core.proposed_edits import EditRequest
 from memolith.core.rows.base import mark_key
 from memolith.core.tables import TABLES
 from memolith.ports.model import Models
@@ -104,7 +106,8 @@ class Memolith:
         self.api_keys = ApiKeys(region, KeySearches(region.clock))
         self._authorizer = authorizer = Authorizer(region, self.api_keys, records)
         self.stores = Stores(region, authorizer, forwarding, reads, scanner, records, linearizable_reads, second)
-        self.memories = Memories(
+        self.memories = ReviewedMemories(
+            self._open_proposal,
             region,
             authorizer,
             writer,
@@ -144,6 +147,9 @@ class Memolith:
     def region(self) -> str:
         """The name of the region that answers."""
         return self._region.name
+
+    def _open_proposal(self, access: StoreAccess, edit: EditRequest) -> Proposal:
+        return self.proposals.open_for(access, why="", edits=[edit])
 
     @cached_property
     def keys(self) -> Keys:

@@ -17,6 +17,7 @@ from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import UNSET, Page, RequestContext, ScanPolicy, Store
 from memolith.app.safety.write_gate import STORE_RULES, TextScanner
+from memolith.core.approval import changed_policy
 from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Unavailable
 from memolith.core.listing import check_position
 from memolith.core.log_position import Epoch, Slot
@@ -138,6 +139,7 @@ class Stores:
         retention: object = UNSET,
         durability: object = UNSET,
         second_region: object = UNSET,
+        approval: object = UNSET,
     ) -> Store:
         """Change name, description, metadata, scan_policy, retention or durability. Refused once archived.
 
@@ -153,6 +155,7 @@ class Stores:
             retention=retention,
             durability=durability,
             second_region=second_region,
+            approval=approval,
         )
         self._check_policy(changes.get("scan_policy"))
         return self._change(call, store_id, {"change": "update", **changes})
@@ -340,6 +343,7 @@ class Stores:
                 request.get("durability"),
                 request.get("second_region"),
             ),
+            approval=changed_policy(row.approval, request.get("approval")),
         )
         return None if changed == replace(record, metadata=dict(row.metadata)) else replace(changed, updated_at=now_us)
 
@@ -392,4 +396,5 @@ def to_store(row: StoreRow) -> Store:
         retention=Retention.of(row),
         second_region=row.second_region,
         erase_after=row.erase_after,
+        approval=row.approval,
     )

@@ -7,6 +7,14 @@ from dataclasses import dataclass
 from memolith.core.objects.proposal_record import EditResult
 
 
+class Staged(Exception):
+    """A write was not done: the store's policy has it wait for a person, as the proposal that it has become."""
+
+    def __init__(self, proposal: Proposal) -> None:
+        super().__init__(proposal.id)
+        self.proposal = proposal
+
+
 @dataclass(frozen=True, slots=True)
 class EditView:
     """One edit of a proposal as a caller sees it.

@@ -80,8 +80,7 @@ class RequestContext:
         scope: what the caller may do with what it asks for, once it was let in (`memolith.app.auth.authorizer.Scope`).
         known: the key of the newest object of the memory that the region which asks has; the home may not index it yet.
         home: the home of what was asked for, once known.
-        complete_until: up to when the region that answers is complete, in microseconds since 1970; None until its
-            index was read, and where the region does not know.
+        complete_until: up to when the answering region is complete, in microseconds since 1970; None if not known.
         admitted: whether the credentials were looked up, and found good.
         trust: the class of what the caller writes, as it was when it was let in (`memolith.core.trust`).
         opened: what was read with them, before anything that the caller sent; None once it was made use of.
@@ -135,6 +134,7 @@ class Store:
     retention: Retention = field(default_factory=Retention)
     second_region: str | None = None
     erase_after: int | None = None
+    approval: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

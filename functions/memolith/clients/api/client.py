@@ -19,6 +19,14 @@ STORES = "/v1/memory_stores"
 PAGE = 100
 
 
+class ApiStaged(Exception):
+    """A write that was not done: the store has it wait for a person, as the proposal `id`."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id)
+        self.id = id
+
+
 class Record(dict[str, Any]):
     """A row as the API sent it, whose fields are attributes as well. A missing one is an AttributeError."""
 
@@ -122,14 +130,14 @@ class Memories:
         return next((row for row in listed if row.type == "memory" and row.path == path), None)
 
     def create(self, store_id: str, *, path: str, content: str) -> Record:
-        return self._api.post(_address(store_id, "memories"), {"path": path, "content": content})
+        return _written(self._api.post(_address(store_id, "memories"), {"path": path, "content": content}))
 
     def update(self, memory_id: str, *, memory_store_id: str, **fields: Any) -> Record:
-        return self._api.post(_address(memory_store_id, "memories", memory_id), fields)
+        return _written(self._api.post(_address(memory_store_id, "memories", memory_id), fields))
 
     def delete(self, memory_id: str, *, memory_store_id: str, expected_content_sha256: str) -> Record:
         address = _address(memory_store_id, "memories", memory_id)
-        return self._api.delete(address, {"expected_content_sha256": expected_content_sha256})
+        return _written(self._api.delete(address, {"expected_content_sha256": expected_content_sha256}))
 
 
 class Versions:
@@ -153,6 +161,13 @@ def redacted_in_words(memory: Mapping[str, Any]) -> str | None:
         return None
     told = ", ".join(f"{secret['kind']} in line {secret['line']}" for secret in secrets)
     return f"secrets were taken out before it was stored: {told}"
+
+
+def _written(answer: Record) -> Record:
+    """Return what a write was answered with. Raises ApiStaged for a proposal: it is not written."""
+    if answer["type"] == "proposal":
+        raise ApiStaged(str(answer["id"]))
+    return answer
 
 
 def _address(*parts: str) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from memolith.adapters.system import SystemClock
-from memolith.clients.api.client import ApiClient, Record
+from memolith.clients.api.client import ApiClient, ApiStaged, Record
 from memolith.clients.api.http import ApiRefused, ApiUnanswered, HttpApi
 from memolith.clients.cli.api_address import find_address, is_this_machine
 from memolith.clients.cli.failures import ApiFailed, Exit, refusal
@@ -92,6 +92,10 @@ def speaking() -> Iterator[None]:
         raise refusal(error.status, error.body) from error
     except ApiUnanswered as error:
         raise _no_answer(error) from error
+    except ApiStaged as staged:
+        advice = "The store has such writes wait for a person: `memolith proposals show` shows it, `approve` writes it."
+        told = f"staged for approval as {staged.id}; it is not in memory yet"
+        raise ApiFailed(told, Exit.FAILED, advice) from staged
 
 
 def _no_answer(error: ApiUnanswered) -> ApiFailed:

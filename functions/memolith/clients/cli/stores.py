@@ -113,6 +113,14 @@ def update(
     durability: Regions = None,
     second_region: Second = None,
     secrets: Secrets = None,
+    approval: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--approval",
+            metavar="WHOSE=WHAT",
+            help="agents, pipelines or people = write or propose: whether their writes wait for a person.",
+        ),
+    ] = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -125,6 +133,7 @@ def update(
     """
     fields = _given(name=name, description=description, metadata=_pairs(metadata, removing=True))
     ours = _given(durability=durability, second_region=second_region, scan_policy=_scanning(secrets))
+    ours |= _given(approval=_pairs(approval, removing=False))
     if not fields and not ours:
         raise InvalidRequest("", "nothing to change: give --name, --description, --metadata, --durability or --secrets")
     with speaking():

@@ -45,6 +45,7 @@ class StoreRecord:
     `moving_to` is where a planned move goes; `follows` the slot of the record that an epoch's first was made from.
     `adopted` names the late records of older homes that were taken up, and `apart` those that were not
     (`core.late_records`). The body leaves these five out where there is nothing to say.
+    `approval` is its approval policy as JSON (`memolith.core.approval`); None, and not in the body, where all write.
     `erase_after` is, of a deleted store that can still be restored, when its home may make the deletion final
     (microseconds since 1970, by the home's clock); None, and not in the body, of any other. It was worked out when the
     store was deleted, so that a later change of the delay does not matter.
@@ -77,6 +78,7 @@ class StoreRecord:
     adopted: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
     erase_after: int | None = None
+    approval: str | None = None
 
     @property
     def is_deleted(self) -> bool:
@@ -98,7 +100,14 @@ class StoreRecord:
             del fields["scan_policy"], fields["scan_allow"]
         if self.scan_secrets == SCAN_SECRETS_DEFAULT:
             del fields["scan_secrets"]
-        for name in ("retention_days", "retention_versions", "transcript_days", "second_region", "erase_after"):
+        for name in (
+            "retention_days",
+            "retention_versions",
+            "transcript_days",
+            "second_region",
+            "erase_after",
+            "approval",
+        ):
             if fields[name] is None:
                 del fields[name]
         for name in ("cuts", "moving_to", "follows", "adopted", "apart"):

@@ -43,6 +43,7 @@ class StoreRow(Row):
     adopted: list[str] | None = None
     apart: list[str] | None = None
     erase_after: int | None = None
+    approval: str | None = None
 
     @property
     def is_deleted(self) -> bool:

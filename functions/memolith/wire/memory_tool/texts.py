@@ -51,6 +51,7 @@ STILL_CONTENDED = "No edit was made: others kept changing {path}. Try again."
 PART_DELETED = "Deleted {done} of {total} files under {path}; then {at}: {reason}. Repeat the command to go on."
 PART_RENAMED = "Renamed {done} of {total} files from {old} to {new}; then {at}: {reason}. Repeat the command to go on."
 REFUSED = "Refused: {reason}"
+STAGED = "Staged for approval as {id}; it is not in memory yet."
 UNANSWERED = "The memory store does not answer now ({reason}). Nothing is known to have changed; try again."
 CUT = "\n\n(Cut here: this is as much as fits into one answer. View the rest with view_range, or a deeper directory.)"
 REDACTED = (
@@ -80,6 +81,14 @@ DIRECTORY_SIZE = "4K"
 
 class ToolFailure(Exception):
     """A command that failed; its text is for the model, as the content of a result that is an error."""
+
+
+class Staged(ToolFailure):
+    """A write that waits for a person, as one proposal or several; for the model it is no error."""
+
+    def __init__(self, *ids: str) -> None:
+        super().__init__(STAGED.format(id=", ".join(ids)))
+        self.ids = ids
 
 
 def numbered(lines: Iterable[str], first: int) -> str:

@@ -11,7 +11,7 @@ from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
 from memolith.wire.memory_tool import edits, texts
 from memolith.wire.memory_tool.places import ROOT, is_within, place
-from memolith.wire.memory_tool.texts import ToolFailure, text, whole_number
+from memolith.wire.memory_tool.texts import Staged, ToolFailure, text, whole_number
 from memolith.wire.memory_tool.tree import Changed, File, Folder, Gone, Occupied, Tree
 
 EDIT_ATTEMPTS = 60
@@ -72,7 +72,10 @@ class MemoryTool:
         for parameter in _NEEDED[name]:
             if command.get(parameter) is None:
                 raise ToolFailure(texts.NO_PARAMETER.format(command=name, name=parameter))
-        return self._commands[name](command)
+        try:
+            return self._commands[name](command)
+        except Staged as staged:
+            return str(staged)
 
     # ---- reading ----------------------------------------------------------------------------------------------
 
@@ -203,13 +206,17 @@ class MemoryTool:
         return texts.DELETED.format(path=path)
 
     def _delete_all(self, folder: str, path: str) -> None:
-        files = self._tree.under(folder)
+        files, staged = self._tree.under(folder), list[str]()
         for done, file in enumerate(files):
             try:
                 self._tree.delete(file)
+            except Staged as one:
+                staged += one.ids
             except ToolFailure as failure:
                 where = {"done": done, "total": len(files), "path": path, "at": f"{ROOT}{file.path}"}
                 raise ToolFailure(texts.PART_DELETED.format(reason=failure, **where)) from failure
+        if staged:
+            raise Staged(*staged)
 
     def _rename(self, command: Mapping[str, Any]) -> str:
         old_path, new_path = command["old_path"], command["new_path"]
@@ -239,16 +246,21 @@ class MemoryTool:
         return all(source.path + file.path[len(standing.path) :] in self._tree.paths_of(file) for file in moved)
 
     def _move_all(self, files: list[File], old: str, new: str, command: Mapping[str, Any]) -> None:
+        staged = list[str]()
         for done, file in enumerate(files):
             target = new + file.path[len(old) :]
             try:
                 self._move(file, target, f"{ROOT}{target}")
+            except Staged as one:
+                staged += one.ids
             except ToolFailure as failure:
                 where = {"done": done, "total": len(files), "at": f"{ROOT}{file.path}"}
                 told = texts.PART_RENAMED.format(
                     old=command["old_path"], new=command["new_path"], reason=failure, **where
                 )
                 raise ToolFailure(told) from failure
+        if staged:
+            raise Staged(*staged)
 
     def _move(self, file: File, target: str, target_path: str) -> None:
         try:

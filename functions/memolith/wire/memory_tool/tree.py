@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from memolith.core.trust import UNKNOWN
 from memolith.wire.memory_tool import texts
-from memolith.wire.memory_tool.texts import ToolFailure
+from memolith.wire.memory_tool.texts import Staged, ToolFailure
 
 PAGE = 100
 
@@ -217,8 +217,10 @@ def accepted(reply: Reply, *, may_be_gone: bool = False) -> Mapping[str, Any]:
         may_be_gone: whether a 404 says that what was asked for is gone; otherwise it is a refusal like any other.
 
     Raises:
-        Occupied, Changed, Gone; ToolFailure for any other error.
+        Occupied, Changed, Gone; Staged where a write has become a proposal; ToolFailure for any other error.
     """
+    if reply.status < 300 and reply.body.get("type") == "proposal":
+        raise Staged(str(reply.body["id"]))
     if reply.status < 300:
         return reply.body
     error = reply.body.get("error") or {}

@@ -1,0 +1,67 @@
+"""Memories of stores that may have writes wait for a person: such a write is opened as a proposal, and not done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memolith.app.api.forwarded_reads import ForwardedReads
+from memolith.app.api.linearizable_reads import LinearizableReads
+from memolith.app.api.memories import Memories
+from memolith.app.auth.authorizer import Authorizer, StoreAccess
+from memolith.app.commit.attempt import Outcome
+from memolith.app.commit.forwarding import Forwarding
+from memolith.app.commit.writer import Writer
+from memolith.app.epochs.ownership import Ownership
+from memolith.app.index.path_listing import PathListing
+from memolith.app.index.projector import Projector
+from memolith.app.kernel.proposal_results import Proposal, Staged
+from memolith.app.kernel.region import Region
+from memolith.app.safety.text_access import TextReader
+from memolith.core.approval import ApprovalPolicy, author_kind, edit_of
+from memolith.core.commands import Command
+from memolith.core.proposed_edits import EditRequest
+from memolith.core.rows.content import MemoryRow
+
+Open = Callable[[StoreAccess, EditRequest], Proposal]
+
+
+class ReviewedMemories(Memories):
+    """The use cases of memories, under the approval policy of their store."""
+
+    def __init__(
+        self,
+        open_proposal: Open,
+        region: Region,
+        authorizer: Authorizer,
+        writer: Writer,
+        forwarding: Forwarding,
+        reads: ForwardedReads,
+        projector: Projector,
+        texts: TextReader,
+        linearizable_reads: LinearizableReads,
+        records: Ownership,
+        listing: PathListing,
+    ) -> None:
+        super().__init__(
+            region, authorizer, writer, forwarding, reads, projector, texts, linearizable_reads, records, listing
+        )
+        self._open_proposal = open_proposal
+
+    def _execute(self, access: StoreAccess, command: Command) -> Outcome:
+        """Carry a write out, or open it as a proposal where the store's policy says so. Raises Staged then.
+
+        No call more for a store without a policy. It goes by the store's record as this region knows it.
+        """
+        edit = self._edit_to_review(access, command)
+        if edit is not None:
+            raise Staged(self._open_proposal(access, edit))
+        return super()._execute(access, command)
+
+    def _edit_to_review(self, access: StoreAccess, command: Command) -> EditRequest | None:
+        if access.store.approval is None:
+            return None
+        attributes = access.view.rows.get(MemoryRow.key(command.store_id, command.memory_id))
+        edit = edit_of(command, None if attributes is None else MemoryRow.from_attributes(attributes))
+        author = author_kind(access.actor, None if access.key is None else access.key.holder)
+        policy = ApprovalPolicy.of(access.store.approval)
+        return edit if edit is not None and policy.stages(author, (edit.path, edit.to)) else None

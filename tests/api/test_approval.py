@@ -1,0 +1,109 @@
+"""Stores whose direct writes wait for a person, as callers of the API see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memolith.clients.sdk.memory_tool import MemolithMemoryTool
+from tests.api.harness import Backend
+from tests.api.test_proposals import Desk
+
+
+@pytest.fixture
+def backend(sessions_backend: Backend) -> Backend:
+    return sessions_backend
+
+
+@pytest.fixture
+def desk(backend: Backend) -> Desk:
+    return Desk(backend)
+
+
+def choose(desk: Desk, **policy: Any) -> Any:
+    return desk.ask("POST", f"/v1/memory_stores/{desk.store}", desk.backend.api_key, {"approval": policy})["approval"]
+
+
+def token(desk: Desk) -> str:
+    resources = [{"type": "memory_store", "memory_store_id": desk.store}]
+    return str(desk.ask("POST", "/v1/sessions", desk.person, {"resources": resources})["token"])
+
+
+def test_an_agents_write_becomes_a_proposal_and_a_persons_does_not(desk: Desk) -> None:
+    memory = desk.ask("POST", "memories", desk.agent, {"path": "/a.md", "content": "first"})
+    assert choose(desk, agents="propose") == {
+        "agents": "propose", "pipelines": "write", "people": "write", "paths": []
+    }  # fmt: skip
+    session = token(desk)
+    created = desk.ask("POST", "memories", session, {"path": "/b.md", "content": "b"}, status=202)
+    assert (created["type"], created["status"], created["edits"][0]["op"]) == ("proposal", "open", "create")
+    address = f"memories/{memory['id']}"
+    moved = desk.ask("POST", address, session, {"path": "/moved.md", "content": "second"}, status=202)
+    assert (moved["edits"][0]["op"], moved["edits"][0]["to"]) == ("rename", "/moved.md")
+    assert desk.ask("DELETE", address, desk.agent, status=202)["edits"][0]["op"] == "delete"
+    assert desk.paths() == ["/a.md"]
+    assert desk.ask("POST", "memories", desk.person, {"path": "/c.md", "content": "c"})["type"] == "memory"
+    desk.ask("POST", f"proposals/{created['id']}/approve", desk.person)
+    done = desk.ask("POST", f"proposals/{moved['id']}/approve", desk.person)
+    assert done["edits"][0]["result"]["outcome"] == "applied"
+    assert desk.paths() == ["/b.md", "/c.md", "/moved.md"]
+    assert desk.ask("GET", address, desk.person)["content"] == "second"
+
+
+def test_what_a_direct_write_would_be_refused_for_a_staged_one_is_too(desk: Desk) -> None:
+    memory = desk.ask("POST", "memories", desk.agent, {"path": "/a.md", "content": "first"})
+    choose(desk, agents="propose")
+    desk.ask("POST", "memories", desk.agent, {"path": "/a.md", "content": "x"}, status=409)
+    wrong = {"type": "content_sha256", "content_sha256": "0" * 64}
+    desk.ask("POST", f"memories/{memory['id']}", desk.agent, {"content": "x", "precondition": wrong}, status=409)
+    desk.ask("POST", f"memories/{memory['id'][:-1]}0", desk.agent, {"content": "x"}, status=404)
+    assert desk.ask("POST", f"memories/{memory['id']}", desk.agent, {"content": "first"})["type"] == "memory"
+    assert desk.ask("GET", "proposals", desk.person)["data"] == []
+
+
+def test_in_a_folder_of_the_policy_everybodys_writes_wait(desk: Desk) -> None:
+    choose(desk, paths=[{"prefix": "/policy/"}])
+    for by in (desk.person, desk.agent, desk.backend.api_key):
+        desk.ask("POST", "memories", by, {"path": "/policy/a.md", "content": "x"}, status=202)
+        desk.ask("POST", "memories", by, {"path": f"/{by[-8:]}.md", "content": "x"})
+    assert choose(desk, paths=[])["paths"] == []
+    desk.ask("POST", "memories", desk.agent, {"path": "/policy/b.md", "content": "x"})
+
+
+@pytest.mark.parametrize(
+    ("policy", "named"),
+    [
+        ({"robots": "write"}, "approval.robots"),
+        ({"agents": "ask"}, "approval.agents"),
+        ({"paths": [{"prefix": "policy/"}]}, "approval.paths.0.prefix"),
+        ({"paths": [{"prefix": "/p/", "other": 1}]}, "approval.paths.0"),
+        ({"paths": "/p/"}, "approval.paths"),
+        ({"paths": [{"prefix": f"/{n}/"} for n in range(17)]}, "approval.paths"),
+    ],
+)
+def test_a_policy_at_fault_is_refused_by_the_name_of_its_field(desk: Desk, policy: Any, named: str) -> None:
+    address, body = f"/v1/memory_stores/{desk.store}", {"approval": policy}
+    assert named in desk.ask("POST", address, desk.backend.api_key, body, status=400)["error"]["message"]
+    desk.ask("POST", address, desk.person, {"approval": {"agents": "propose"}}, status=403)
+
+
+def test_the_memory_tool_says_that_a_write_is_staged(desk: Desk) -> None:
+    for name in ("a", "b"):
+        desk.ask("POST", "memories", desk.person, {"path": f"/dir/{name}.md", "content": "one\n"})
+    choose(desk, agents="propose")
+    tool = MemolithMemoryTool(desk.backend.client(api_key=desk.agent), desk.store)
+    answers = [
+        tool.call(command)
+        for command in (
+            {"command": "create", "path": "/memories/new.md", "file_text": "x"},
+            {"command": "str_replace", "path": "/memories/dir/a.md", "old_str": "one", "new_str": "two"},
+            {"command": "delete", "path": "/memories/dir"},
+        )
+    ]
+    for answer in answers:
+        assert str(answer).startswith("Staged for approval as prop_"), answer
+        assert str(answer).endswith("; it is not in memory yet.")
+    assert str(answers[2]).count("prop_") == 2
+    assert desk.paths() == ["/dir/a.md", "/dir/b.md"]
+    assert len(desk.ask("GET", "proposals", desk.person)["data"]) == 4
