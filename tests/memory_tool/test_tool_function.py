@@ -42,6 +42,23 @@ def test_what_is_no_object_is_refused(function: ToolFunction, event: object) -> 
     assert function.invoke(event)["is_error"]
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"parameters": "path=/memories"},
+        {"parameters": ["path", {"value": "x"}, 7]},
+        {"parameters": [], "requestBody": "x"},
+        {"parameters": [], "requestBody": {"content": {"application/json": ["x"]}}},
+        {"parameters": [], "sessionAttributes": "x"},
+    ],
+)
+def test_an_event_of_bedrocks_in_another_form_is_answered_and_not_raised(
+    function: ToolFunction, fields: dict[str, Any]
+) -> None:
+    answer = function.invoke(bedrock_event(function, function="memory_view", **fields))
+    assert answer["response"]["functionResponse"]["responseState"] in {"REPROMPT", "FAILURE"}
+
+
 def test_a_token_that_is_not_true_opens_nothing(function: ToolFunction) -> None:
     for token in ("sk-memolith-main-x_aaaaaaaaaaaaaaaaaaaaaaaaaa-aaaaaaaaaaaaaaaa", "st-memolith-made.up.one", "x"):
         answer = function.invoke({**VIEW, "memory_store_id": function.store_id, "token": token})

@@ -97,7 +97,7 @@ class Forms:
     def _of_bedrock(self, event: Event) -> Mapping[str, Any]:
         by_function = "function" in event
         respond = _function_response if by_function else _api_response
-        attributes = event.get("sessionAttributes") or {}
+        attributes = _mapping(event.get("sessionAttributes"))
         name = str(event.get("function") if by_function else event.get("apiPath")).rpartition("/")[2]
         command = _command(name, _bedrock_parameters(event))
         store_id, token = attributes.get(STORE_ATTRIBUTE), attributes.get(TOKEN_ATTRIBUTE)
@@ -137,11 +137,25 @@ def _command(name: str, parameters: Event) -> Event:
 
 
 def _bedrock_parameters(event: Event) -> dict[str, Any]:
-    """Return the parameters by name, a request body's too; numbers and lists are parsed from their text."""
-    content = (event.get("requestBody") or {}).get("content") or {}
-    bodies = [part for media in content.values() for part in media.get("properties") or ()]
-    given = {str(part["name"]): part.get("value") for part in [*(event.get("parameters") or ()), *bodies]}
+    """Return the parameters by name, a request body's too; numbers and lists are parsed from their text.
+
+    What is of another form than Bedrock's is passed over: the tool then says which parameter it lacks.
+    """
+    content = _mapping(_mapping(event.get("requestBody")).get("content"))
+    bodies = [part for media in content.values() for part in _parts(_mapping(media).get("properties"))]
+    parts = [*_parts(event.get("parameters")), *bodies]
+    given = {str(part["name"]): part.get("value") for part in parts}
     return {name: _parsed(value) if name in _PARSED else value for name, value in given.items()}
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _parts(value: object) -> list[Mapping[str, Any]]:
+    """Return those of a list that are a named parameter."""
+    listed = value if isinstance(value, list) else []
+    return [part for part in listed if isinstance(part, Mapping) and "name" in part]
 
 
 def _parsed(value: object) -> object:
