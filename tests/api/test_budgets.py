@@ -80,7 +80,7 @@ EVENTS = {
     name: to_event("POST", "/", "", [("content-type", "application/json")], body) for name, body in HOSTILE.items()
 }
 EVENTS["no base64"] = {**EVENTS["zeros"], "body": "!" * MEGABYTE, "isBase64Encoded": True}
-TAKE_NO_BODY = ("archive", "redact", "restore", "dismiss")
+TAKE_NO_BODY = ("archive", "cancel", "redact", "restore", "dismiss")
 
 
 def told(text: str) -> None:
@@ -90,7 +90,11 @@ def told(text: str) -> None:
 def ids_of(path: tuple[str, ...]) -> Iterator[str]:
     """Ids of the form that belongs at each place of a route."""
     ulid = "01m80gqgrfyn8361t51thggc0z"
-    first = {"memory_stores": f"memstore_useast1_{ulid}", "sessions": f"sesn_useast1_{ulid}"}[path[1]]
+    first = {
+        "memory_stores": f"memstore_useast1_{ulid}",
+        "sessions": f"sesn_useast1_{ulid}",
+        "dreams": f"drm_useast1_{ulid}",
+    }[path[1]]
     yield first
     while True:
         yield f"{'mem' if 'memories' in path else 'memver'}_{ulid}"

@@ -90,6 +90,10 @@ class PreconditionFailed(MemolithError):
         super().__init__("content_sha256 does not match the memory's current content; read it again and retry")
 
 
+class Conflict(MemolithError):
+    """Something else is under way that must end first; the message says what."""
+
+
 class SnapshotIncomplete(MemolithError):
     """Of the moment asked for, this region may not have everything yet. Instants are microseconds since 1970.
 

@@ -206,6 +206,19 @@ class ProposalKey:
         return f"{self.home}/proposal/{self.store_id}/{self.proposal_id}/{self.sequence:010d}"
 
 
+@dataclass(frozen=True, slots=True)
+class RunKey:
+    """The key of one record of a dream, written by the `home` of the store that it reads. Sequences start at 1."""
+
+    home: str
+    store_id: str
+    run_id: str
+    sequence: int
+
+    def __str__(self) -> str:
+        return f"{self.home}/run/{self.store_id}/{self.run_id}/{self.sequence:010d}"
+
+
 ObjectKey = (
     LogKey
     | StoreKey
@@ -216,6 +229,7 @@ ObjectKey = (
     | SessionKey
     | JobKey
     | TranscriptKey
+    | RunKey
     | CheckpointKey
     | CheckpointPartKey
     | ProposalKey
@@ -249,6 +263,9 @@ _PART = re.compile(r"([a-z0-9-]+)/checkpoint/(\d{12})/([^/]+)/(\d{5})")
 _SESSION = re.compile(r"([a-z0-9-]+)/session/([^/]+)/([^/]+)/(\d{10})")
 
 
+_RUN = re.compile(r"([a-z0-9-]+)/run/([^/]+)/([^/]+)/(\d{10})")
+
+
 _JOB = re.compile(r"([a-z0-9-]+)/job/([^/]+)/([a-z]+)/([^/]+)/(\d{10})")
 
 
@@ -274,6 +291,8 @@ def parse_key(key: str) -> ObjectKey:
         return ApiKeyKey(match[1], match[2], match[3], int(match[4]))
     if match := _SESSION.fullmatch(key):
         return SessionKey(match[1], match[2], match[3], int(match[4]))
+    if match := _RUN.fullmatch(key):
+        return RunKey(match[1], match[2], match[3], int(match[4]))
     if match := _JOB.fullmatch(key):
         return JobKey(match[1], match[2], match[3], match[4], int(match[5]))
     if match := _TRANSCRIPT.fullmatch(key):

@@ -63,6 +63,7 @@ from memolith.core.rows.base import mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.core.tables import TABLES
 from memolith.core.times import rfc3339
+from memolith.entry.laptop_dreamer import DREAM_LEASE_US, LaptopDreamer
 from memolith.entry.laptop_files import (
     SERVING,
     forget_set_aside,
@@ -80,6 +81,7 @@ from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
 from memolith.ports.index import Change
 from memolith.ports.metrics import Metrics
+from memolith.ports.model import Models
 from memolith.ports.vectors import Encoder
 from memolith.wire import auth
 from memolith.wire.http import HttpApi
@@ -143,6 +145,7 @@ class LocalSite:
         machine: Machine,
         memories_per_store: int,
         erase_delay_days: int,
+        models: Models | None = None,
     ) -> None:
         """Put the ports together. Nothing is served or projected yet; `open_site` does the rest."""
         moment = rfc3339(machine.clock.now_us()).replace(":", "-")
@@ -172,9 +175,8 @@ class LocalSite:
             )
         )
         packs = SqlitePacks(machine.encoder)
-        self.memolith = Memolith(self.region, scanner, LocalSigningKeys(root), packs, ExtractiveModels())
-        routes = key_routes(self.memolith.keys)
-        self.api = HttpApi(self.memolith, machine.clock, machine.randomness, machine.metrics, routes)
+        self.memolith = Memolith(self.region, scanner, LocalSigningKeys(root), packs, models or ExtractiveModels())
+        self.api = _http_api(self.memolith, machine)
         packing = make_packer(self.region, packs, queue)
         indexing = make_indexer(
             self.region,
@@ -187,6 +189,7 @@ class LocalSite:
         erasable = translated_erasable(LocalErasableObjects(bucket), REGION)
         erasing = _erasing(eraser_calls(make_erasures(self.region, erasable, packs)), self._databases[0], root)
         sweep = _sweep(erasing, DueProposals(self.region), machine.clock)
+        self.dreamer = LaptopDreamer(self.memolith.dream_runner(DREAM_LEASE_US), WORKSPACE)
         self.sealing = LocalSealing(machine.seals)
         self.seal_memory = LocalSealMemory(machine.seals, root)
         self.checkpoints = make_checkpoints(self.region, self.sealing, self.seal_memory)
@@ -216,11 +219,16 @@ class LocalSite:
 
     def close(self) -> None:
         """Stop the indexer, seal what was acknowledged and close the databases. Calls under way fail as Unavailable."""
+        self.dreamer.stop()
         if self.arrivals.stop():
             self._seal()
         for database in self._databases:
             database.close()
         self._serving.close()
+
+
+def _http_api(memolith: Memolith, machine: Machine) -> HttpApi:
+    return HttpApi(memolith, machine.clock, machine.randomness, machine.metrics, key_routes(memolith.keys))
 
 
 def open_site(
@@ -230,6 +238,7 @@ def open_site(
     memories_per_store: int = MEMORIES_PER_STORE_DEFAULT,
     deep: DeepScanner | None = None,
     erase_delay_days: int = ERASE_DELAY_DAYS_DEFAULT,
+    models: Models | None = None,
 ) -> LocalSite:
     """Open a site that serves: its tables complete, its indexer running. One process at a time begins in a folder.
 
@@ -240,6 +249,7 @@ def open_site(
         memories_per_store: how many live memories a store may hold.
         deep: scans every version again once it is committed; None for no post-commit scan.
         erase_delay_days: for how many days a deleted store can be restored; 0 erases it at once.
+        models: what dreams ask; by default the stand-in, which is no model.
 
     Raises:
         OSError, PortError, MemolithError: the folder cannot be used.
@@ -247,7 +257,7 @@ def open_site(
     make_folder(root)
     with starting(root):
         require_alone(root)
-        site = LocalSite(root, scanner, deep, machine, memories_per_store, erase_delay_days)
+        site = LocalSite(root, scanner, deep, machine, memories_per_store, erase_delay_days, models)
         try:
             if not site.tables.made():
                 site.tables.make(1)
@@ -256,6 +266,7 @@ def open_site(
             site.checkpoints.begin()
             remove_others(root, lambda name: name.startswith(index_path(root).stem))
             site.arrivals.start()
+            site.dreamer.start()
         except BaseException:
             site.close()
             raise

@@ -26,6 +26,7 @@ from memolith.core.errors import MemolithError
 from memolith.entry.compose_laptop import WORKSPACE, LocalSite, Machine, open_site, owner_key
 from memolith.entry.laptop_http import LaptopHttp
 from memolith.entry.laptop_log import start_logging
+from memolith.entry.laptop_models import models_of
 from memolith.entry.settings import LocalSettings, SettingsError
 from memolith.ports.errors import PortError
 from memolith.scanner.secrets import ScannerUnavailableError
@@ -101,19 +102,23 @@ def main() -> int:
         return _fail(f"{settings.root} cannot be used: {error}. {ELSEWHERE}")
     except EncoderMissing as error:
         return _fail(str(error))
+    except ImportError as error:
+        return _fail(f"the SDK of MEMOLITH_MODEL_SERVICE is not installed here ({error.name}); pip install it")
     except ScannerUnavailableError as error:
         return _fail(f"the safety scanner does not work here, and nothing is served without it: {error}")
 
 
 def _serve(settings: LocalSettings) -> int:
     scanner = load_scanner(settings.root, _say_compiling)
+    machine = Machine.real(settings.search_model)
     site = open_site(
         settings.root,
         scanner,
-        Machine.real(settings.search_model),
+        machine,
         settings.memories_per_store,
         deep=scanner,
         erase_delay_days=settings.erase_delay_days,
+        models=models_of(settings.model, machine.clock, machine.randomness, machine.metrics),
     )
     try:
         server = Server(site, settings.port)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from memolith.adapters.aws.names import Deployment
@@ -115,6 +115,28 @@ def seal_folder(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(told or f"{configuration}/memolith").expanduser().absolute()
 
 
+MODEL_SERVICES = ("anthropic", "openai", "bedrock")
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenModel:
+    """Whose language models dreams ask.
+
+    Attributes:
+        service: one of `MODEL_SERVICES`.
+        key: the service's API key; empty for Bedrock, which has the machine's AWS credentials.
+        url: where it answers; None for its usual address.
+        window_tokens: what its models take; None for what is usual there.
+        region: of Bedrock.
+    """
+
+    service: str
+    key: str = field(default="", repr=False)
+    url: str | None = None
+    window_tokens: int | None = None
+    region: str = ""
+
+
 DEFAULT_ROOT = "~/.memolith"
 DEFAULT_PORT = 8377
 
@@ -131,6 +153,7 @@ class LocalSettings:
         log_level: one of `LOG_LEVELS`.
         erase_delay_days: for how many days a deleted store can be restored; 0 erases it at once.
         search_model: the model of meanings that searches use beside words, one of `SEARCH_MODELS`.
+        model: whose language models dreams ask; None for the stand-in, which is no model.
     """
 
     root: Path
@@ -140,6 +163,7 @@ class LocalSettings:
     log_level: str = "WARNING"
     erase_delay_days: int = ERASE_DELAY_DAYS_DEFAULT
     search_model: str = "none"
+    model: ChosenModel | None = None
 
     @classmethod
     def read(cls, environment: Mapping[str, str] = os.environ) -> LocalSettings:
@@ -159,7 +183,25 @@ class LocalSettings:
             log_level=_log_level(environment, "WARNING"),
             erase_delay_days=_erase_delay_days(environment),
             search_model=_search_model(environment),
+            model=_model(environment),
         )
+
+
+def _model(environment: Mapping[str, str]) -> ChosenModel | None:
+    """Read whose models dreams ask, off unless a service is named."""
+    service = environment.get("MEMOLITH_MODEL_SERVICE", "").strip().lower()
+    if not service:
+        return None
+    if service not in MODEL_SERVICES:
+        raise SettingsError(f"MEMOLITH_MODEL_SERVICE must be one of {', '.join(MODEL_SERVICES)}; it is {service}")
+    window = environment.get("MEMOLITH_MODEL_WINDOW_TOKENS", "").strip()
+    return ChosenModel(
+        service,
+        key="" if service == "bedrock" else _required(environment, f"{service.upper()}_API_KEY"),
+        url=environment.get("MEMOLITH_MODEL_URL", "").strip() or None,
+        window_tokens=_count(environment, "MEMOLITH_MODEL_WINDOW_TOKENS", 1) if window else None,
+        region=_required(environment, "AWS_REGION") if service == "bedrock" else "",
+    )
 
 
 def _guardrail(environment: Mapping[str, str]) -> ChosenGuardrail | None:

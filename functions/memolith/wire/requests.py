@@ -101,6 +101,14 @@ class Query:
             raise InvalidRequest(name, f"must be one of {', '.join(choices)}")
         return text
 
+    def several_of(self, names: Sequence[str], choices: Sequence[str]) -> frozenset[str]:
+        """Return the words that a repeated parameter, known by any of these names, has. Raises InvalidRequest."""
+        values = [(name, _percent_decoded(value)) for name in names for value in self._values.get(name, ())]
+        for name, value in values:
+            if value not in choices:
+                raise InvalidRequest(name, f"must be one of {', '.join(choices)}")
+        return frozenset(value for _, value in values if value is not None)
+
     def full(self, *, default: bool) -> bool:
         """Tell whether `view` asks for content."""
         view = self.one_of("view", "basic", "full")

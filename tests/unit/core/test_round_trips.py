@@ -23,6 +23,7 @@ from memolith.core.object_keys import (
     ObjectKey,
     ProposalKey,
     RedactionKey,
+    RunKey,
     StoreKey,
     VerdictKey,
     parse_key,
@@ -55,6 +56,7 @@ object_keys: st.SearchStrategy[ObjectKey] = st.one_of(
     st.builds(RedactionKey, regions, values.store_ids, values.version_ids),
     st.builds(ProposalKey, regions, values.store_ids, values.version_ids, st.integers(1, 9_999_999_999)),
     st.builds(VerdictKey, regions, values.store_ids, values.version_ids, st.integers(1, 9_999_999_999)),
+    st.builds(RunKey, regions, values.store_ids, key_ids, st.integers(1, 9_999_999_999)),
     st.builds(
         JobKey,
         regions,
@@ -219,6 +221,7 @@ _errors: list[errors.MemolithError] = [
     errors.PreconditionFailed(),
     errors.SnapshotIncomplete(1_790_000_000_000_000, None),
     errors.Busy("later"),
+    errors.Conflict("another dream"),
     errors.Unavailable("later"),
     errors.Damaged("not what was put", version_id="memver_x", region="eu-west-1", object="a/b", cause="altered"),
     errors.OutcomeUnknown("look"),

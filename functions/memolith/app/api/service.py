@@ -47,6 +47,7 @@ from memolith.app.kernel.no_packs import NO_PACKS
 from memolith.app.kernel.proposal_results import Proposal
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import RequestContext
+from memolith.app.pipelines.run_log import RunLog
 from memolith.app.proposals.proposal_log import ProposalLog
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.transcript_gate import TranscriptGate
@@ -61,6 +62,8 @@ from memolith.ports.signing import SigningKeys
 
 if TYPE_CHECKING:
     from memolith.app.api.bulk_read import BulkRead
+    from memolith.app.api.dream_runner import DreamRunner
+    from memolith.app.api.dreams import Dreams
     from memolith.app.api.extraction import Extractions
     from memolith.app.api.graph import Graph
     from memolith.app.api.keys import Keys
@@ -156,6 +159,33 @@ class Memolith:
         from memolith.app.api.keys import Keys
 
         return Keys(self._authorizer, self.api_keys)
+
+    @cached_property
+    def dreams(self) -> Dreams:
+        from memolith.app.api.dreams import Dreams
+
+        enabled = self._models is not NO_MODELS
+        return Dreams(self._region, self._authorizer, self.stores, self.sessions, RunLog(self._region), enabled)
+
+    def dream_runner(self, lease_us: int) -> DreamRunner:
+        """Make what does dreams, in a process that has models; one that is killed has its dream for `lease_us` more."""
+        from memolith.app.api.dream_runner import DreamRunner
+        from memolith.app.api.dream_sessions import DreamSessions
+        from memolith.app.pipelines.job_log import JobLog
+
+        if self._models is NO_MODELS:
+            raise LookupError("this process has no models")
+        jobs, sessions = JobLog(self._region, lease_us), DreamSessions(self.transcripts)
+        return DreamRunner(
+            self._region,
+            self.memories,
+            self.proposals,
+            sessions,
+            self.session_trust,
+            RunLog(self._region),
+            jobs,
+            self._models,
+        )
 
     @cached_property
     def proposals(self) -> Proposals:

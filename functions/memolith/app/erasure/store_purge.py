@@ -25,7 +25,8 @@ from memolith.app.kernel.port_calls import commit_as_owner, require
 from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey
-from memolith.core.object_keys import ProposalKey, StoreKey, parse_key
+from memolith.core.object_keys import ProposalKey, RunKey, StoreKey, parse_key
+from memolith.core.objects.run_record import RunRecord
 from memolith.core.objects.store_record import StoreRecord, parse_epoch
 from memolith.core.rows.base import Row, RowKey
 from memolith.ports import errors as port_errors
@@ -187,7 +188,8 @@ class StorePurge:
         homes = dict.fromkeys((*self._region.origins, *(parse_epoch(epoch).home for epoch in record.epochs)))
         logs = [f"{home}/log/{record.store_id}/" for home in homes]
         proposals = [f"{home}/proposal/{record.store_id}/" for home in homes]
-        return ["packs", *logs, *proposals, "rows", *(f"{home}/store/{record.store_id}/" for home in homes)]
+        records = [f"{home}/{kind}/{record.store_id}/" for kind in ("store", "run") for home in homes]
+        return ["packs", *logs, *proposals, "rows", *records]
 
     def _steps(self, record: StoreRecord, work: WorkRow) -> Iterator[WorkRow]:
         places = self.places(record)
@@ -223,6 +225,8 @@ class StorePurge:
                 return self._erase_entry(name, held)
             if isinstance(name, ProposalKey):
                 return "erased" if self._proposals.blank(held.key) else "blank"
+            if isinstance(name, RunKey):
+                return self._erase_run(held.key)
             return self._erase_record(held.key)
         except (ValueError, *port_errors.PORT_FAILURES):
             return "left"
@@ -235,6 +239,15 @@ class StorePurge:
             return "blank"
         self._eraser.blank(entry)
         return "erased"
+
+    def _erase_run(self, key: str) -> str:
+        """Blank what the caller of a dream wrote."""
+        record = RunRecord.from_json(require(self._region.objects, key).body)
+        if record.has_text:
+            self._erasable.erase(key, record.blanked().to_json(), {})
+            self._region.metrics.count("erased_objects")
+            return "erased"
+        return "erased" if self._erasable.delete_older(key) else "blank"
 
     def _erase_record(self, key: str) -> str:
         """Its blank may have come from its home since the page was listed, over a text; no event tells of that."""

@@ -19,9 +19,10 @@ from memolith.app.kernel.region import Region, View
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, Unavailable
 from memolith.core.log_position import LogKey, LogRef
-from memolith.core.object_keys import ProposalKey, StoreKey, parse_key
+from memolith.core.object_keys import ProposalKey, RunKey, StoreKey, parse_key
 from memolith.core.objects.entry import Entry
 from memolith.core.objects.proposal_record import ProposalRecord
+from memolith.core.objects.run_record import RunRecord
 from memolith.core.objects.search_pack import PREFIX as PACKS_PREFIX
 from memolith.core.objects.search_pack import PackKey
 from memolith.core.objects.store_record import StoreRecord
@@ -33,7 +34,7 @@ from memolith.ports.index import Query
 from memolith.ports.objects import ErasableObjects, ObjectVersion, StoredObject
 from memolith.ports.packs import DamagedPack, Packs
 
-KINDS = ("log", "store", "cut", "redaction", "verdict", "proposal")
+KINDS = ("log", "store", "cut", "redaction", "verdict", "proposal", "run")
 """Of a store's objects; each region that writes them has a prefix for each."""
 
 TABLES = ("paths", "memories", "logs", "versions", "verdicts")
@@ -299,6 +300,8 @@ def _not_blank(version: ObjectVersion, stored: StoredObject) -> str | None:
     name = parse_key(version.key) if not _is_verdict(version.key) else None
     if isinstance(name, LogKey):
         blank = Entry.from_metadata(name, stored.metadata).blank
+    elif isinstance(name, RunKey):
+        blank = not RunRecord.from_json(stored.body).has_text
     elif isinstance(name, StoreKey):
         blank = not StoreRecord.from_json(stored.body).has_text
     elif isinstance(name, ProposalKey):

@@ -13,7 +13,7 @@ from memolith.core.errors import MemolithError, Unavailable
 from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.identity import StoreRow
 
-KINDS = ("log", "cut", "store", "redaction", "verdict", "job", "proposal")
+KINDS = ("log", "cut", "store", "redaction", "verdict", "job", "proposal", "run")
 COPIES_AT_ONCE = 32
 _HEX = "0123456789abcdef"
 

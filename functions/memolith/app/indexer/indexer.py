@@ -22,6 +22,7 @@ from memolith.app.indexer.writer_client import WriterClient
 from memolith.app.kernel.eraser_client import ask_eraser
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
+from memolith.app.pipelines.run_log import RunLog
 from memolith.app.proposals.proposal_log import ProposalLog
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core.epochs import begins_an_epoch, current_epoch
@@ -36,6 +37,7 @@ from memolith.core.object_keys import (
     JobKey,
     ProposalKey,
     RedactionKey,
+    RunKey,
     SessionKey,
     StoreKey,
     TranscriptKey,
@@ -46,6 +48,7 @@ from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.proposal_record import ProposalRecord
 from memolith.core.objects.redaction_order import Redaction
+from memolith.core.objects.run_record import RunRecord
 from memolith.core.objects.search_pack import PREFIX as PACKS_PREFIX
 from memolith.core.objects.search_pack import PackKey
 from memolith.core.objects.session_record import SessionRecord
@@ -91,6 +94,7 @@ class Indexer:
         session_trust: SessionTrust,
         verdicts: Verdicts,
         proposals: ProposalLog,
+        runs: RunLog,
         writer: WriterClient,
         erasures: TextErasures,
         segments: SegmentRequests,
@@ -107,6 +111,7 @@ class Indexer:
         self._session_trust = session_trust
         self._verdicts = verdicts
         self._proposals = proposals
+        self._runs = runs
         self._writer = writer
         self._erasures = erasures
         self._segments = segments
@@ -156,13 +161,15 @@ class Indexer:
                 return [lambda: self._segments.send(name.store_id)]
             if isinstance(name, ProposalKey):
                 return self._fold_proposal(view, name, ProposalRecord.from_json(body), journal)
-            own = Named(key) if journal and name.region == self._region.name else None
+            own = Named(key) if journal and key.startswith(f"{self._region.name}/") else None
             if isinstance(name, ApiKeyKey):
                 self._keys.fold(view, ApiKeyRecord.stored_as(name, body), own)
             elif isinstance(name, SessionKey):
                 self._sessions.fold(view, SessionRecord.from_json(body), name, own)
             elif isinstance(name, TranscriptKey):
                 return self._fold_transcript(view, name, body, own)
+            elif isinstance(name, RunKey):
+                return self._fold_run(view, name, RunRecord.from_json(body), own)
             elif isinstance(name, RedactionKey):
                 return self._fold_redaction(view, Redaction.from_json(body), own)
         except ValueError as error:
@@ -300,6 +307,15 @@ class Indexer:
         if not ordered and not (record.has_text and self._erasures.is_deleted(view, key.store_id)):
             return []
         return [lambda: ask_eraser(self._region, {"call": "erase_proposal", "key": str(key)})]
+
+    def _fold_run(self, view: View, key: RunKey, record: RunRecord, own: Named | None) -> list[Callable[[], object]]:
+        """Project a dream's record; have it erased where it came after the end of its store."""
+        if record.key(key.home) != key:
+            raise ValueError(f"{key}: the dream's record says that it is elsewhere")
+        self._runs.fold(view, record, key.home, own)
+        if not (record.has_text and self._erasures.is_deleted(view, key.store_id)):
+            return []
+        return [lambda: ask_eraser(self._region, {"call": "erase_store", "store_id": key.store_id})]
 
     def _body(self, key: str) -> bytes | None:
         found = find(self._region.objects, key)

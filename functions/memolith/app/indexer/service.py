@@ -14,6 +14,7 @@ from memolith.app.indexer.segment_requests import SegmentRequests
 from memolith.app.indexer.text_erasures import TextErasures
 from memolith.app.indexer.writer_client import WriterClient
 from memolith.app.kernel.region import Region
+from memolith.app.pipelines.run_log import RunLog
 from memolith.app.proposals.proposal_log import ProposalLog
 from memolith.app.safety.verdicts import Verdicts
 from memolith.ports.queue import Queue
@@ -46,6 +47,7 @@ def make_indexer(
         SessionTrust(region, sessions),
         Verdicts(region),
         ProposalLog(region),
+        RunLog(region),
         writer,
         erasures,
         segments,

@@ -18,7 +18,7 @@ from memolith.core.object_keys import JobKey
 from memolith.core.objects.job_record import JobRecord
 from memolith.core.objects.store_record import parse_epoch
 from memolith.core.pipelines import jobs
-from memolith.core.pipelines.jobs import Claim, ClaimAnswer, Claimant, JobName
+from memolith.core.pipelines.jobs import LEASE_US, Claim, ClaimAnswer, Claimant, JobName
 from memolith.core.rows.identity import StoreRow
 
 
@@ -29,8 +29,10 @@ class LostJobError(Exception):
 class JobLog:
     """Claims, renews and ends jobs of stores whose home this region is."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, lease_us: int = LEASE_US) -> None:
+        """Put it together. `lease_us`: for how long a claim holds if its worker is not heard of."""
         self._region = region
+        self._lease_us = lease_us
 
     def state(self, store: StoreRow, name: JobName) -> JobRecord | None:
         """Return the newest record of a job, in this bucket. One LIST for a thousand records, one GET.
@@ -78,7 +80,15 @@ class JobLog:
         )
         records = self._last_records(store, name)
         state = max(records, key=lambda record: record.rank, default=None)
-        decided = jobs.claim(state, name, who, input_watermark, cooldown_us=cooldown_us, requested=requested)
+        decided = jobs.claim(
+            state,
+            name,
+            who,
+            input_watermark,
+            cooldown_us=cooldown_us,
+            lease_us=self._lease_us,
+            requested=requested,
+        )
         if decided.record is None:
             return decided
         after = max((record.sequence for record in records), default=0)
@@ -91,7 +101,7 @@ class JobLog:
         Raises:
             LostJobError: another worker has the job. Unavailable, Busy, OutcomeUnknown: unknown; look before going on.
         """
-        return self._next(jobs.beat(held, self._region.clock.now_us()))
+        return self._next(jobs.beat(held, self._region.clock.now_us(), self._lease_us))
 
     def done(self, held: JobRecord, *, run_id: str, outcome: str) -> JobRecord:
         """End a run whose work is done; one PUT. Raises as `beat`: then this run does not count."""

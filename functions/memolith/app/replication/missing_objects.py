@@ -24,6 +24,7 @@ from memolith.core.object_keys import (
     ObjectKey,
     ProposalKey,
     RedactionKey,
+    RunKey,
     SessionKey,
     StoreKey,
     TranscriptKey,
@@ -34,6 +35,7 @@ from memolith.core.objects.store_record import StoreState
 from memolith.core.proposals import shows
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LATE_PREFIX, UNSEEN_DEPARTURE, UNSEEN_ENTRY, UNSEEN_ORDER, VersionRow
+from memolith.core.rows.dreams import DreamRow
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
 from memolith.core.rows.proposals import ProposalRow
 from memolith.core.rows.transcripts import TranscriptRow
@@ -234,6 +236,8 @@ def _row_key_of(name: Named) -> _RowOfObject | None:
         return TranscriptRow.key(key.workspace_id, key.session_id, key.region, key.sequence), key
     if isinstance(key, ProposalKey):
         return ProposalRow.key(key.store_id, key.proposal_id), key
+    if isinstance(key, RunKey):
+        return DreamRow.key(key.run_id), key
     if isinstance(key, RedactionKey):
         return VersionRow.key(key.store_id, key.version_id), key
     return None
@@ -253,6 +257,8 @@ def _shows(rows: Mapping[RowKey, Attributes], row_key: RowKey, key: ObjectKey) -
         return True
     if isinstance(key, ProposalKey):
         return shows(ProposalRow.from_attributes(attributes), key)
+    if isinstance(key, RunKey):
+        return DreamRow.from_attributes(attributes).sequence >= key.sequence
     row = VersionRow.from_attributes(attributes)
     if isinstance(key, LogKey):
         return _shows_entry(row, key)

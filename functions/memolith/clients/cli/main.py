@@ -39,6 +39,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "log": ("memolith.clients.cli.log", "List a memory's versions."),
     "diff": ("memolith.clients.cli.diff", "Show what changed between two versions of a memory."),
     "restore": ("memolith.clients.cli.restore", "Restore an old version, or a whole store as of an instant."),
+    "dream": ("memolith.clients.cli.dream", "Have a store consolidated, and show what that changed."),
     "import": ("memolith.clients.cli.import_", "Import a folder, a tar, or another program's memories."),
     "export": ("memolith.clients.cli.export", "Export a store's memories to a folder or a tar."),
     "backup": ("memolith.clients.cli.backup", "Back up stores into a folder; verify and restore a backup."),
@@ -75,7 +76,7 @@ TOGETHER: dict[tuple[str, ...], str] = {
     ("put", "edit", "cp", "mv", "rm", "extract"): "Write, edit, move; propose memories.",
     ("log", "diff", "restore", "transcript"): "Show history, versions, transcripts.",
     ("import", "export", "backup"): "Copy from and to folders and tars; back up.",
-    ("lint", "scan", "quarantine", "proposals"): "Check texts; review withheld and proposed ones.",
+    ("lint", "scan", "quarantine", "proposals", "dream"): "Check texts; dream; review what waits.",
     ("doctor", "index", "erasure", "repair", "audit"): "Find and mend damage; verify.",
     ("divergent", "homes", "regions"): "Move homes, fail over, add regions.",
 }

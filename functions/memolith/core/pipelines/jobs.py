@@ -84,14 +84,14 @@ def claim(
 ) -> Claim:
     """Decide a claim on input up to `input_watermark`.
 
-    A worker whose lease ran out has failed: another may claim, with one retry less. `requested` by a caller, a claim
-    waits for no cooldown and no retry, and it has all retries again.
+    A worker whose lease ran out has failed: another may claim, with one retry less. A claim that is `requested` by a
+    caller is refused only while another worker has the job: neither what was done nor what failed holds it up.
     """
     if state is None:
         return Claim(ClaimAnswer.CLAIMED, _claimed(None, name, who, input_watermark, RETRIES, lease_us))
     if state.is_held and who.now_us < state.lease_until and who.epoch == state.epoch:
         return Claim(ClaimAnswer.RUNNING)
-    if input_watermark <= state.watermark:
+    if not requested and input_watermark <= state.watermark:
         return Claim(ClaimAnswer.UP_TO_DATE)
     left = RETRIES
     same_input = input_watermark <= state.input_watermark

@@ -11,6 +11,7 @@ from memolith.wire.exchange import Exchange
 from memolith.wire.json_views import Json
 from memolith.wire.requests import ID_MAX_CHARS, Request
 from memolith.wire.routes.divergent import dismiss_divergent, list_divergent, restore_divergent, retrieve_divergent
+from memolith.wire.routes.dreams import archive_dream, cancel_dream, create_dream, list_dreams, retrieve_dream
 from memolith.wire.routes.graph import build_context, list_observations, reach_graph, recall_memories
 from memolith.wire.routes.memories import (
     create_memory,
@@ -86,6 +87,9 @@ _STORE = (*_STORES, "*")
 _SESSIONS = ("v1", "sessions")
 
 
+_DREAMS = ("v1", "dreams")
+
+
 ROUTES: tuple[Route, ...] = (
     Route(_STORES, {"GET": list_stores, "POST": create_store}),
     Route(_STORE, {"GET": retrieve_store, "POST": update_store, "DELETE": delete_store}),
@@ -117,6 +121,10 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "proposals", "*", "withdraw"), {"POST": withdraw_proposal}),
     Route((*_STORE, "proposals", "*", "revert"), {"POST": revert_proposal}),
     Route((*_STORE, "proposals", "*", "erase"), {"POST": erase_proposal}),
+    Route(_DREAMS, {"GET": list_dreams, "POST": create_dream}),
+    Route((*_DREAMS, "*"), {"GET": retrieve_dream}),
+    Route((*_DREAMS, "*", "cancel"), {"POST": cancel_dream}),
+    Route((*_DREAMS, "*", "archive"), {"POST": archive_dream}),
     Route((*_STORE, "quarantine"), {"GET": list_quarantine}),
     Route((*_STORE, "quarantine", "*"), {"GET": retrieve_quarantined}),
     Route((*_STORE, "quarantine", "*", "release"), {"POST": release_quarantined}),
@@ -158,6 +166,7 @@ PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
     list_events: (*_CREATED, "created_at[gt]", "created_at[lt]", "types[]", *_PAGED),
     list_proposals: ("status", *_PAGED),
     retrieve_proposal: ("diff",),
+    list_dreams: ("created_at[gt]", "created_at[lt]", "include_archived", "statuses", "statuses[]", *_PAGED),
     list_quarantine: ("include_released", *_PAGED),
     restore_quarantined: ("view",),
     list_divergent: _PAGED,

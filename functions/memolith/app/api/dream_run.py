@@ -1,0 +1,74 @@
+"""One run of a dream under way: what is known of it, how it may end early, and what it has used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from memolith.app.kernel.region import View
+from memolith.app.kernel.results import RequestContext
+from memolith.core.objects.job_record import JobRecord
+from memolith.core.objects.run_record import DreamStatus, RunRecord
+from memolith.core.pipelines import dreams
+from memolith.core.pipelines.dreams import DreamedMemory
+from memolith.core.pipelines.framing import framed
+from memolith.core.trust import AGENT
+from memolith.ports.model import Ask, Model, Purpose, Role, Turn, Usage, estimated_tokens
+
+
+class DreamFailedError(Exception):
+    """The dream cannot be done; `type` is one of the API's codes."""
+
+    def __init__(self, type: str, message: str) -> None:
+        super().__init__(message)
+        self.type = type
+
+
+class DreamStoppedError(Exception):
+    """The dream is over, as it was canceled, or another worker has it: nothing more is to be done here."""
+
+
+@dataclass(slots=True)
+class Run:
+    """One run under way: what is known of it, and what it has come to so far."""
+
+    view: View
+    record: RunRecord
+    held: JobRecord
+    call: RequestContext
+    dropped: list[str] = field(default_factory=list)
+    least: str | None = AGENT
+
+
+def opened_at_first(model: Model, memories: Mapping[str, DreamedMemory]) -> set[str] | None:
+    """Return None where all texts fit into the model's window, and else no path yet: the model asks for them."""
+    whole = framed(dreams.document(list(memories.values()), None, (), None, ""))
+    tokens = estimated_tokens(Ask((), (Turn(Role.USER, whole),), Purpose.CONSOLIDATE, ""))
+    return None if tokens <= model.window_tokens * dreams.INPUT_SHARE else set()
+
+
+def tokens_of(record: RunRecord) -> int:
+    """Return all tokens that a dream has used."""
+    return (
+        record.input_tokens + record.output_tokens + record.cache_creation_input_tokens + record.cache_read_input_tokens
+    )
+
+
+def used(record: RunRecord, usage: Usage, cost_micro_usd: int | None) -> RunRecord:
+    """Return the record with what one more question took. An unknown cost makes the whole unknown."""
+    first = not tokens_of(record) and record.cost_micro_usd is None
+    known = cost_micro_usd is not None and (first or record.cost_micro_usd is not None)
+    return replace(
+        record,
+        input_tokens=record.input_tokens + usage.input_tokens,
+        output_tokens=record.output_tokens + usage.output_tokens,
+        cache_creation_input_tokens=record.cache_creation_input_tokens + usage.cache_creation_input_tokens,
+        cache_read_input_tokens=record.cache_read_input_tokens + usage.cache_read_input_tokens,
+        cost_micro_usd=(record.cost_micro_usd or 0) + (cost_micro_usd or 0) if known else None,
+        asks=record.asks + 1,
+    )
+
+
+def failed(record: RunRecord, type: str, message: str) -> RunRecord:
+    """Return the record of a dream that failed."""
+    return replace(record, status=DreamStatus.FAILED, error_type=type, error_message=message[:1_000])

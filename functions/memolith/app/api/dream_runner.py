@@ -1,0 +1,372 @@
+"""Doing dreams: one at a time for a store, as the dream's own session, and conditional on what was read.
+
+A run is: claim, copy the input where the output is a new store, read, ask, apply, end. Killed at any step, it is taken
+up again after its lease: what was copied is found, and what was applied asks for no further edit. An edit whose memory
+changed since it was read is left out, so no one's write is lost. The end is a conditional put after the record that the
+run began with: a dream that was canceled meanwhile stays canceled.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from memolith.app.api.dream_run import (
+    DreamFailedError,
+    DreamStoppedError,
+    Run,
+    failed,
+    opened_at_first,
+    tokens_of,
+    used,
+)
+from memolith.app.api.dream_sessions import DreamSessions
+from memolith.app.api.memories import Memories
+from memolith.app.api.proposals import Proposals
+from memolith.app.api.sources import Origin
+from memolith.app.auth.session_trust import SessionTrust
+from memolith.app.kernel.proposal_results import Staged
+from memolith.app.kernel.region import Region
+from memolith.app.kernel.results import Memory, RequestContext, SessionCredentials
+from memolith.app.pipelines.job_log import JobLog, LostJobError
+from memolith.app.pipelines.prompts import load_prompt
+from memolith.app.pipelines.questions import CONSOLIDATION, EXTRACTION, Question
+from memolith.app.pipelines.run_log import RunLog
+from memolith.core import ids
+from memolith.core.errors import (
+    Busy,
+    InvalidRequest,
+    NotFound,
+    PathConflict,
+    PermissionDenied,
+    PreconditionFailed,
+    Unauthenticated,
+)
+from memolith.core.limits import LIST_MAX, LIST_MAX_FULL
+from memolith.core.objects.run_record import CREATE_NEW, PROPOSE, UPDATE_EXISTING, DreamStatus, RunRecord
+from memolith.core.pipelines import dreams, jobs
+from memolith.core.pipelines.dreams import DreamedMemory, Edit
+from memolith.core.pipelines.framing import framed
+from memolith.core.pipelines.jobs import JobName
+from memolith.core.rows.identity import StoreRow
+from memolith.core.times import rfc3339
+from memolith.core.trust import AGENT, least, rank
+from memolith.ports.model import (
+    Answer,
+    Ask,
+    Block,
+    Left,
+    Model,
+    ModelFailure,
+    Models,
+    Role,
+    Turn,
+)
+
+JOB = "consolidate"
+JOB_KEY = "all"
+MEMORIES_MAX = 2_000
+TOKENS_PER_RUN = 2_000_000
+PROPOSED_WHY = "A dream over this store proposes it."
+
+_log = logging.getLogger(__name__)
+
+
+class DreamRunner:
+    """Does the dreams of the stores whose home this region is."""
+
+    def __init__(
+        self,
+        region: Region,
+        memories: Memories,
+        proposals: Proposals,
+        sessions: DreamSessions,
+        trust: SessionTrust,
+        runs: RunLog,
+        jobs: JobLog,
+        models: Models,
+    ) -> None:
+        self._region = region
+        self._memories = memories
+        self._proposals = proposals
+        self._sessions = sessions
+        self._trust = trust
+        self._runs = runs
+        self._jobs = jobs
+        self._models = models
+
+    def tick(self, workspace_id: str) -> int:
+        """Do the dreams of a workspace that wait, the oldest first; return how many were taken up. Repeatable.
+
+        One index read and a query where none waits.
+
+        Raises:
+            Unavailable: the region does not answer.
+        """
+        done = 0
+        for record in self._runs.open_runs(self._region.view(), workspace_id):
+            done += self.run(record)
+        return done
+
+    def run(self, record: RunRecord) -> bool:
+        """Do one dream, or go on with it; return whether it was to be had."""
+        key = StoreRow.key(record.store_id)
+        view = self._region.view([key])
+        if key not in view.rows:
+            return False
+        store = StoreRow.from_attributes(view.rows[key])
+        if store.home != self._region.name:
+            return False
+        name = JobName(record.store_id, JOB, JOB_KEY)
+        claim = self._jobs.claim(store, name, record.run_id, record.created_at, requested=True)
+        if claim.record is None:
+            return False
+        access = {record.output_store_id: "read_write"} | (
+            {record.store_id: "read_only"} if record.output_store_id != record.store_id else {}
+        )
+        credentials = SessionCredentials(record.workspace_id, record.session_id, access, record.key_ids)
+        run = Run(view, record, claim.record, RequestContext(credentials))
+        with suppress(LostJobError, DreamStoppedError):
+            self._carry_out(run)
+        return True
+
+    def _carry_out(self, run: Run) -> None:
+        try:
+            if run.record.status is DreamStatus.PENDING:
+                now_us = self._region.clock.now_us()
+                self._put(run, replace(run.record, status=DreamStatus.RUNNING, started_at=now_us))
+            self._copy(run)
+            self._consolidate(run)
+            ended = replace(run.record, status=DreamStatus.COMPLETED)
+        except DreamFailedError as failure:
+            ended = failed(run.record, failure.type, str(failure))
+        except (NotFound, Unauthenticated, PermissionDenied) as error:
+            ended = failed(run.record, "input_memory_store_unavailable", error.message)
+        except ModelFailure as failure:
+            _log.warning("a dream's model failed", extra={"reason": type(failure).__name__, "run": run.record.run_id})
+            ended = failed(run.record, "internal_error", str(failure))
+        self._end(run, replace(ended, ended_at=self._region.clock.now_us(), dropped=tuple(run.dropped)))
+
+    def _end(self, run: Run, record: RunRecord) -> None:
+        self._put(run, record)
+        self._region.metrics.count("dream.runs", outcome=record.status.value)
+        if record.status is DreamStatus.COMPLETED:
+            self._jobs.done(run.held, run_id=record.run_id, outcome=record.status.value)
+        else:
+            self._jobs.failed(run.held, run_id=record.run_id, error=record.error_type or "")
+
+    def _put(self, run: Run, record: RunRecord) -> None:
+        """Put the next record of the dream, with what its caller wrote."""
+        instructions = self._runs.instructions(run.record)
+        changed = replace(record, sequence=run.record.sequence + 1, instructions=instructions)
+        if not self._runs.put(run.view, changed):
+            raise DreamStoppedError
+        run.record = changed
+
+    def _go_on(self, run: Run) -> None:
+        """Check that the dream was not canceled, and renew the claim where that is due. An index read."""
+        newest = self._runs.read(run.view, run.record.run_id)
+        if newest is None or newest.sequence > run.record.sequence:
+            raise DreamStoppedError
+        if self._region.clock.now_us() - run.held.at >= jobs.BEAT_US:
+            run.held = self._jobs.beat(run.held)
+
+    # ---- reading and copying ------------------------------------------------------------------------------------
+
+    def _all(self, run: Run, store_id: str, *, full: bool = True) -> list[Memory]:
+        """Read a whole store, as the dream's session sees it: without what is withheld."""
+        found: list[Memory] = []
+        after: str | None = None
+        limit = LIST_MAX_FULL if full else LIST_MAX
+        while True:
+            page = self._memories.page(
+                run.call, store_id, path_prefix=None, depth=0, limit=limit, after=after, full=full
+            )
+            found += [one for one in page.items if isinstance(one, Memory)]
+            if len(found) > MEMORIES_MAX:
+                raise DreamFailedError(
+                    "input_memory_store_too_large", f"the store has more than {MEMORIES_MAX:,} memories"
+                )
+            after = page.next_after
+            if after is None:
+                return found
+            self._go_on(run)
+
+    def _copy(self, run: Run) -> None:
+        """Copy what the output, a new store, lacks of the input; nothing once that is done."""
+        if run.record.behavior != CREATE_NEW or run.record.copied:
+            return
+        there = {memory.path for memory in self._all(run, run.record.output_store_id)}
+        for memory in self._all(run, run.record.store_id):
+            if memory.path in there or memory.content is None:
+                continue
+            self._go_on(run)
+            try:
+                self._memories.create(
+                    run.call,
+                    run.record.output_store_id,
+                    path=memory.path,
+                    content=memory.content,
+                    full=False,
+                    origin=Origin(at_most=memory.trust),
+                )
+            except PathConflict:
+                continue
+            except InvalidRequest:
+                run.dropped.append("copy_refused")
+        self._put(run, replace(run.record, copied=True))
+
+    def _read(self, run: Run) -> dict[str, DreamedMemory]:
+        """Read the store that is to be written. A copy is as old as what it was copied from."""
+        memories = self._all(run, run.record.output_store_id)
+        ages: dict[tuple[str, str], int] = {}
+        if run.record.behavior == CREATE_NEW:
+            originals = self._all(run, run.record.store_id, full=False)
+            ages = {(one.path, one.content_sha256): one.updated_at for one in originals}
+        return {
+            one.path: DreamedMemory(
+                one.id,
+                one.path,
+                one.version_id,
+                one.content_sha256,
+                rfc3339(ages.get((one.path, one.content_sha256), one.updated_at)),
+                one.content,
+                one.trust,
+            )
+            for one in memories
+            if one.content is not None
+        }
+
+    # ---- asking -------------------------------------------------------------------------------------------------
+
+    def _consolidate(self, run: Run) -> None:
+        """Ask, in a few rounds without tools, and apply what comes back."""
+        model = self._models.named(run.record.model)
+        notes = self._notes(run, model)
+        memories = self._read(run)
+        if not memories and not notes:
+            return
+        opened = opened_at_first(model, memories)
+        sources = {one.version_id for one in memories.values()} | {str(note["id"]) for note in notes}
+        for number in range(1, dreams.ROUNDS_MAX + 1):
+            self._go_on(run)
+            shown = [one for one in memories.values() if opened is None or one.path in opened]
+            self._lower(run, [one.trust for one in shown])
+            instructions = self._runs.instructions(run.record)
+            now = rfc3339(self._region.clock.now_us())
+            asked = dreams.document(list(memories.values()), opened, notes, instructions, now)
+            answer = self._ask(run, model, CONSOLIDATION, f"{run.record.run_id}.{number}", asked)
+            wanted = {path for path in answer.data["open"] if path in memories} - (opened or set())
+            if answer.data["edits"] or opened is None or not wanted:
+                bounded = run.record.behavior == UPDATE_EXISTING
+                chosen = dreams.selected(answer.data["edits"], memories, sources, bounded_deletes=bounded)
+                run.dropped += chosen.dropped
+                if run.record.behavior == PROPOSE:
+                    self._propose(run, chosen.edits, memories)
+                else:
+                    self._apply(run, chosen.edits, memories)
+                return
+            opened = opened | wanted
+        raise DreamFailedError("internal_error", f"the model only opened memories in {dreams.ROUNDS_MAX} rounds")
+
+    def _notes(self, run: Run, model: Model) -> list[dict[str, object]]:
+        """Ask what of each session is worth keeping. One question a session that says anything."""
+        notes: list[dict[str, object]] = []
+        try:
+            for one in self._sessions.read(run.record, model.window_tokens, lambda: self._go_on(run)):
+                self._lower(run, one.classes)
+                key = f"{run.record.run_id}.{one.document['session']['id']}"
+                answer = self._ask(run, model, EXTRACTION, key, one.document)
+                kept = one.notes(answer.data)
+                run.dropped += ["unsupported"] * (len(answer.data["notes"]) - len(kept))
+                notes += kept
+        except NotFound as error:
+            raise DreamFailedError("input_session_unavailable", error.message) from error
+        return notes
+
+    def _lower(self, run: Run, classes: Iterable[str | None]) -> None:
+        """Lower the class of all that the dream writes from now on to the least that its model is shown."""
+        shown = least(classes, AGENT)
+        if rank(shown) < rank(run.least):
+            self._trust.lower(run.record.workspace_id, run.record.session_id, shown)
+            run.least = shown
+
+    def _ask(self, run: Run, model: Model, question: Question, key: str, document: Mapping[str, object]) -> Answer:
+        prompt = load_prompt(question.prompt)
+        ask = Ask(
+            system=(Block(prompt.text, cache=True),),
+            turns=(Turn(Role.USER, framed(document)),),
+            purpose=question.purpose,
+            key=key,
+            form=question.form,
+            max_output_tokens=question.max_output_tokens,
+            left=Left(tokens=TOKENS_PER_RUN - tokens_of(run.record)),
+        )
+        try:
+            answer = model.ask(ask)
+        except ModelFailure as failure:
+            run.record = used(run.record, failure.usage, failure.cost_micro_usd)
+            raise
+        run.record = replace(
+            used(run.record, answer.usage, answer.cost_micro_usd),
+            model_answered=answer.model,
+            prompt_sha256=prompt.sha256,
+        )
+        return answer
+
+    # ---- applying -----------------------------------------------------------------------------------------------
+
+    def _propose(self, run: Run, edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) -> None:
+        """Open one proposal of all edits, by the dream's id: a dream that is taken up again finds the one it opened."""
+        if not edits:
+            return
+        asked = dreams.as_proposal(edits, memories)
+        store_id, key = run.record.output_store_id, run.record.run_id
+        try:
+            proposal_id = self._proposals.open(run.call, store_id, why=PROPOSED_WHY, edits=asked, key=key).id
+        except InvalidRequest as error:
+            proposal_id = ids.keyed_id("prop", store_id, f"session:{run.record.session_id}", key)
+            with suppress(NotFound):
+                self._proposals.retrieve(run.call, store_id, proposal_id)
+                run.record = replace(run.record, proposal_id=proposal_id)
+                return
+            raise DreamFailedError("internal_error", f"its edits cannot be proposed: {error.message}") from error
+        except (PathConflict, PreconditionFailed) as error:
+            raise DreamFailedError("internal_error", "the store changed while the dream ran; dream again") from error
+        run.record = replace(run.record, proposal_id=proposal_id)
+
+    def _apply(self, run: Run, edits: Sequence[Edit], memories: dict[str, DreamedMemory]) -> None:
+        for edit in edits:
+            self._go_on(run)
+            try:
+                self._write(run, edit, memories)
+            except (PreconditionFailed, NotFound, PathConflict, Busy):
+                run.record = replace(run.record, conflicts=run.record.conflicts + 1)
+            except InvalidRequest:
+                run.dropped.append("refused")
+            except Staged:
+                run.dropped.append("proposed")
+
+    def _write(self, run: Run, edit: Edit, memories: dict[str, DreamedMemory]) -> None:
+        store_id, record = run.record.output_store_id, run.record
+        if edit.op == "create":
+            self._memories.create(run.call, store_id, path=edit.path, content=edit.content or "", full=False)
+            run.record = replace(record, created=record.created + 1)
+            return
+        memory = memories[edit.path]
+        if edit.op == "delete":
+            self._memories.delete(run.call, store_id, memory.id, expected_content_sha256=memory.sha256)
+            run.record = replace(record, deleted=record.deleted + 1)
+            return
+        self._memories.update(
+            run.call,
+            store_id,
+            memory.id,
+            content=None if edit.op == "rename" else dreams.new_text(edit, memory),
+            path=edit.to if edit.op == "rename" else None,
+            expected_content_sha256=memory.sha256,
+            full=False,
+        )
+        run.record = replace(record, changed=record.changed + 1)

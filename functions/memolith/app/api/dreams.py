@@ -1,0 +1,241 @@
+"""Dreams: consolidations of a store, asked for through the API, and done by `DreamRunner` where dreams run.
+
+A dream has a session of its own, made with its caller's rights; it reads and writes as that session and can do no more
+than that. Its output is a new store, made with the caller's rights too, or the input itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from memolith.app.api.sessions import Sessions
+from memolith.app.api.stores import Stores
+from memolith.app.auth.authorizer import Access, Authorizer, Scope
+from memolith.app.auth.session_access import is_reached, record_of
+from memolith.app.auth.session_tokens import READ_ONLY, READ_WRITE
+from memolith.app.kernel.region import Region
+from memolith.app.kernel.results import Page, RequestContext, StoreToAttach
+from memolith.app.pipelines.run_log import RunLog
+from memolith.core import ids
+from memolith.core.errors import Busy, Conflict, InvalidRequest, NotFound, Unavailable
+from memolith.core.limits import STORE_NAME_MAX_CHARS, TOKEN_LIFETIME_MIN_S
+from memolith.core.listing import check_position
+from memolith.core.objects.run_record import CREATE_NEW, PROPOSE, UPDATE_EXISTING, DreamStatus, RunRecord
+from memolith.core.rows.dreams import DreamRow
+from memolith.core.rows.identity import SessionRow, StoreRow
+
+PUT_ATTEMPTS = 5
+ROWS_PER_QUERY = 100
+PAGES_MAX = 10
+_POSITION = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}#drm_[a-z0-9]+_[0-7][0-9a-hjkmnp-tv-z]{25}", re.ASCII)
+
+Change = Callable[[RunRecord], RunRecord | None]
+"""What becomes of a dream; None where it is so already."""
+
+
+@dataclass(frozen=True, slots=True)
+class DreamRequest:
+    """What a caller asks for."""
+
+    store_id: str
+    session_ids: Sequence[str]
+    model: str
+    speed: str | None = None
+    instructions: str | None = None
+    behavior: str = CREATE_NEW
+
+
+@dataclass(frozen=True, slots=True)
+class DreamFilter:
+    """Which dreams a listing shows; bounds are exclusive."""
+
+    include_archived: bool = False
+    statuses: frozenset[str] = frozenset()
+    created_at_gt: int | None = None
+    created_at_lt: int | None = None
+
+    def shows(self, record: RunRecord) -> bool:
+        """Tell whether the listing has this dream."""
+        return (
+            (self.include_archived or record.archived_at is None)
+            and (not self.statuses or record.status.value in self.statuses)
+            and (self.created_at_gt is None or record.created_at > self.created_at_gt)
+            and (self.created_at_lt is None or record.created_at < self.created_at_lt)
+        )
+
+
+class Dreams:
+    """The use cases of dreams. API keys alone make and see them; a key of scope write makes, cancels and archives."""
+
+    def __init__(
+        self, region: Region, authorizer: Authorizer, stores: Stores, sessions: Sessions, runs: RunLog, enabled: bool
+    ) -> None:
+        """Put it together. `enabled`: there is something in this deployment that does dreams."""
+        self._region = region
+        self._authorizer = authorizer
+        self._stores = stores
+        self._sessions = sessions
+        self._runs = runs
+        self._enabled = enabled
+
+    def create(self, call: RequestContext, request: DreamRequest) -> RunRecord:
+        """Begin a dream, and a store for its output unless that is the input. It runs later.
+
+        Two index reads, what a session costs, for a new store what that costs, and a PUT and a transaction.
+
+        Raises:
+            InvalidRequest: dreams are off here, or the store is archived. Conflict: another dream that updates the
+                store is not over. NotFound: no such store or session. PermissionDenied, Unauthenticated, Unavailable,
+                OutcomeUnknown.
+        """
+        if not self._enabled:
+            raise InvalidRequest("", "dreams are off in this deployment: it has no worker that runs them")
+        access, store = self._enter_inputs(call, request)
+        if request.behavior == UPDATE_EXISTING:
+            for run in self._runs.open_runs(access.view, access.workspace_id):
+                if run.store_id == store.store_id and run.behavior == UPDATE_EXISTING:
+                    raise Conflict(f"dream {run.run_id} updates this memory store and is not over; wait, or cancel it")
+            output = store.store_id
+        elif request.behavior == PROPOSE:
+            output = store.store_id
+        else:
+            name = f"{store.name} (dream)"[:STORE_NAME_MAX_CHARS]
+            output = self._stores.create(call, name=name, description=store.description, metadata={}).id
+        attached = [StoreToAttach(store.store_id, READ_WRITE if output == store.store_id else READ_ONLY, "")]
+        if output != store.store_id:
+            attached.append(StoreToAttach(output, READ_WRITE, ""))
+        session = self._sessions.create(
+            call, attached, title=f"dream of {store.store_id}", metadata={}, token_lifetime_s=TOKEN_LIFETIME_MIN_S
+        )
+        record = RunRecord(
+            workspace_id=access.workspace_id,
+            store_id=store.store_id,
+            run_id=self._region.new_regional_id("drm"),
+            sequence=1,
+            status=DreamStatus.PENDING,
+            created_at=self._region.clock.now_us(),
+            created_by=access.actor,
+            model=request.model,
+            speed=request.speed,
+            behavior=request.behavior,
+            output_store_id=output,
+            session_id=session.record.session_id,
+            session_ids=tuple(sorted(request.session_ids)),
+            key_ids=() if session.record.key_id is None else (session.record.key_id,),
+            instructions=request.instructions,
+        )
+        if not self._runs.put(access.view, record):
+            raise Unavailable("a dream of this id is there already; try again")
+        return record
+
+    def _enter_inputs(self, call: RequestContext, request: DreamRequest) -> tuple[Access, StoreRow]:
+        """Let the caller in to what the dream is to read."""
+        keys = [StoreRow.key(request.store_id)] if ids.STORE.fullmatch(request.store_id) else []
+        access = self._authorizer.enter(call, Scope.write, keys)
+        store = self._authorizer.store(access.view, request.store_id, access.workspace_id)
+        if not access.reaches(store.store_id):
+            raise NotFound("memory_store", request.store_id)
+        if store.archived_at is not None:
+            raise InvalidRequest("inputs", "names an archived memory store")
+        if store.home != self._region.name:
+            raise InvalidRequest("inputs", f"names a memory store at home in {store.home}; ask that region")
+        rows = [SessionRow.key(access.workspace_id, one) for one in request.session_ids]
+        found = self._region.read(access.view.index, rows) if rows else {}
+        for key, session_id in zip(rows, request.session_ids, strict=True):
+            record = record_of(SessionRow.from_attributes(found[key])) if key in found else None
+            if record is None or not is_reached(access, record):
+                raise NotFound("session", session_id)
+        return access, store
+
+    def retrieve(self, call: RequestContext, run_id: str) -> RunRecord:
+        """Return a dream. One index read, and a GET for what its caller wrote. Raises NotFound, Unavailable."""
+        return self._whole(self._find(call, Scope.read, run_id)[1])
+
+    def page(self, call: RequestContext, *, filter: DreamFilter, limit: int, after: str | None) -> Page[RunRecord]:
+        """List the workspace's dreams that the caller's key reaches, the newest first.
+
+        An index read, a query for a hundred, and a GET for each that is shown. A page may be short where many are
+        filtered out, and be continued all the same.
+
+        Raises:
+            InvalidRequest, Unavailable; Unauthenticated, PermissionDenied.
+        """
+        check_position(after, _POSITION)
+        access = self._authorizer.enter(call, Scope.read, marked=["keys"])
+        found: list[RunRecord] = []
+        position = after
+        for _ in range(PAGES_MAX):
+            records = self._runs.newest(access.view, access.workspace_id, position, ROWS_PER_QUERY)
+            for record in records:
+                if filter.shows(record) and access.reaches(record.store_id):
+                    if len(found) == limit:
+                        return Page(tuple(map(self._whole, found)), DreamRow.position(found[-1].run_id))
+                    found.append(record)
+                position = DreamRow.position(record.run_id)
+            if len(records) < ROWS_PER_QUERY:
+                self._region.require_whole(access.view, "keys")
+                return Page(tuple(map(self._whole, found)), None)
+        return Page(tuple(map(self._whole, found)), position)
+
+    def cancel(self, call: RequestContext, run_id: str) -> RunRecord:
+        """Cancel a dream that is not over; one that was canceled stays as it is. What it has written stays, too.
+
+        One index read, a PUT and a transaction.
+
+        Raises:
+            InvalidRequest: it is completed or failed. NotFound, Busy, Unavailable, OutcomeUnknown.
+        """
+
+        def canceled(record: RunRecord) -> RunRecord | None:
+            if record.status is DreamStatus.CANCELED:
+                return None
+            if not record.status.is_open:
+                raise InvalidRequest("dream_id", f"names a dream that is {record.status} already")
+            return replace(record, status=DreamStatus.CANCELED, ended_at=self._region.clock.now_us())
+
+        return self._change(call, run_id, canceled)
+
+    def archive(self, call: RequestContext, run_id: str) -> RunRecord:
+        """Archive a dream that is over. Repeatable. Costs and raises as `cancel`."""
+
+        def archived(record: RunRecord) -> RunRecord | None:
+            if record.archived_at is not None:
+                return None
+            if record.status.is_open:
+                raise InvalidRequest("dream_id", f"names a dream that is {record.status}; cancel it, or wait")
+            return replace(record, archived_at=self._region.clock.now_us())
+
+        return self._change(call, run_id, archived)
+
+    def _change(self, call: RequestContext, run_id: str, change: Change) -> RunRecord:
+        access, record = self._find(call, Scope.write, run_id)
+        for _ in range(PUT_ATTEMPTS):
+            record = self._whole(record)
+            changed = change(record)
+            if changed is None:
+                return record
+            changed = replace(changed, sequence=record.sequence + 1)
+            if self._runs.put(access.view, changed):
+                return changed
+            record = self._runs.read(access.view, run_id) or record
+        raise Busy("the dream kept changing; try again")
+
+    def _find(self, call: RequestContext, scope: Scope, run_id: str) -> tuple[Access, RunRecord]:
+        is_id = ids.DREAM.fullmatch(run_id) is not None
+        key = DreamRow.key(run_id)
+        access = self._authorizer.enter(call, scope, [key] if is_id else [], marked=["keys"])
+        attributes = access.view.rows.get(key)
+        if attributes is None:
+            if is_id:
+                self._region.require_whole(access.view, "keys")
+            raise NotFound("dream", run_id)
+        record = DreamRow.from_attributes(attributes).parsed
+        if record.workspace_id != access.workspace_id or not access.reaches(record.store_id):
+            raise NotFound("dream", run_id)
+        return access, record
+
+    def _whole(self, record: RunRecord) -> RunRecord:
+        """Return a record with what its caller wrote, which no row has."""
+        return replace(record, instructions=self._runs.instructions(record))

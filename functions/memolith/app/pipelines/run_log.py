@@ -1,0 +1,86 @@
+"""Logs of dreams: each record is put once, and the newest is in the index."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from memolith.app.index.ack_journal import AckJournal, commit_joined
+from memolith.app.kernel.port_calls import find
+from memolith.app.kernel.region import Region, View
+from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.core.objects.checkpoint import Named
+from memolith.core.objects.run_record import RunRecord
+from memolith.core.rows.dreams import DreamRow, join_dream
+from memolith.ports.index import Change, Index, Query
+
+
+class RunLog:
+    """Puts, folds and finds."""
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+
+    def put(self, view: View, record: RunRecord) -> bool:
+        """Put a record and project it; False where another stands at its sequence. One PUT, a read, a transaction.
+
+        Raises:
+            Unavailable, Busy: nothing was put. OutcomeUnknown: it may be there; read the dream again.
+        """
+        key = str(record.key(self._region.name))
+        is_mine = partial(self._is, key, record)
+        if put_if_absent(self._region, key, record.to_json(), {}, is_mine=is_mine) is not Put.MINE:
+            return False
+        self.fold(view, record, self._region.name, Named(key), own=True)
+        return True
+
+    def _is(self, key: str, record: RunRecord) -> bool | None:
+        found = find(self._region.objects, key)
+        return None if found is None else RunRecord.from_json(found.body) == record
+
+    def fold(self, view: View, record: RunRecord, region: str, name: Named | None = None, own: bool = False) -> None:
+        """Join a record that `region` put into every generation of tables. See `SessionLog.fold`."""
+        for index in view.indexes:
+            here = name is not None and index.generation == view.index.generation
+            commit_joined(
+                self._region,
+                index,
+                partial(self._changes, index, DreamRow.of(record, region), record),
+                AckJournal(self._region, view.period),
+                [name] if here and name is not None else [],
+                own=own,
+                contended="the dream's row stayed contended; read before trying again",
+            )
+
+    def _changes(self, index: Index, row: DreamRow, record: RunRecord) -> list[Change]:
+        """Return the changes of the row and of its copies."""
+        key = DreamRow.key(record.run_id)
+        listing_key = DreamRow.listing_key(record.workspace_id, record.run_id)
+        open_key = DreamRow.listing_key(record.workspace_id, record.run_id, is_open=True)
+        rows = self._region.read(index, [key, listing_key, open_key])
+        before = rows.get(key)
+        joined = join_dream(None if before is None else DreamRow.from_attributes(before), row)
+        after = joined.to_attributes()
+        wanted = {key: after, listing_key: after, open_key: after if joined.parsed.status.is_open else None}
+        return [Change(one, rows.get(one), state) for one, state in wanted.items() if rows.get(one) != state]
+
+    def instructions(self, record: RunRecord) -> str | None:
+        """Return what the dream's caller wrote, from its first record. One GET."""
+        found = find(self._region.objects, str(record.key(self._region.name)))
+        return None if found is None else RunRecord.from_json(found.body).instructions
+
+    def read(self, view: View, run_id: str) -> RunRecord | None:
+        """Return the newest record that is indexed here. One index read."""
+        key = DreamRow.key(run_id)
+        attributes = self._region.read(view.index, [key]).get(key)
+        return None if attributes is None else DreamRow.from_attributes(attributes).parsed
+
+    def open_runs(self, view: View, workspace_id: str, limit: int = 100) -> list[RunRecord]:
+        """Return dreams that are not over, the oldest first. One query."""
+        found = view.index.query(Query("keys", DreamRow.partition(workspace_id, is_open=True), limit=limit))
+        return [DreamRow.from_attributes(one.attributes).parsed for one in found]
+
+    def newest(self, view: View, workspace_id: str, after: str | None, limit: int) -> list[RunRecord]:
+        """Return dreams, the newest first, after a position (`DreamRow.position`). One query."""
+        partition = DreamRow.partition(workspace_id)
+        found = view.index.query(Query("keys", partition, after=after, limit=limit, descending=True))
+        return [DreamRow.from_attributes(one.attributes).parsed for one in found]

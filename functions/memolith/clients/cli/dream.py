@@ -1,0 +1,202 @@
+"""``memolith dream``: consolidations of a store, and what they proposed or wrote."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from difflib import unified_diff
+from typing import Annotated, Any
+
+import typer
+
+from memolith.clients.api.client import ApiClient
+from memolith.clients.cli.api_client import Key, Url, connect, speaking
+from memolith.clients.cli.output import Json, say, show_fields, show_rows, visible
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Have a store consolidated: merge what stands twice, take in what sessions said, propose it for review.",
+)
+
+DreamId = Annotated[str, typer.Argument(metavar="DREAM", help="drm_…")]
+POLL_S = 0.5
+OPEN = ("pending", "running")
+
+
+@app.command()
+def start(
+    store: Annotated[str, typer.Argument(metavar="STORE", help="memstore_…")],
+    session: Annotated[
+        list[str] | None, typer.Option("--session", metavar="SESSION", help="A session to read; may be repeated.")
+    ] = None,
+    into: Annotated[
+        str, typer.Option("--into", help="proposal: edits that wait for a person; new: a new store; input: the store.")
+    ] = "proposal",
+    model: Annotated[str, typer.Option("--model", help="The model's id, where the server has one.")] = "default",
+    instructions: Annotated[str | None, typer.Option("--instructions", help="Wishes for this dream.")] = None,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it is over.")] = True,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Begin a dream over a store, and wait for what it comes to. By default it only proposes.
+
+    Example: memolith dream start memstore_useast1_01kb… --session sesn_useast1_01kb…
+    """
+    behaviors: dict[str, dict[str, str]] = {
+        "proposal": {"type": "propose"},
+        "new": {"type": "create_new"},
+        "input": {"type": "update_existing", "memory_store_id": store},
+    }
+    if into not in behaviors:
+        raise typer.BadParameter("must be proposal, new or input", param_hint="--into")
+    inputs: list[dict[str, Any]] = [{"type": "memory_store", "memory_store_id": store}]
+    if session:
+        inputs.append({"type": "sessions", "session_ids": session})
+    body: dict[str, Any] = {"inputs": inputs, "model": model, "output_behavior": behaviors[into]}
+    if instructions:
+        body["instructions"] = instructions
+    with speaking():
+        api = connect(url, key)
+        dream: Mapping[str, Any] = api.post("/v1/dreams", body)
+        while wait and dream["status"] in OPEN:
+            time.sleep(POLL_S)
+            dream = api.get(f"/v1/dreams/{dream['id']}")
+    _show(dream, as_json)
+
+
+@app.command("list")
+def list_dreams(
+    archived: Annotated[bool, typer.Option("--all", help="Those that are archived, too.")] = False,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """List the workspace's dreams, newest first.
+
+    Example: memolith dream list
+    """
+    with speaking():
+        found = list(connect(url, key).rows("/v1/dreams", {"include_archived": "true" if archived else "false"}))
+    rows = [
+        {**one, "store": one["inputs"][0]["memory_store_id"], "into": one["output_behavior"]["type"]} for one in found
+    ]
+    show_rows(rows, ["id", "status", "into", "store", "created_at"], as_json)
+
+
+@app.command()
+def show(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Show a dream: its state, its model and prompt, what it used, and what it changed.
+
+    Example: memolith dream show drm_laptop_01kb…
+    """
+    with speaking():
+        found = connect(url, key).get(f"/v1/dreams/{dream}")
+    _show(found, as_json)
+
+
+@app.command()
+def cancel(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Cancel a dream that is not over.
+
+    Example: memolith dream cancel drm_laptop_01kb…
+    """
+    with speaking():
+        found = connect(url, key).post(f"/v1/dreams/{dream}/cancel")
+    _show(found, as_json)
+
+
+@app.command()
+def diff(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Show what a dream proposes, or what it wrote, line by line.
+
+    Example: memolith dream diff drm_laptop_01kb…
+    """
+    with speaking():
+        api = connect(url, key)
+        found = api.get(f"/v1/dreams/{dream}")
+        changes = _changes(api, found)
+    if as_json:
+        print(json.dumps(changes, ensure_ascii=False))
+        return
+    for change in changes:
+        print(change["diff"], end="" if change["diff"].endswith("\n") else "\n")
+
+
+def _changes(api: ApiClient, dream: Mapping[str, Any]) -> list[dict[str, str]]:
+    source = dream["inputs"][0]["memory_store_id"]
+    proposal = dream["x_memolith"]["proposal_id"]
+    if proposal is not None:
+        edits = api.get(f"/v1/memory_stores/{source}/proposals/{proposal}", {"diff": "unified"})["edits"]
+        return [{"path": one["path"], "diff": (one["diff"] or {}).get("text", "")} for one in edits]
+    if not dream["outputs"]:
+        return []
+    output = dream["outputs"][0]["memory_store_id"]
+    if output == source:
+        pairs = _written(api, output, dream["session_id"])
+    else:
+        before, after = _texts(api, source), _texts(api, output)
+        pairs = {path: (before.get(path), after.get(path)) for path in {*before, *after}}
+    return [
+        {"path": path, "diff": _diff(path, before, after)}
+        for path, (before, after) in sorted(pairs.items())
+        if before != after
+    ]
+
+
+def _written(api: ApiClient, store_id: str, session_id: str) -> dict[str, tuple[str | None, str | None]]:
+    """Return what each memory that a session wrote was before, and what the session left."""
+    address = f"/v1/memory_stores/{store_id}/memory_versions"
+    touched = {one["memory_id"] for one in api.rows(address, {"session_id": session_id})}
+    pairs: dict[str, tuple[str | None, str | None]] = {}
+    for memory_id in touched:
+        versions = list(api.rows(address, {"memory_id": memory_id, "view": "full"}))
+        own = [n for n, one in enumerate(versions) if (one["created_by"] or {}).get("session_id") == session_id]
+        older = versions[own[-1] + 1] if own[-1] + 1 < len(versions) else None
+        path = versions[own[0]]["path"] or (memory_id if older is None else older["path"])
+        pairs[path] = (None if older is None else older["content"], versions[own[0]]["content"])
+    return pairs
+
+
+def _texts(api: ApiClient, store_id: str) -> dict[str, str]:
+    rows = api.rows(f"/v1/memory_stores/{store_id}/memories", {"view": "full"})
+    return {row["path"]: row["content"] or "" for row in rows if row["type"] == "memory"}
+
+
+def _diff(path: str, before: str | None, after: str | None) -> str:
+    old, new = (before or "").splitlines(keepends=True), (after or "").splitlines(keepends=True)
+    names = ("/dev/null" if before is None else f"a{path}", "/dev/null" if after is None else f"b{path}")
+    lines = unified_diff(old, new, *names)
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def _show(dream: Mapping[str, Any], as_json: bool) -> None:
+    if as_json:
+        show_fields(dream, True)
+        return
+    ours = dream["x_memolith"]
+    output = dream["outputs"][0]["memory_store_id"] if dream["outputs"] else None
+    cost = None if ours["cost_usd"] is None else f"{ours['cost_usd']:.4f} USD"
+    show_fields(
+        {
+            "id": dream["id"],
+            "status": dream["status"],
+            "store": dream["inputs"][0]["memory_store_id"],
+            "output": output,
+            "proposal": ours["proposal_id"],
+            "session": dream["session_id"],
+            "model": ours["model_answered"] or dream["model"]["id"],
+            "prompt_sha256": ours["prompt_sha256"],
+            "tokens": sum(dream["usage"].values()) or None,
+            "cost": cost,
+            "left_out": ours["dropped"],
+            "error": None if dream["error"] is None else dream["error"]["message"],
+        },
+        False,
+    )
+    if dream["status"] == "completed":
+        counts = f"{ours['created']} created, {ours['changed']} changed, {ours['deleted']} deleted"
+        say(visible("proposed for review" if ours["proposal_id"] else counts))

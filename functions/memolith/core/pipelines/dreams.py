@@ -1,0 +1,175 @@
+"""What a dream hands to a model, and which of the edits that come back may be applied. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memolith.core.limits import PROPOSAL_SOURCES_MAX, SOURCES_MAX
+from memolith.core.memory_conventions import frontmatter
+from memolith.core.proposed_edits import EditRequest
+
+ROUNDS_MAX = 8
+EDITS_MAX = 60
+DELETES_MAX = 5
+DELETES_SHARE = 0.10
+INPUT_SHARE = 0.5
+"""Of the model's window, what the texts of the store may take; of a larger store the model opens what it needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class DreamedMemory:
+    """A memory as a dream read it."""
+
+    id: str
+    path: str
+    version_id: str
+    sha256: str
+    updated_at: str
+    text: str
+    trust: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One edit that a model asked for."""
+
+    op: str
+    path: str
+    why: str
+    sources: tuple[str, ...] = ()
+    content: str | None = None
+    old: str | None = None
+    new: str | None = None
+    to: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The edits that may be applied, and for each that was left out, why."""
+
+    edits: tuple[Edit, ...]
+    dropped: tuple[str, ...]
+
+
+def document(
+    memories: Sequence[DreamedMemory],
+    opened: Collection[str] | None,
+    notes: Sequence[Mapping[str, Any]],
+    instructions: str | None,
+    now: str,
+) -> dict[str, Any]:
+    """Return what a consolidation is asked about. Texts of the `opened` paths are in it; of all where that is None."""
+    return {
+        "now": now,
+        "instructions": instructions,
+        "notes": list(notes),
+        "removed": [],
+        "memories": [
+            {
+                "path": one.path,
+                "version": one.version_id,
+                "updated_at": one.updated_at,
+                "type": frontmatter(one.text).type,
+                "description": frontmatter(one.text).description,
+                "text": one.text if opened is None or one.path in opened else None,
+            }
+            for one in memories
+        ],
+    }
+
+
+def selected(
+    edits: Sequence[Mapping[str, Any]],
+    memories: Mapping[str, DreamedMemory],
+    known_sources: Collection[str],
+    *,
+    bounded_deletes: bool,
+) -> Selected:
+    """Select the edits that may be applied, in their order.
+
+    Left out are: one whose memory is not there or is there already, one that names a source which the dream was not
+    given, a replacement of a part that is not there exactly once, and, with `bounded_deletes`, all deletions if they
+    are more than five and than a tenth of the store.
+    """
+    kept: list[Edit] = []
+    dropped: list[str] = []
+    paths, named = set(memories), set[str]()
+    for one in [_edit(raw) for raw in edits[:EDITS_MAX]]:
+        touched = {one.path, one.to or one.path}
+        reason = "path_twice" if touched & named else _refused(one, memories, paths, known_sources)
+        if reason:
+            dropped.append(reason)
+            continue
+        kept.append(one)
+        named |= touched
+        if one.op in ("delete", "rename"):
+            paths.discard(one.path)
+        if one.op in ("create", "rename"):
+            paths.add(one.to or one.path)
+    deletes = sum(1 for one in kept if one.op == "delete")
+    if bounded_deletes and deletes > max(DELETES_MAX, int(len(memories) * DELETES_SHARE)):
+        dropped += ["too_many_deletions"] * deletes
+        kept = [one for one in kept if one.op != "delete"]
+    return Selected(tuple(kept), tuple(dropped))
+
+
+def _refused(
+    edit: Edit, memories: Mapping[str, DreamedMemory], paths: Collection[str], known_sources: Collection[str]
+) -> str | None:
+    if not edit.sources or not set(edit.sources) <= set(known_sources):
+        return "unsupported"
+    if edit.op == "create":
+        return "path_taken" if edit.path in paths else None
+    if edit.path not in paths or edit.path not in memories:
+        return "no_such_memory"
+    if edit.op == "rename" and edit.to in paths:
+        return "path_taken"
+    if edit.op == "str_replace" and memories[edit.path].text.count(edit.old or "") != 1:
+        return "text_not_found"
+    return None
+
+
+def new_text(edit: Edit, memory: DreamedMemory) -> str:
+    """Return the whole text that a replacement makes of a memory."""
+    if edit.op == "str_replace":
+        return memory.text.replace(edit.old or "", edit.new or "", 1)
+    return edit.content or ""
+
+
+def as_proposal(edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) -> list[EditRequest]:
+    """Return the edits as a proposal takes them: conditional on what was read; sources are versions alone."""
+    versions = {one.version_id for one in memories.values()}
+    left = PROPOSAL_SOURCES_MAX
+    asked = []
+    for edit in edits:
+        sources = tuple(one for one in edit.sources if one in versions)[: min(SOURCES_MAX, left)]
+        left -= len(sources)
+        asked.append(
+            EditRequest(
+                op=edit.op,
+                path=edit.path,
+                content=edit.content,
+                old=edit.old,
+                new=edit.new,
+                to=edit.to,
+                expected_content_sha256=None if edit.op == "create" else memories[edit.path].sha256,
+                why=edit.why,
+                sources=sources,
+            )
+        )
+    return asked
+
+
+def _edit(raw: Mapping[str, Any]) -> Edit:
+    return Edit(
+        op=str(raw["op"]),
+        path=str(raw["path"]),
+        why=str(raw["why"]),
+        sources=tuple(raw.get("sources", ())),
+        content=raw.get("content"),
+        old=raw.get("old"),
+        new=raw.get("new"),
+        to=raw.get("to"),
+    )

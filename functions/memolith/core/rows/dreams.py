@@ -1,0 +1,55 @@
+"""Rows of dreams: the newest record of each, a copy in the order of their birth, and another while it is open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memolith.core.objects.run_record import RunRecord
+from memolith.core.rows.base import Row, RowKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DreamRow(Row):
+    """The newest record of a dream that is here, as text, without what its caller wrote."""
+
+    sequence: int
+    region: str
+    store_id: str
+    record: str
+
+    @staticmethod
+    def key(run_id: str) -> RowKey:
+        """Return where the dream itself stands."""
+        return RowKey("keys", run_id, "dream")
+
+    @staticmethod
+    def partition(workspace_id: str, *, is_open: bool = False) -> str:
+        """Return where copies of a workspace's dreams stand in their order, or of those that are not over."""
+        return f"{workspace_id}#dreams{'#open' if is_open else ''}"
+
+    @classmethod
+    def listing_key(cls, workspace_id: str, run_id: str, *, is_open: bool = False) -> RowKey:
+        return RowKey("keys", cls.partition(workspace_id, is_open=is_open), cls.position(run_id))
+
+    @staticmethod
+    def position(run_id: str) -> str:
+        """Return where a dream stands among the others: by its birth, then by its id."""
+        return f"{run_id.rpartition('_')[2]}#{run_id}"
+
+    @classmethod
+    def of(cls, record: RunRecord, region: str) -> DreamRow:
+        """Return the row of a record that `region` put."""
+        text = record.blanked().to_json().decode()
+        return cls(sequence=record.sequence, region=region, store_id=record.store_id, record=text)
+
+    @property
+    def parsed(self) -> RunRecord:
+        """The record; what its caller wrote is in the object alone."""
+        return RunRecord.from_json(self.record.encode())
+
+
+def join_dream(before: DreamRow | None, after: DreamRow) -> DreamRow:
+    """Join two states: the later record stands, and of two of one number that of the greater region."""
+    if before is None:
+        return after
+    return max(before, after, key=lambda row: (row.sequence, row.region, row.record))

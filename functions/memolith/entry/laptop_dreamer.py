@@ -1,0 +1,47 @@
+"""The thread of a laptop that does dreams, one after the other."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from memolith.app.api.dream_runner import DreamRunner
+from memolith.core.errors import MemolithError
+from memolith.entry.laptop_log import reason_of
+from memolith.ports.errors import PortError
+from memolith.wire.errors import trace
+
+LOOK_EVERY_S = 1.0
+DREAM_LEASE_US = 300_000_000
+"""For how long a process that was killed still has its dream: a little longer than the longest answer of a model."""
+
+_log = logging.getLogger(__name__)
+
+
+class LaptopDreamer:
+    """Looks once a second for a dream that waits; one query in SQLite where there is none."""
+
+    def __init__(self, runner: DreamRunner, workspace_id: str) -> None:
+        self._runner = runner
+        self._workspace_id = workspace_id
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="memolith-dreams", daemon=True)
+
+    def start(self) -> None:
+        """Start, in a thread of its own."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop once the dream at hand is over, and wait for that no longer than a few seconds: it can be resumed."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=5.0)
+
+    def _run(self) -> None:
+        while not self._stopped.wait(LOOK_EVERY_S):
+            try:
+                self._runner.tick(self._workspace_id)
+            except (PortError, MemolithError) as error:
+                _log.warning("dreams wait", extra={"reason": reason_of(error), "trace": trace(error)})
+            except Exception as error:  # noqa: BLE001 - whatever one dream does to its runner, the others go on
+                _log.error("a dream failed unexpectedly", extra={"reason": reason_of(error), "trace": trace(error)})

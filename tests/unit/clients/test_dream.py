@@ -1,0 +1,52 @@
+"""``memolith dream diff``: what a dream proposes, or wrote, for each of its three outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import httpx2
+import pytest
+
+from memolith.clients.api.client import ApiClient
+from memolith.clients.api.http import HttpApi
+from memolith.clients.cli.dream import _changes
+from tests.api.test_dreams import Stage
+
+
+class Sent:
+    """The command line's way to the API, without a network."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._client = httpx2.Client(transport=stage.gateway, base_url="https://memolith.test")
+        self._key = stage.scene.api_key
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str | int] | None = None,
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        answer = self._client.request(
+            method, path, params=dict(query or {}), json=body, headers={"x-api-key": self._key}
+        )
+        assert answer.status_code == 200, answer.text
+        return cast(dict[str, Any], answer.json())
+
+
+@pytest.mark.parametrize("behavior", ["propose", "create_new", "update_existing"])
+def test_the_difference_of_a_dream_shows_each_memory_that_it_changes_or_deletes(behavior: str) -> None:
+    stage = Stage()
+    stage.fill()
+    api = ApiClient(cast(HttpApi, Sent(stage)))
+    output = {"type": behavior, **({"memory_store_id": stage.scene.store} if behavior == "update_existing" else {})}
+    inputs = [{"type": "memory_store", "memory_store_id": stage.scene.store}]
+    dream = api.post("/v1/dreams", {"inputs": inputs, "model": "m", "output_behavior": output})
+    stage.tick()
+    changes = {one["path"]: one["diff"] for one in _changes(api, api.get(f"/v1/dreams/{dream['id']}"))}
+    assert set(changes) == {"/new.md", "/old.md"}
+    assert "+## Earlier" in changes["/new.md"]
+    assert "says Ada" in changes["/new.md"]
+    assert "-Note well" in changes["/old.md"]
