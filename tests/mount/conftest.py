@@ -64,11 +64,16 @@ class DeskClock:
 
 @dataclass
 class Desk:
-    """One machine with a working copy, and the store behind it."""
+    """One machine with a working copy, and the store behind it.
+
+    Attributes:
+        key: of the working copy; empty: the backend's own, which others use.
+    """
 
     backend: Backend
     store_id: str
     folder: Path
+    key: str = ""
     network: Network = field(init=False)
     copy: WorkingCopy = field(init=False)
 
@@ -79,7 +84,7 @@ class Desk:
     def start(self, *, read_only: bool = False) -> None:
         """A working copy on this machine's folder, as a process that starts makes it."""
         clock = DeskClock(self.backend.clock)
-        client = HttpStoreClient(BASE_URL, self.backend.api_key, self.store_id, clock, self.network)
+        client = HttpStoreClient(BASE_URL, self.key or self.backend.api_key, self.store_id, clock, self.network)
         unsaved = UnsavedTexts(self.folder / "local", take_over=not read_only)
         self.copy = WorkingCopy(
             client, ContentCache(self.folder / "contents"), unsaved, clock, SeededRandomness(), read_only

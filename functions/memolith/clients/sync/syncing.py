@@ -22,6 +22,7 @@ from memolith.clients.working_copy.store_client import (
     Head,
     NoAnswer,
     Overtaken,
+    Staged,
     StoreClient,
     StoreClientError,
 )
@@ -35,6 +36,9 @@ DELETIONS_SHARE = 0.25
 
 SAVED_WITHIN_S = 0.1
 """Within this an editor that renames a file to a backup has written it anew."""
+
+DELETION_OF = "deletion of "
+"""Before a hash that is remembered as refused: what was refused is the deletion of that text."""
 
 TEXTS_AT_ONCE_MIN = 20
 """From so many texts on they are fetched with the whole store's, twenty a request."""
@@ -132,11 +136,22 @@ class Syncing:
             target = new.pop(head.content_sha256, None)
             if target is None:
                 continue
+            if self._was_refused(path, DELETION_OF + head.content_sha256, one):
+                done.add(path)
+                if self._was_refused(target, head.content_sha256, one):
+                    done.add(target)
+                continue
             try:
                 text_of(one.here[target].file)
                 now = self._client.update(head.memory_id, expected_sha256=head.content_sha256, path=target)
             except NoAnswer:
                 raise
+            except Staged as error:
+                self._folder.memory.refused[path] = DELETION_OF + head.content_sha256
+                self._folder.memory.refused[target] = head.content_sha256
+                one.tell(Row(target, "staged", f"from {path}: {error.message}"))
+                done |= {path, target}
+                continue
             except (StoreClientError, ValueError):
                 continue
             self._folder.forget(path)
@@ -153,6 +168,9 @@ class Syncing:
             return
         for path in paths:
             head = one.there[path]
+            deletion = DELETION_OF + head.content_sha256
+            if self._was_refused(path, deletion, one):
+                continue
             try:
                 self._client.delete(head.memory_id, expected_sha256=head.content_sha256)
             except Gone:
@@ -163,13 +181,16 @@ class Syncing:
             except Denied as error:
                 one.tell(Row(path, "refused", error.message))
                 continue
+            except Staged as error:
+                self._folder.memory.refused[path] = deletion
+                one.tell(Row(path, "staged", f"its deletion: {error.message}"))
+                continue
             self._folder.forget(path)
             one.tell(Row(path, "deleted"))
 
     def _send(self, path: str, one: _Pass) -> None:
         seen = one.here[path]
-        if self._folder.memory.refused.get(path) == seen.sha256:
-            one.tell(Row(path, "refused", "as before: it has not changed since"))
+        if self._was_refused(path, seen.sha256, one):
             return
         try:
             text = text_of(seen.file)
@@ -185,7 +206,7 @@ class Syncing:
             raise
         except StoreClientError as error:
             self._folder.memory.refused[path] = seen.sha256
-            one.tell(Row(path, "refused", error.message))
+            one.tell(Row(path, "staged" if isinstance(error, Staged) else "refused", error.message))
         else:
             if done.text != text:
                 one.tell(Row(path, "sent", "the store took secrets out of it, and the file has its text now"))
@@ -193,6 +214,13 @@ class Syncing:
                 return
             self._folder.agree(done.head.path, done.head.memory_id, done.head.content_sha256, seen.proof)
             one.tell(Row(path, "sent"))
+
+    def _was_refused(self, path: str, what: str, one: _Pass) -> bool:
+        """Tell whether an earlier pass was refused the same; report it then. It is not asked for again."""
+        if self._folder.memory.refused.get(path) != what:
+            return False
+        one.tell(Row(path, "refused", "as before: it has not changed since"))
+        return True
 
     # ---- to the folder ------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ Result = Literal[
     "kept",
     "conflict",
     "refused",
+    "staged",
     "left out",
     "withheld",
     "damaged",
@@ -30,12 +31,13 @@ Result = Literal[
 ]
 """The first nine are done. ``sent``, ``moved`` and ``deleted`` is what became of memories, ``fetched`` and ``removed``
 of files. ``conflict``: both sides had changed, and both texts are there. ``kept``: the other side has another text,
-which was not written over. ``refused``: by the API, or its scanner. ``left out``: cannot be a memory, or a file.
+which was not written over. ``refused``: by the API, or its scanner. ``staged``: the write
+waits for a person's approval. ``left out``: cannot be a memory, or a file.
 ``withheld``: it is there, and the scanner does not let it be read. ``damaged``: its stored text is not what was
 acknowledged, in any region. ``noted``: lost with it is only what a memory does not have: a mode, the name of an empty
 folder. ``local``: by its name it is a program's temporary file, and stays."""
 
-LOSSES: frozenset[Result] = frozenset({"kept", "conflict", "refused", "left out", "damaged"})
+LOSSES: frozenset[Result] = frozenset({"kept", "conflict", "refused", "staged", "left out", "damaged"})
 """Results after which one side lacks a text of the other."""
 
 NOT_CARRIED = ("time", "mode", "owner", "extended attributes")

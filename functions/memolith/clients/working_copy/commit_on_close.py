@@ -11,7 +11,7 @@ import logging
 
 from memolith.clients.working_copy.conditional_commit import Committed, ConditionalCommit, Edit, hash_of
 from memolith.clients.working_copy.state import State, errno_of, fail
-from memolith.clients.working_copy.store_client import Denied, Gone, Head, NoAnswer, Overtaken, StoreClientError
+from memolith.clients.working_copy.store_client import Denied, Gone, Head, NoAnswer, Overtaken, Staged, StoreClientError
 from memolith.clients.working_copy.temporary_names import beside
 from memolith.clients.working_copy.unsaved_texts import Kind, LocalText
 from memolith.core.limits import CONTENT_MAX_BYTES
@@ -32,8 +32,8 @@ class CommitOnClose:
 
         Raises:
             OSError: ESTALE: others changed it too; EILSEQ: it is not UTF-8; EFBIG: it is too long; EPERM: the safety
-                scanner refuses it; EINVAL, EACCES, ENOENT: the store does. The text is kept beside the file. EIO:
-                the store did not answer; the text stays in its place, and is tried again.
+                scanner refuses it; EINVAL, EACCES, ENOENT: the store does, or it waits for approval. The text is kept
+                beside the file. EIO: the store did not answer; the text stays in its place, and is tried again.
         """
         local.complete = True
         self._state.unsaved.record(local)
@@ -60,7 +60,8 @@ class CommitOnClose:
         """Delete a memory, if it is as it was last shown here. One request.
 
         Raises:
-            OSError: EBUSY: another client changed it; it is shown now, and may be deleted. EACCES, EIO.
+            OSError: EBUSY: another client changed it; it is shown now, and may be deleted. EACCES: the deletion waits
+                for approval, and the file stays; or this key may not. EIO.
         """
         expected = self._state.seen.get(head.path, head.content_sha256)
         for attempt in range(DELETE_ATTEMPTS):
@@ -75,6 +76,10 @@ class CommitOnClose:
             except NoAnswer as error:
                 if attempt == DELETE_ATTEMPTS - 1:
                     fail(errno.EIO, error.message)
+            except Staged as error:
+                self._state.reasons[head.path] = f"its deletion is {error.message}"
+                log.warning("%s stays: its deletion is %s", head.path, error.message)
+                fail(errno_of(error), error.message)
             except StoreClientError as error:
                 fail(errno_of(error), error.message)
         self._state.table.remove(head.memory_id)

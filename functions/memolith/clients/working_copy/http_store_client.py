@@ -23,6 +23,7 @@ from memolith.clients.working_copy.store_client import (
     NoAnswer,
     Overtaken,
     Refused,
+    Staged,
     Version,
 )
 from memolith.core.times import parse_rfc3339, rfc3339
@@ -144,8 +145,6 @@ class HttpStoreClient:
 
     def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(self._ask("POST", path, {}, body).content)
-        if answer["type"] == "proposal":
-            raise Refused(f"staged for approval as {answer['id']}; it is not in memory yet")
         return answer
 
     def _ask(
@@ -183,7 +182,9 @@ class HttpStoreClient:
         except httpx2.TransportError as error:
             never_sent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
             raise NoAnswer(f"{self._url} does not answer", maybe_done=writes and not never_sent) from error
-        if answer.status_code in (httpx2.codes.OK, httpx2.codes.ACCEPTED):
+        if answer.status_code == httpx2.codes.ACCEPTED:
+            raise Staged(f"staged for approval as {answer.json()['id']}; it is not in memory yet")
+        if answer.status_code == httpx2.codes.OK:
             return answer
         raise _refusal(answer, writes)
 

@@ -20,6 +20,7 @@ from memolith.clients.working_copy.store_client import (
     NoAnswer,
     Overtaken,
     Refused,
+    Staged,
     StoreClient,
     StoreClientError,
 )
@@ -34,6 +35,7 @@ _ERRNOS: dict[type[StoreClientError], int] = {
     Overtaken: errno.EBUSY,
     Gone: errno.ENOENT,
     Refused: errno.EINVAL,
+    Staged: errno.EACCES,
     Denied: errno.EACCES,
     Damaged: errno.EIO,
     NoAnswer: errno.EIO,

@@ -4,6 +4,7 @@ DeskError
 ├── Overtaken      another writer was first; nothing was written
 ├── Gone           there is no such memory, or store
 ├── Refused        the store will not have this text or path, and says why
+│   └── Staged     the write has become a proposal, and waits for a person
 ├── Denied         this key may not do that, or the text is withheld
 ├── Damaged        the stored text is not what was acknowledged, in every region
 └── NoAnswer       no answer, or not now; whether it was done may be unknown
@@ -50,6 +51,10 @@ class Refused(StoreClientError):
     def __init__(self, message: str, *, scanner: bool = False) -> None:
         super().__init__(message)
         self.scanner = scanner
+
+
+class Staged(Refused):
+    """The store's approval policy has made the write a proposal: it is not in memory, and may never be."""
 
 
 class Denied(StoreClientError):
@@ -155,17 +160,20 @@ class StoreClient(Protocol):
         """Return what the store's home has at a path now. One request per hundred memories of its folder, up to it."""
 
     def create(self, path: str, text: str) -> Head:
-        """Create a memory. One request, never repeated. Raises Overtaken, Refused."""
+        """Create a memory. One request, never repeated. Raises Overtaken, Refused, Staged."""
 
     def update(self, memory_id: str, *, expected_sha256: str, text: str | None = None, path: str | None = None) -> Head:
         """Change a memory's text, path, or both, if it still has the text with that hash.
 
         One request, never repeated; a caller may repeat it: a store that has the result already answers as if it had
-        just done it. Raises Overtaken, Refused.
+        just done it. Raises Overtaken, Refused, Staged.
         """
 
     def delete(self, memory_id: str, *, expected_sha256: str) -> None:
-        """Delete a memory if it still has the text with that hash. One request, never repeated. Raises Overtaken."""
+        """Delete a memory if it still has the text with that hash. One request, never repeated.
+
+        Raises Overtaken, Staged.
+        """
 
     def versions(self, memory_id: str) -> Sequence[Version]:
         """List a memory's versions, newest first. One request for each hundred."""

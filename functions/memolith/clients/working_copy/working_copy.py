@@ -262,10 +262,10 @@ class WorkingCopy:
     def _unlink_local(self, local: LocalText) -> None:
         state, path = self.state, local.path
         if local.kind is Kind.EDIT:
-            state.drop_local(local)
             head = state.table.at(path)
             if head is not None and path not in state.displaced:
                 self._commits.delete(head)
+            state.drop_local(local)
             return
         with state.lock:
             gone = [memory for memory, displaced in state.displaced.items() if displaced.backup == path]
