@@ -50,6 +50,18 @@ _GLIBC_MINORS = range(34, 4, -1)
 _ZIP_TIME = (2020, 1, 1, 0, 0, 0)
 
 
+_COMPILE_RULES = """
+import pathlib, shutil, sys
+from memolith.adapters.local.compiled_scanner import keep_database
+from memolith.adapters.local.files import locked
+
+kept, target = map(pathlib.Path, sys.argv[1:])
+kept.mkdir(parents=True, exist_ok=True)
+with locked(kept / "lock"):
+    shutil.copyfile(keep_database(kept, lambda: None), target)
+"""
+
+
 class BundleError(Exception):
     """A bundle cannot be built. The message says what is missing and what to do."""
 
@@ -137,10 +149,12 @@ class Bundle:
         return self.kind == "function" and self.name in SCANNING and (self.functions / "memolith" / "scanner").is_dir()
 
     def _prebuild_scanner(self, tree: Path) -> None:
-        """Compile the scanner's rules for this kind of processor, so that no cold start compiles them."""
-        order = "import sys, pathlib, memolith.scanner as s; s.build_database(pathlib.Path(sys.argv[1]))"
+        """Compile the scanner's rules for this kind of processor, so that no cold start compiles them.
+
+        Once for all functions: those that are bundled at the same time wait for the first.
+        """
         done = subprocess.run(
-            [sys.executable, "-c", order, str(tree / SCANNER_DATABASE)],
+            [sys.executable, "-c", _COMPILE_RULES, str(KEPT / "scanner"), str(tree / SCANNER_DATABASE)],
             env={**os.environ, "PYTHONPATH": str(self.functions)},
             capture_output=True,
             text=True,

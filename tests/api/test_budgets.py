@@ -160,9 +160,9 @@ def region(monkeypatch: pytest.MonkeyPatch) -> Region:
     region = Region()
     decode = strict_json.decode
 
-    def counting(body: bytes) -> Any:
+    def counting(body: bytes, *limits: int) -> Any:
         region.parsed += 1
-        return decode(body)
+        return decode(body, *limits)
 
     monkeypatch.setattr(strict_json, "decode", counting)
     return region

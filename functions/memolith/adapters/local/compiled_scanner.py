@@ -11,13 +11,23 @@ from memolith.scanner.database import DATABASE_NAME, UnusableDatabaseError, buil
 
 
 def load_scanner(folder: Path, compiling: Callable[[], None]) -> Scanner:
-    """Load the scanner. Its patterns are compiled once for a folder, and again when rules, library or processor change.
+    """Load the scanner with the patterns that `folder` keeps. Costs and raises as `keep_database`.
+
+    Raises:
+        ScannerUnavailableError: its libraries do not work.
+    """
+    return Scanner.load(keep_database(folder, compiling))
+
+
+def keep_database(folder: Path, compiling: Callable[[], None]) -> Path:
+    """Return the file of the compiled patterns. They are compiled once for a folder, and again when rules, library or
+    processor change.
 
     Compiling takes about twenty seconds; `compiling` is called before it. Atomic: processes that compile at the same
     time each replace the whole file.
 
     Raises:
-        ScannerUnavailableError: its libraries do not work. OSError: the folder cannot be written.
+        OSError: the folder cannot be written.
     """
     path = folder / DATABASE_NAME
     try:
@@ -31,4 +41,4 @@ def load_scanner(folder: Path, compiling: Callable[[], None]) -> Scanner:
             built.replace(path)
         finally:
             built.unlink(missing_ok=True)
-    return Scanner.load(path)
+    return path
