@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / ".bundle"
 EXTRAS = {"dependencies": "lambda", "mcp": "mcp", "model": "model", "scanner": "scanner"}
 KINDS = ("function", *EXTRAS, "custom-resources")
-AWS_SERVICES = ("bedrock-runtime", "dynamodb", "lambda", "s3", "secretsmanager", "sqs", "sts")
+AWS_SERVICES = ("bedrock-agent-runtime", "bedrock-runtime", "dynamodb", "lambda", "s3", "secretsmanager", "sqs", "sts")
 """Whose API descriptions botocore keeps. All of them are 24 MB, of which a function reads one or two."""
 
 SCANNING = ("peerwriter", "scanner", "writer")

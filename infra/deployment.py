@@ -59,6 +59,7 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _ZONE = re.compile(r"Z[A-Z0-9]{1,31}")
 _DOMAIN = re.compile(r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 _TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}")
+_MODEL = re.compile(r"[A-Za-z0-9.:_-]{1,200}")
 _S3_NAME_CHARACTERS_MAX = 63
 _ACCOUNT_CHARACTERS = 12
 
@@ -168,6 +169,7 @@ class Deployment:
         routing: One name for all regions; none by default, and each region then answers at its own address alone.
         rollout: How a deployment moves callers to a function's new version: ``gradual``, a tenth of the calls first and
             back again when an alarm rings; ``at_once``; ``unversioned``, without versions and aliases, for an emulator.
+        rerankers: Region to the id of the Bedrock rerank model that orders what its searches find; none by default.
         search_model: The model of meanings that searches use beside words; ``none``, or ``use`` (docs/search.md).
         log_retention_days: How long logs are kept.
         log_level: Of every function.
@@ -189,6 +191,7 @@ class Deployment:
     guardrails: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     routing: Routing | None = None
     rollout: str = "gradual"
+    rerankers: Mapping[str, str] = field(default_factory=dict)
     search_model: str = "none"
     log_retention_days: int = 30
     log_level: str = "INFO"
@@ -222,7 +225,7 @@ class Deployment:
         _one_of("architecture", self.architecture, ARCHITECTURES)
         _one_of("bundling", self.bundling, BUNDLINGS)
         _one_of("rollout", self.rollout, ROLLOUTS)
-        _one_of("search_model", self.search_model, SEARCH_MODELS)
+        self._check_models()
         _text(
             "python_version",
             self.python_version,
@@ -243,6 +246,12 @@ class Deployment:
         longest = max(len(f"{self.prefix}--{region}") for region in self.regions) + _ACCOUNT_CHARACTERS
         if longest > _S3_NAME_CHARACTERS_MAX:
             raise InvalidDeployment("stage", self.stage, f"makes a bucket name of {longest} characters; S3 allows 63")
+
+    def _check_models(self) -> None:
+        for region, model in _mapping("rerankers", self.rerankers).items():
+            _one_of("rerankers", region, self.regions)
+            _text(f"rerankers.{region}", model, _MODEL, "must be a model's id, such as 'cohere.rerank-v3-5:0'")
+        _one_of("search_model", self.search_model, SEARCH_MODELS)
 
     @property
     def prefix(self) -> str:

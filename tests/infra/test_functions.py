@@ -420,6 +420,19 @@ def test_every_function_carries_the_dependencies_and_some_the_scanner_or_the_mcp
     assert sorted(name for name, count in layers.items() if count > 1) == more
 
 
+def test_a_rerank_model_may_be_asked_by_what_reads_in_its_region_and_no_other_model(synthesized: Synthesize) -> None:
+    app = synthesized(record(HERE, THERE, rerankers={HERE: "cohere.rerank-v3-5:0"}))
+    model = f"arn:aws:bedrock:{HERE}::foundation-model/cohere.rerank-v3-5:0"
+    for name in MAY:
+        verdict = "Allow" if name in ("reader", "peerreader") else "ImplicitDeny"
+        assert by_role(grants(app, name), "bedrock:InvokeModel", model) == verdict, name
+        assert by_role(grants(app, name), "bedrock:InvokeModel", f"{model}x") == "ImplicitDeny", name
+        assert by_role(grants(app, name), "bedrock:Rerank", "*") == verdict, name
+    told = app.base(HERE).named("AWS::Lambda::Function", "FunctionName", "memolith-test-reader")
+    assert told["Environment"]["Variables"]["MEMOLITH_RERANK_MODEL_ARN"] == model
+    assert "RERANK" not in str(app.base(THERE).body).upper()
+
+
 def test_a_search_model_is_carried_by_what_searches_where_the_record_names_one(
     synthesized: Synthesize, one_region: App
 ) -> None:

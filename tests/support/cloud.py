@@ -62,6 +62,7 @@ from memolith.ports.clock import Clock
 from memolith.ports.guardrail import Guardrail
 from memolith.ports.index import Change
 from memolith.ports.parallel import Parallel
+from memolith.ports.rerank import Reranker
 from memolith.ports.vectors import Encoder
 from memolith.wire.rpc import (
     eraser_calls,
@@ -131,13 +132,14 @@ class Cloud:
         packs_by_events: bool = False,
         erase_delay_us: int = 0,
         encoder: Encoder | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         """Without a `deep_scanner` nobody looks again, and what the indexers pass on is not kept.
 
         With `packs_by_events`, which stores' packs are behind is noted; `pack_all` then makes them.
         """
         self._packs_by_events, self._erase_delay_us = packs_by_events, erase_delay_us
-        self._encoder = encoder
+        self._encoder, self._reranker = encoder, reranker
         self.regions = tuple(regions)
         self._deep_scanner, self._guardrail = deep_scanner, guardrail
         self.clock = clock or ManualClock()
@@ -195,7 +197,7 @@ class Cloud:
             make_indexer(region, None, passed_on, noted),
             make_reconciler(region, self.sealing_of(name)),
         )
-        memolith = Memolith(region, scanner, self.signing, packs, ExtractiveModels())
+        memolith = Memolith(region, scanner, self.signing, packs, ExtractiveModels(), self._reranker)
         site = Site(
             region,
             memolith,

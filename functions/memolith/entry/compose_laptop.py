@@ -82,6 +82,7 @@ from memolith.ports.ids import Randomness
 from memolith.ports.index import Change
 from memolith.ports.metrics import Metrics
 from memolith.ports.model import Models
+from memolith.ports.rerank import Reranker
 from memolith.ports.vectors import Encoder
 from memolith.wire import auth
 from memolith.wire.http import HttpApi
@@ -120,11 +121,12 @@ class Machine:
     metrics: Metrics
     seals: Path = field(default_factory=seal_folder)
     encoder: Encoder | None = None
+    reranker: Reranker | None = None
 
     @classmethod
-    def real(cls, search_model: str = NONE) -> Machine:
+    def real(cls, search_model: str = NONE, reranker: Reranker | None = None) -> Machine:
         """Return this machine's. Raises EncoderMissing: the search model is not installed."""
-        return cls(SystemClock(), SystemRandomness(), Unmeasured(), encoder=encoder_of(search_model))
+        return cls(SystemClock(), SystemRandomness(), Unmeasured(), encoder=encoder_of(search_model), reranker=reranker)
 
 
 class LocalSite:
@@ -175,13 +177,12 @@ class LocalSite:
             )
         )
         packs = SqlitePacks(machine.encoder)
-        self.memolith = Memolith(self.region, scanner, LocalSigningKeys(root), packs, models or ExtractiveModels())
+        chosen = models or ExtractiveModels()
+        self.memolith = Memolith(self.region, scanner, LocalSigningKeys(root), packs, chosen, machine.reranker)
         self.api = _http_api(self.memolith, machine)
         packing = make_packer(self.region, packs, queue)
         indexing = make_indexer(
-            self.region,
-            inspections=None if deep is None else queue,
-            packings=Delayed(queue, REFRESH_DELAY_S),
+            self.region, inspections=None if deep is None else queue, packings=Delayed(queue, REFRESH_DELAY_S)
         )
         inspecting = None if deep is None else make_deep_scan(self.region, deep)
         self.queue = queue

@@ -12,6 +12,7 @@ from memolith.app.auth.session_tokens import NO_SIGNING_KEYS
 from memolith.app.safety.write_gate import Unscanning
 from memolith.entry.dispatching import calls_alone
 from memolith.entry.lambda_runtime import Handler, LambdaRuntime
+from memolith.entry.rerankers import reranker_of
 from memolith.entry.settings import Settings
 from memolith.wire.rpc import peerreader_calls
 
@@ -19,5 +20,6 @@ from memolith.wire.rpc import peerreader_calls
 def compose(settings: Settings) -> Handler:
     """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
-    memolith = Memolith(running.region, Unscanning(), NO_SIGNING_KEYS, SqlitePacks(encoder_of(settings.search_model)))
+    packs = SqlitePacks(encoder_of(settings.search_model))
+    memolith = Memolith(running.region, Unscanning(), NO_SIGNING_KEYS, packs, reranker=reranker_of(running))
     return running.handler(calls_alone(peerreader_calls(memolith)))

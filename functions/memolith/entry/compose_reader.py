@@ -9,6 +9,7 @@ from memolith.app.api.service import Memolith
 from memolith.app.safety.write_gate import Unscanning
 from memolith.entry.dispatching import http_alone
 from memolith.entry.lambda_runtime import Handler, LambdaRuntime
+from memolith.entry.rerankers import reranker_of
 from memolith.entry.settings import Settings
 from memolith.wire.http import HttpApi
 
@@ -18,5 +19,6 @@ def compose(settings: Settings) -> Handler:
     running = LambdaRuntime.start(settings)
     region = running.region
     signing = SecretsManagerKeys(running.clients, settings.deployment, region.clock)
-    memolith = Memolith(region, Unscanning(), signing, SqlitePacks(encoder_of(settings.search_model)))
+    packs = SqlitePacks(encoder_of(settings.search_model))
+    memolith = Memolith(region, Unscanning(), signing, packs, reranker=reranker_of(running))
     return running.handler(http_alone(HttpApi(memolith, region.clock, region.randomness, running.metrics)))

@@ -22,6 +22,7 @@ from waitress.wasyncore import close_all
 from memolith.adapters.encoders import EncoderMissing
 from memolith.adapters.local.compiled_scanner import load_scanner
 from memolith.adapters.local.failures import explain
+from memolith.adapters.rerankers.http import HttpReranker
 from memolith.core.errors import MemolithError
 from memolith.entry.compose_laptop import WORKSPACE, LocalSite, Machine, open_site, owner_key
 from memolith.entry.laptop_http import LaptopHttp
@@ -29,6 +30,7 @@ from memolith.entry.laptop_log import start_logging
 from memolith.entry.laptop_models import models_of
 from memolith.entry.settings import LocalSettings, SettingsError
 from memolith.ports.errors import PortError
+from memolith.ports.rerank import Reranker
 from memolith.scanner.secrets import ScannerUnavailableError
 from memolith.wire.wsgi import application
 
@@ -110,7 +112,7 @@ def main() -> int:
 
 def _serve(settings: LocalSettings) -> int:
     scanner = load_scanner(settings.root, _say_compiling)
-    machine = Machine.real(settings.search_model)
+    machine = Machine.real(settings.search_model, _reranker(settings))
     site = open_site(
         settings.root,
         scanner,
@@ -138,6 +140,11 @@ def _serve(settings: LocalSettings) -> int:
 
 def _say_compiling() -> None:
     _log.warning("the scanner's patterns are compiled for this machine, once; that takes about twenty seconds")
+
+
+def _reranker(settings: LocalSettings) -> Reranker | None:
+    chosen = settings.reranker
+    return None if chosen is None else HttpReranker(chosen.url, chosen.model, chosen.key)
 
 
 def _announce(settings: LocalSettings, url: str, api_key: str) -> None:

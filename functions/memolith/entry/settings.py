@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from memolith.adapters.aws.names import Deployment
 from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, ERASE_DELAY_DAYS_MAX, MEMORIES_PER_STORE_DEFAULT
@@ -19,6 +20,8 @@ _ALIAS = re.compile(r"[a-z][a-z0-9_-]{0,127}")
 _ACCOUNT = re.compile(r"\d{12}")
 _GUARDRAIL = re.compile(r"[a-z0-9]+")
 _GUARDRAIL_VERSION = re.compile(r"[1-9][0-9]{0,7}|DRAFT")
+_RERANK_MODEL = re.compile(r"arn:aws[a-z-]*:bedrock:[a-z0-9-]+::foundation-model/[A-Za-z0-9.:_-]{1,200}")
+RERANK_URL_MAX_CHARS = 2_000
 _REGION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 
 
@@ -35,6 +38,15 @@ class ChosenGuardrail:
 
 
 @dataclass(frozen=True, slots=True)
+class ChosenReranker:
+    """A service that speaks Cohere's rerank interface; its key is a secret."""
+
+    url: str
+    model: str | None = None
+    key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What a function is told by its deployment.
 
@@ -47,6 +59,7 @@ class Settings:
         guardrail: what the scanner asks for a second opinion, or None where that is off.
         erase_delay_days: for how many days a deleted store can be restored; 0 erases it at once.
         search_model: the model of meanings that searches use beside words, one of `SEARCH_MODELS`.
+        rerank_model_arn: the rerank model of Bedrock that orders what searches find, or None where that is off.
     """
 
     deployment: Deployment
@@ -57,6 +70,7 @@ class Settings:
     guardrail: ChosenGuardrail | None = None
     erase_delay_days: int = ERASE_DELAY_DAYS_DEFAULT
     search_model: str = "none"
+    rerank_model_arn: str | None = None
 
     @classmethod
     def read(cls, environment: Mapping[str, str] = os.environ) -> Settings:
@@ -88,6 +102,7 @@ class Settings:
             guardrail=_guardrail(environment),
             erase_delay_days=_erase_delay_days(environment),
             search_model=_search_model(environment),
+            rerank_model_arn=_rerank_model(environment),
         )
 
 
@@ -154,6 +169,7 @@ class LocalSettings:
         erase_delay_days: for how many days a deleted store can be restored; 0 erases it at once.
         search_model: the model of meanings that searches use beside words, one of `SEARCH_MODELS`.
         model: whose language models dreams ask; None for the stand-in, which is no model.
+        reranker: a service that orders what searches find, or None where that is off.
     """
 
     root: Path
@@ -164,6 +180,7 @@ class LocalSettings:
     erase_delay_days: int = ERASE_DELAY_DAYS_DEFAULT
     search_model: str = "none"
     model: ChosenModel | None = None
+    reranker: ChosenReranker | None = None
 
     @classmethod
     def read(cls, environment: Mapping[str, str] = os.environ) -> LocalSettings:
@@ -184,6 +201,7 @@ class LocalSettings:
             erase_delay_days=_erase_delay_days(environment),
             search_model=_search_model(environment),
             model=_model(environment),
+            reranker=_reranker(environment),
         )
 
 
@@ -241,6 +259,22 @@ def _erase_delay_days(environment: Mapping[str, str]) -> int:
         rule = f"must be a whole number of days from 0 to {ERASE_DELAY_DAYS_MAX}"
         raise SettingsError(f"MEMOLITH_ERASE_DELAY_DAYS {rule}; it is {value}")
     return int(value)
+
+
+def _rerank_model(environment: Mapping[str, str]) -> str | None:
+    if not environment.get("MEMOLITH_RERANK_MODEL_ARN", "").strip():
+        return None
+    return _matching(environment, "MEMOLITH_RERANK_MODEL_ARN", _RERANK_MODEL, "the ARN of a model of Bedrock")
+
+
+def _reranker(environment: Mapping[str, str]) -> ChosenReranker | None:
+    if not (url := environment.get("MEMOLITH_RERANK_URL", "").strip()):
+        return None
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or len(url) > RERANK_URL_MAX_CHARS:
+        raise SettingsError("MEMOLITH_RERANK_URL must be an address such as http://127.0.0.1:8080/v1/rerank")
+    model, key = (environment.get(f"MEMOLITH_RERANK_{name}", "").strip() or None for name in ("MODEL", "KEY"))
+    return ChosenReranker(url, model, key)
 
 
 def _search_model(environment: Mapping[str, str]) -> str:

@@ -162,7 +162,7 @@ def shown(resource: str) -> str:
 
 def _reason(resource: str) -> str:
     if resource == "*":
-        return "X-Ray has no resources to name."
+        return "X-Ray and Bedrock's Rerank have no resources to name."
     if ":log-stream:" in resource:
         return "Lambda names the streams of the function's own log."
     if ":dynamodb:" in resource:

@@ -150,6 +150,13 @@ class Grants:
         arn = self._deployment.arn("bedrock", self._region, f"guardrail/{identifier}")
         return self._allow("AskGuardrail", ["bedrock:ApplyGuardrail"], [arn])
 
+    def rerank(self, model_arn: str) -> list[iam.PolicyStatement]:
+        """Have one model order texts. Bedrock's Rerank knows no resources; which model is its second right."""
+        return [
+            self._allow("Rerank", ["bedrock:Rerank"], ["*"]),
+            self._allow("AskRerankModel", ["bedrock:InvokeModel"], [model_arn]),
+        ]
+
     def read_signing_keys(self) -> iam.PolicyStatement:
         """Read the private keys that sign tokens: who may, can make a token for any session of any workspace."""
         return self._read_secret("ReadSigningKeys", "signing")

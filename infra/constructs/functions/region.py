@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
@@ -37,25 +39,25 @@ class RegionFunctions(Construct):
         self.layers = layers = Layers(self, deployment)
         grants = Grants(deployment, region)
 
-        def make(shape: Shape, statements: list[iam.PolicyStatement]) -> Function:
-            return Function(self, deployment, region, shape=shape, statements=statements, layers=layers)
+        def make(
+            shape: Shape, statements: list[iam.PolicyStatement], environment: Mapping[str, str] | None = None
+        ) -> Function:
+            return Function(
+                self, deployment, region, shape=shape, statements=statements, layers=layers, environment=environment
+            )
 
-        self.reader = make(reader.SHAPE, reader.statements(grants, deployment, region))
+        reranking = reader.environment(deployment, region)
+
+        self.reader = make(reader.SHAPE, reader.statements(grants, deployment, region), reranking)
         self.writer = make(writer.SHAPE, writer.statements(grants, deployment, region))
-        self.peerreader = make(peerreader.SHAPE, peerreader.statements(grants, deployment, region))
+        self.peerreader = make(peerreader.SHAPE, peerreader.statements(grants, deployment, region), reranking)
         self.peerwriter = make(peerwriter.SHAPE, peerwriter.statements(grants, deployment, region))
         self.keys = make(keys.SHAPE, keys.statements(grants))
         self.indexer = make(indexer.SHAPE, indexer.statements(grants, region))
         self.eraser = make(eraser.SHAPE, eraser.statements(grants))
         eraser.schedule(self, deployment, self.eraser)
-        self.scanner = Function(
-            self,
-            deployment,
-            region,
-            shape=scanner.SHAPE,
-            statements=scanner.statements(grants, deployment, region),
-            layers=layers,
-            environment=scanner.environment(deployment, region),
+        self.scanner = make(
+            scanner.SHAPE, scanner.statements(grants, deployment, region), scanner.environment(deployment, region)
         )
         self.packer = make(packer.SHAPE, packer.statements(grants, deployment, region))
         self.tool = make(tool.SHAPE, tool.statements(grants, region))

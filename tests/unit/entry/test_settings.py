@@ -109,6 +109,7 @@ def test_a_missing_variable_is_named(name: str, value: str | None) -> None:
         ("MEMOLITH_ERASE_DELAY_DAYS", "366"),
         ("MEMOLITH_ERASE_DELAY_DAYS", "a week"),
         ("MEMOLITH_SEARCH_MODEL", "USE-2"),
+        ("MEMOLITH_RERANK_MODEL_ARN", "cohere.rerank-v3-5:0"),
         ("MEMOLITH_LOG_LEVEL", "LOUD"),
     ],
 )
@@ -136,8 +137,28 @@ def test_a_laptop_can_be_told_everything() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("MEMOLITH_PORT", "65536"), ("MEMOLITH_PORT", "http"), ("MEMOLITH_MAX_MEMORIES_PER_STORE", "0")]
+    ("name", "value"),
+    [
+        ("MEMOLITH_RERANK_URL", "file:///etc/passwd"),
+        ("MEMOLITH_RERANK_URL", "https://user:word@example.com/"),
+        ("MEMOLITH_PORT", "65536"),
+        ("MEMOLITH_PORT", "http"),
+        ("MEMOLITH_MAX_MEMORIES_PER_STORE", "0"),
+    ],
 )
 def test_a_wrong_variable_of_a_laptop_is_named(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=name):
         LocalSettings.read({name: value})
+
+
+def test_a_laptops_reranker_is_an_address_a_model_and_a_key_that_is_never_shown() -> None:
+    told = {"MEMOLITH_RERANK_URL": "http://127.0.0.1:8080/rerank", "MEMOLITH_RERANK_KEY": "a-secret"}
+    settings = LocalSettings.read(told)
+    assert settings.reranker is not None
+    assert (settings.reranker.url, settings.reranker.model, settings.reranker.key) == (
+        "http://127.0.0.1:8080/rerank",
+        None,
+        "a-secret",
+    )
+    assert "a-secret" not in repr(settings)
+    assert LocalSettings.read({}).reranker is None

@@ -89,6 +89,10 @@ class Clients:
         client: BedrockRuntimeClient = self._client("bedrock-runtime", region, 3)
         return client
 
+    def bedrock_agent_runtime(self, region: str) -> Any:
+        """Return the client of a region's rerank models; asked once, as a search waits for the answer."""
+        return self._client("bedrock-agent-runtime", region, 1)
+
     def secrets(self, region: str) -> SecretsManagerClient:
         """Return the client of a region's secrets."""
         client: SecretsManagerClient = self._client("secretsmanager", region, 3)

@@ -6,7 +6,9 @@ is shown only if its head is the version that was found, and no verdict withhold
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.memories import to_memory
@@ -31,14 +33,24 @@ from memolith.core.search.frontmatter_fields import filter_value
 from memolith.core.search.ranking import Ranked
 from memolith.core.trust import rank
 from memolith.core.verdicts import withholdings
+from memolith.ports.errors import Unavailable
 from memolith.ports.packs import Document, Packs, Restriction
+from memolith.ports.rerank import Reranker
 
 CONFIRMED_AT_ONCE = 40
 CONFIRMED_WITH_AUTHORS = 30
 """Three rows each, and a read has a hundred."""
 
 EXCERPT_MAX_CHARS = 400
+RERANKED_MAX = 30
+"""How many hits a reranker is asked about, where there is one."""
+
+RERANKED_MAX_CHARS = 1_000
+"""How much of each it is sent: a passage."""
+
 LAST_US = 2**62
+
+_log = logging.getLogger(__name__)
 
 
 class Search:
@@ -53,7 +65,9 @@ class Search:
         packs: Packs,
         verdicts: Verdicts,
         texts: TextReader,
+        reranker: Reranker | None = None,
     ) -> None:
+        self._reranker = reranker
         self._region = region
         self._forwarded = reads
         self._authorizer = authorizer
@@ -93,18 +107,43 @@ class Search:
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
         within = _restriction(prefix, filter)
         author = filter.author
+        most = limit if self._reranker is None else max(limit, RERANKED_MAX)
         found: list[tuple[Ranked, MemoryRow]] = []
         with self._pack_cache.pack(access) as pack:
             candidates = retrieve(self._packs, pack, query, self._region.clock.now_us(), within)
             for some in _parts(candidates.ranked, CONFIRMED_AT_ONCE if author is None else CONFIRMED_WITH_AUTHORS):
                 confirmed = self._confirmed(access, some, candidates.documents, author)
                 found += [one for one in confirmed if rank(one[1].trust) >= rank(min_trust)]
-                if len(found) >= limit:
+                if len(found) >= most:
                     break
-            packed = pack.contents([row.memory_id for _, row in found[:limit]])
-        texts = whole_texts(packed, (row for _, row in found[:limit]))
+            packed = pack.contents([row.memory_id for _, row in found[:most]])
+        texts = whole_texts(packed, (row for _, row in found[:most]))
+        found = self._reranked(query, found[:most], texts, candidates)
         hits = tuple(self._hit(one, row, texts.get(row.memory_id), candidates) for one, row in found[:limit])
         return Page(hits, None)
+
+    def _reranked(
+        self, query: str, found: list[tuple[Ranked, MemoryRow]], texts: Mapping[str, str], candidates: Found
+    ) -> list[tuple[Ranked, MemoryRow]]:
+        """Put the first in the order of another service's model; in their own where it does not answer in time.
+
+        Only passages are sent of texts that this caller is about to be shown, or would be with a higher limit.
+        """
+        first = [one for one in found[:RERANKED_MAX] if one[1].memory_id in texts]
+        if self._reranker is None or len(first) < 2:
+            return found
+        passages = [
+            _passage(candidates.documents[row.memory_id], one.passage, texts[row.memory_id]) for one, row in first
+        ]
+        try:
+            scores = self._reranker.scores(query, passages)
+        except Unavailable as failure:
+            _log.warning("the search kept its own order", extra={"reason": str(failure)})
+            return found
+        order = sorted(range(len(first)), key=lambda place: -scores[place])
+        known = {row.memory_id for _, row in first}
+        best = [(replace(first[place][0], score=scores[place]), first[place][1]) for place in order]
+        return [*best, *(one for one in found if one[1].memory_id not in known)]
 
     # ---- the index's word -----------------------------------------------------------------------------------------
 
@@ -147,6 +186,13 @@ class Search:
             return self._texts.read(row.store_id, row.ref, Acknowledged(row.content_sha256 or "", row.version_id)) or ""
         except Damaged:
             return ""
+
+
+def _passage(document: Document, number: int, text: str) -> str:
+    """Return the passage that answers best, with the path: what it is about is often told there alone."""
+    starts = document.starts
+    start = starts[number - 1] if 0 < number <= len(starts) else 0
+    return f"{document.path}\n{text[start : start + RERANKED_MAX_CHARS]}"
 
 
 def _restriction(prefix: str | None, filter: SearchFilter) -> Restriction:

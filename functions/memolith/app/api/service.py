@@ -58,6 +58,7 @@ from memolith.core.rows.base import mark_key
 from memolith.core.tables import TABLES
 from memolith.ports.model import Models
 from memolith.ports.packs import Packs
+from memolith.ports.rerank import Reranker
 from memolith.ports.signing import SigningKeys
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class Memolith:
         signing: SigningKeys = NO_SIGNING_KEYS,
         packs: Packs = NO_PACKS,
         models: Models = NO_MODELS,
+        reranker: Reranker | None = None,
     ) -> None:
         self._region, self._packs, self._scanner, self._models = region, packs, scanner, models
         epochs = EpochParts.of(region)
@@ -136,7 +138,7 @@ class Memolith:
         self.divergent = Divergent(region, authorizer, self.memories, self.redactions, forwarding, texts)
         contexts = SessionContexts(region, authorizer, texts, verdicts, history)
         self._make_sessions(scanner, SessionTokens(signing, region.clock), contexts)
-        self._logs = logs
+        self._logs, self._reranker = logs, reranker
         self.peer_requests = PeerRequests(region, logs, records, writer, adoption, late_records)
 
     def _make_sessions(self, scanner: TextScanner, tokens: SessionTokens, contexts: SessionContexts) -> None:
@@ -221,7 +223,14 @@ class Memolith:
         from memolith.app.api.search import Search
 
         return Search(
-            self._region, self._authorizer, self._reads, self._pack_cache, self._packs, self._verdicts, self._texts
+            self._region,
+            self._authorizer,
+            self._reads,
+            self._pack_cache,
+            self._packs,
+            self._verdicts,
+            self._texts,
+            self._reranker,
         )
 
     @cached_property
