@@ -17,7 +17,7 @@ PYTHON312 ?= $(shell for minor in 14 13 12; do python3.$$minor -c "" 2>/dev/null
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock check format test fuzz first-hour guards e2e interop interop-basic-memory sim bench bench-scanner bench-search demo drill moves cost clean
+.PHONY: help setup lock check format test fuzz first-hour guards e2e interop interop-basic-memory sim bench bench-scanner bench-search eval-pipelines demo drill moves cost clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-21s %s\n", $$1, $$2}'
@@ -137,6 +137,9 @@ bench-scanner: setup ## the scanner's recall, false alarms and time beside their
 
 bench-search: setup ## a store of ten thousand memories: its pack, its searches, and whether they find
 	$(BIN)/python -m scripts.bench.search
+
+eval-pipelines: setup ## 120 made-up sessions through extraction: what is found, what is kept out, beside the floors (ARGS="--why", or a model)
+	$(BIN)/python -m scripts.eval_pipelines $(ARGS)
 
 sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them, SEED=17 alone, KIND=failing_over of another kind, BUGS=1 for planted defects)
 	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),250) --bugs,$(if $(KIND),--kind $(KIND)) $(if $(SEED),--seed $(SEED),$(or $(N),2000)))

@@ -267,24 +267,33 @@ _VENDORS = (
 _TAILS = {"glsa_": ("_", _HEX, 8), "SG.": (".", _WORD, 43), "PMAK-": ("-", _HEX, 34)}
 
 
-def common_vendor_tokens(chooser: random.Random) -> list[str]:
-    """Generate tokens of well-known vendors, each alone in prose, in an assignment and in JSON."""
+def vendor_tokens(chooser: random.Random) -> list[str]:
+    """Generate a token of each of some well-known vendors."""
 
     def body(alphabet: str, length: int) -> str:
         return "".join(chooser.choice(alphabet) for _ in range(length))
 
-    texts = []
+    tokens = []
     for prefix, alphabet, length in _VENDORS:
         token = prefix + body(alphabet, length)
         if prefix in _TAILS:
             mark, tail, count = _TAILS[prefix]
             token += mark + body(tail, count)
-        texts += [
+        tokens.append(token)
+    return tokens
+
+
+def common_vendor_tokens(chooser: random.Random) -> list[str]:
+    """Generate tokens of well-known vendors, each alone in prose, in an assignment and in JSON."""
+    return [
+        text
+        for token in vendor_tokens(chooser)
+        for text in (
             f"The token for staging is {token} and must not leak.",
             f"SERVICE_TOKEN={token}",
             f'{{"token": "{token}"}}',
-        ]
-    return texts
+        )
+    ]
 
 
 def repeated_constructs(length: int) -> Iterator[tuple[str, str]]:
