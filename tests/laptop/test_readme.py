@@ -21,7 +21,8 @@ from tests.mount.mounted import fuse_is_missing
 
 WHY_NOT = fuse_is_missing()
 ROOT = Path(__file__).parents[2]
-PASSAGE = re.search(r"^## Five minutes on a laptop$.*?(?=^## )", (ROOT / "README.md").read_text(), re.M | re.S)
+README = (ROOT / "README.md").read_text()
+PASSAGE = re.search(r"^## Five minutes on a laptop$.*?(?=^## )", README, re.M | re.S)
 
 
 def blocks(language: str) -> list[str]:
@@ -63,6 +64,32 @@ def test_the_passage_does_what_it_says(root: Path) -> None:
             assert done.stdout.endswith("\nsecond\n")
         finally:
             server.kill()
+
+
+def test_a_session_becomes_memories_and_is_taken_back_by_the_lines_that_say_so(root: Path) -> None:
+    """Line by line, as each shows or changes something; no model is set up, so that nothing is asked outside."""
+    passage = re.search(r"^## Five minutes from a session to memories$.*?(?=^## )", README, re.M | re.S)
+    assert passage is not None
+    (block,) = re.findall(r"^```console\n(.*?)^```$", passage[0], re.M | re.S)
+    memolith = shlex.join([sys.executable, "-m", "memolith.clients.cli"])
+    said = []
+    with serving(root) as server:
+        told = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": server.api_key, "HOME": str(root)}
+        for line in block.splitlines():
+            words = ["bash", "-euc", line.replace(".venv/bin/memolith", memolith)]
+            done = subprocess.run(
+                words, env={**environment(), **told}, cwd=ROOT, timeout=120, capture_output=True, text=True
+            )
+            assert (done.returncode, done.stderr) == (0, ""), (line, done.stderr)
+            said.append(done.stdout)
+        assert list(server.client().beta.memory_stores.memories.list(said[0].strip())) == []
+    _, imported, dreamed, shown, approved, index, reverted = said
+    assert imported.split("\t")[2] == "6"
+    assert "memolith-extractive-1" in dreamed and "proposed for review" in dreamed
+    assert "+Deploy to staging after seven, never during the nightly backup." in shown
+    assert [line.split()[0] for line in approved.splitlines()[:-1]] == ["applied"] * 4
+    assert len(index.splitlines()) == 3
+    assert [line.split()[0] for line in reverted.splitlines()[:-1]] == ["reverted"] * 4
 
 
 @pytest.mark.skipif(bool(WHY_NOT), reason=f"THE README'S MOUNT IS NOT MOUNTED: {WHY_NOT}")

@@ -10,8 +10,9 @@ import pytest
 
 from memolith.clients.api.client import ApiClient
 from memolith.clients.api.http import HttpApi
-from memolith.clients.cli.dream import _changes
-from tests.api.test_dreams import Stage
+from memolith.clients.cli.dream import LAST, _changes, _id, _recent
+from memolith.clients.cli.failures import ApiFailed
+from tests.api.test_dreams import Stage, _tell
 
 
 class Sent:
@@ -50,3 +51,19 @@ def test_the_difference_of_a_dream_shows_each_memory_that_it_changes_or_deletes(
     assert "+## Earlier" in changes["/new.md"]
     assert "says Ada" in changes["/new.md"]
     assert "-Note well" in changes["/old.md"]
+
+
+def test_recent_takes_the_newest_sessions_of_which_something_was_said_and_last_the_newest_dream() -> None:
+    stage = Stage()
+    stage.fill()
+    api, store = ApiClient(cast(HttpApi, Sent(stage))), stage.scene.store
+    with pytest.raises(ApiFailed, match="no dream"):
+        _id(api, LAST)
+    told = []
+    for _ in range(3):
+        stage.scene.clock.advance(1)
+        told.append(_tell(stage, ("user.message", "Remember that we deploy on Thursdays.")))
+    made = [stage.create() for _ in range(2)]
+    assert _recent(api, store, 2) == [told[2], told[1]], "the sessions of the dreams say nothing, and are newer"
+    assert _recent(api, store, 0) == []
+    assert (_id(api, LAST), _id(api, made[0].id)) == (made[1].id, made[0].id)

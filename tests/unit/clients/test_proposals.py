@@ -109,3 +109,16 @@ def test_a_mistake_is_told_before_anything_is_asked(desk: Desk, capsys: pytest.C
     assert failed(capsys, "reject", desk.scene.store, "prop_x", "--reason", " ")[0] == Exit.USAGE
     assert failed(capsys, "approve", desk.scene.store, "all", "--edit", "1")[0] == Exit.USAGE
     assert failed(capsys, "show", desk.scene.store, "prop_x")[0] == Exit.NOT_FOUND
+
+
+def test_last_is_the_newest_that_the_command_may_be_about(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    code, error = failed(capsys, "approve", desk.scene.store, "last")
+    assert code == Exit.NOT_FOUND and "is open" in error
+    first = desk.propose(EditRequest(op="create", path="/first.md", content="first"))
+    desk.scene.clock.advance(1)
+    second = desk.propose(EditRequest(op="create", path="/second.md", content="second"))
+    assert second in said(capsys, "show", desk.scene.store, "last")
+    assert second in said(capsys, "approve", desk.scene.store, "last")
+    assert first in said(capsys, "reject", desk.scene.store, "last", "--reason", "not this one")
+    assert second in said(capsys, "revert", desk.scene.store, "last")
+    assert second in said(capsys, "show", desk.scene.store, "last")

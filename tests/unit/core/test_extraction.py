@@ -8,6 +8,7 @@ import pytest
 
 from memolith.core.memory_conventions import frontmatter
 from memolith.core.objects.transcript import Event
+from memolith.core.pipelines.cues import slug
 from memolith.core.pipelines.extraction import (
     INPUT_MAX_CHARS,
     OMITTED,
@@ -81,3 +82,11 @@ def test_what_people_said_goes_into_the_question_first_and_tools_are_cut() -> No
     assert "t199" in {row["id"] for row in full["events"]}
     assert "t0" not in {row["id"] for row in full["events"]}
     assert sum(len(row["text"]) for row in full["events"]) <= INPUT_MAX_CHARS
+
+
+def test_a_path_of_a_long_name_ends_with_a_whole_word() -> None:
+    assert slug("The release bot is the only one who writes to the staging database") == (
+        "the-release-bot-is-the-only-one-who-writes-to-the-staging"
+    )
+    assert slug("x" * 70) == "x" * 60
+    assert slug("Deploy on Thursdays!") == "deploy-on-thursdays"

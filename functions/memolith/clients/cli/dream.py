@@ -6,13 +6,17 @@ import json
 import time
 from collections.abc import Mapping
 from difflib import unified_diff
+from itertools import islice
 from typing import Annotated, Any
 
 import typer
 
 from memolith.clients.api.client import ApiClient
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
-from memolith.clients.cli.output import Json, say, show_fields, show_rows, visible
+from memolith.clients.cli.failures import ApiFailed, Exit
+from memolith.clients.cli.output import Json, say, show_fields, show_rows
+from memolith.clients.cli.store_argument import StoreCommand
+from memolith.core.errors import InvalidRequest
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -21,17 +25,32 @@ app = typer.Typer(
     help="Have a store consolidated: merge what stands twice, take in what sessions said, propose it for review.",
 )
 
-DreamId = Annotated[str, typer.Argument(metavar="DREAM", help="drm_…")]
+LAST = "last"
+DreamId = Annotated[str, typer.Argument(metavar="DREAM|last", help="drm_…, or `last`: the newest of the workspace.")]
 POLL_S = 0.5
+LOOKED_AT_MAX = 100
+"""How many sessions are looked at for the newest of which something was said."""
 OPEN = ("pending", "running")
 
 
-@app.command()
+@app.command(cls=StoreCommand)
 def start(
-    store: Annotated[str, typer.Argument(metavar="STORE", help="memstore_…")],
+    store: Annotated[
+        str, typer.Argument(metavar="STORE", help="The store, by id or name; may be left out with a default.")
+    ],
     session: Annotated[
         list[str] | None, typer.Option("--session", metavar="SESSION", help="A session to read; may be repeated.")
     ] = None,
+    recent: Annotated[
+        int,
+        typer.Option(
+            "--recent",
+            metavar="N",
+            min=0,
+            max=LOOKED_AT_MAX,
+            help="Read the store's N newest sessions that have a transcript, too; needs an admin's key.",
+        ),
+    ] = 0,
     into: Annotated[
         str, typer.Option("--into", help="proposal: edits that wait for a person; new: a new store; input: the store.")
     ] = "proposal",
@@ -44,6 +63,8 @@ def start(
 ) -> None:
     """Begin a dream over a store, and wait for what it comes to. By default it only proposes.
 
+    Example: memolith dream start "Team notes" --recent 5
+
     Example: memolith dream start memstore_useast1_01kb… --session sesn_useast1_01kb…
     """
     behaviors: dict[str, dict[str, str]] = {
@@ -52,15 +73,16 @@ def start(
         "input": {"type": "update_existing", "memory_store_id": store},
     }
     if into not in behaviors:
-        raise typer.BadParameter("must be proposal, new or input", param_hint="--into")
+        raise InvalidRequest("--into", "must be proposal, new or input")
     inputs: list[dict[str, Any]] = [{"type": "memory_store", "memory_store_id": store}]
-    if session:
-        inputs.append({"type": "sessions", "session_ids": session})
     body: dict[str, Any] = {"inputs": inputs, "model": model, "output_behavior": behaviors[into]}
     if instructions:
         body["instructions"] = instructions
     with speaking():
         api = connect(url, key)
+        named = list(dict.fromkeys([*(session or ()), *_recent(api, store, recent)]))
+        if named:
+            inputs.append({"type": "sessions", "session_ids": named})
         dream: Mapping[str, Any] = api.post("/v1/dreams", body)
         while wait and dream["status"] in OPEN:
             time.sleep(POLL_S)
@@ -94,7 +116,8 @@ def show(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = False
     Example: memolith dream show drm_laptop_01kb…
     """
     with speaking():
-        found = connect(url, key).get(f"/v1/dreams/{dream}")
+        api = connect(url, key)
+        found = api.get(f"/v1/dreams/{_id(api, dream)}")
     _show(found, as_json)
 
 
@@ -105,7 +128,8 @@ def cancel(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = Fal
     Example: memolith dream cancel drm_laptop_01kb…
     """
     with speaking():
-        found = connect(url, key).post(f"/v1/dreams/{dream}/cancel")
+        api = connect(url, key)
+        found = api.post(f"/v1/dreams/{_id(api, dream)}/cancel")
     _show(found, as_json)
 
 
@@ -117,13 +141,37 @@ def diff(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = False
     """
     with speaking():
         api = connect(url, key)
-        found = api.get(f"/v1/dreams/{dream}")
+        found = api.get(f"/v1/dreams/{_id(api, dream)}")
         changes = _changes(api, found)
     if as_json:
         print(json.dumps(changes, ensure_ascii=False))
         return
     for change in changes:
         print(change["diff"], end="" if change["diff"].endswith("\n") else "\n")
+
+
+def _id(api: ApiClient, named: str) -> str:
+    """Return a dream's id; of `last` the newest dream's. Raises ApiFailed: there is none."""
+    if named != LAST:
+        return named
+    newest = next(iter(api.rows("/v1/dreams", {"limit": 1, "include_archived": "true"})), None)
+    if newest is None:
+        raise ApiFailed("this workspace has had no dream", Exit.NOT_FOUND, "`memolith dream start STORE` begins one.")
+    return str(newest["id"])
+
+
+def _recent(api: ApiClient, store_id: str, count: int) -> list[str]:
+    """Return the newest sessions of a store of which something was said: a request, and one for each looked at."""
+    if not count:
+        return []
+    query: dict[str, str | int] = {"memory_store_id": store_id, "include_archived": "true", "limit": LOOKED_AT_MAX}
+    found: list[str] = []
+    for one in islice(api.rows("/v1/sessions", query), LOOKED_AT_MAX):
+        if api.get(f"/v1/sessions/{one['id']}/events", {"limit": 1})["data"]:
+            found.append(str(one["id"]))
+            if len(found) == count:
+                break
+    return found
 
 
 def _changes(api: ApiClient, dream: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -199,4 +247,5 @@ def _show(dream: Mapping[str, Any], as_json: bool) -> None:
     )
     if dream["status"] == "completed":
         counts = f"{ours['created']} created, {ours['changed']} changed, {ours['deleted']} deleted"
-        say(visible("proposed for review" if ours["proposal_id"] else counts))
+        store, proposal = dream["inputs"][0]["memory_store_id"], ours["proposal_id"]
+        say(counts if proposal is None else f"proposed for review: memolith proposals show {store} {proposal}")

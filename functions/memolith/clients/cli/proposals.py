@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import islice
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -24,13 +25,18 @@ app = typer.Typer(
 )
 
 ALL = "all"
+LAST = "last"
 STATUSES = ("open", "approved", "rejected", "withdrawn", "expired", "reverted")
 _NOT_WRITTEN = ("stale", "refused", "changed_since", "unavailable")
 
 Store = Annotated[
     str, typer.Argument(metavar="STORE", help="The store, by id or name; may be left out with a default.")
 ]
-ProposalId = Annotated[str, typer.Argument(metavar="PROPOSAL", help="prop_…, as `list` shows it.")]
+ProposalId = Annotated[
+    str, typer.Argument(metavar="PROPOSAL|last", help="prop_…, as `list` shows it, or `last`: the newest of them.")
+]
+_LAST_OF = {"show": STATUSES, "revert": ("approved", "reverted"), "erase": STATUSES[1:]}
+"""Of which proposals `last` is the newest, by the command; else of those that are open."""
 
 
 @app.command("list", cls=StoreCommand)
@@ -61,10 +67,11 @@ def list_proposals(
 def show(store: Store, proposal: ProposalId, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Show a proposal: why, each edit with the lines that it changes, and what stands against it now.
 
-    Example: memolith proposals show "Team notes" prop_01kb…
+    Example: memolith proposals show "Team notes" last
     """
     with speaking():
-        found = connect(url, key).get(_address(store, proposal), {"diff": "unified"})
+        client = connect(url, key)
+        found = client.get(_address(store, _id(client, store, proposal, "show")), {"diff": "unified"})
     if as_json:
         print(json.dumps(found))
         return
@@ -79,7 +86,9 @@ def show(store: Store, proposal: ProposalId, url: Url = None, key: Key = None, a
 @app.command(cls=StoreCommand)
 def approve(
     store: Store,
-    proposal: Annotated[str, typer.Argument(metavar="PROPOSAL|all", help="prop_…, or `all` that are open.")],
+    proposal: Annotated[
+        str, typer.Argument(metavar="PROPOSAL|last|all", help="prop_…, or of those that are open the `last`, or `all`.")
+    ],
     edits: Annotated[
         list[int] | None, typer.Option("--edit", help="Only the edit of this number; may be repeated.")
     ] = None,
@@ -98,7 +107,7 @@ def approve(
         raise InvalidRequest("--edit", "cannot be combined with all")
     client = connect(url, key)
     with speaking():
-        ids = _open_ids(client, store) if proposal == ALL else [proposal]
+        ids = _open_ids(client, store) if proposal == ALL else [_id(client, store, proposal, "approve")]
     if proposal == ALL:
         confirm(f"Approve {len(ids)} proposals?", yes)
     with speaking():
@@ -161,7 +170,25 @@ def _decide(
     as_json: bool,
 ) -> None:
     with speaking():
-        _report([connect(url, key).post(f"{_address(store, proposal)}/{change}", body)], as_json)
+        client = connect(url, key)
+        _report([client.post(f"{_address(store, _id(client, store, proposal, change))}/{change}", body)], as_json)
+
+
+def _id(client: ApiClient, store: str, named: str, command: str) -> str:
+    """Return a proposal's id; of `last` the newest that the command may be about, a request for each status."""
+    if named != LAST:
+        return named
+    statuses = _LAST_OF.get(command, ("open",))
+    found = [
+        one for status in statuses for one in islice(client.rows(_address(store), {"status": status, "limit": 1}), 1)
+    ]
+    if not found:
+        raise ApiFailed(
+            f"no proposal of this store is {' or '.join(statuses)}",
+            Exit.NOT_FOUND,
+            "`memolith proposals list STORE --status approved` lists the approved ones.",
+        )
+    return str(max(found, key=lambda one: str(one["proposed_at"]))["id"])
 
 
 def _open_ids(client: ApiClient, store: str) -> list[str]:

@@ -18,6 +18,7 @@ NOTES_MAX = 12
 SENTENCE_MAX_CHARS = 600
 SENTENCE_MIN_WORDS = 3
 NAME_MAX_CHARS = 80
+SLUG_MAX_CHARS = 60
 DESCRIPTION_MAX_CHARS = 160
 
 _CUES: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -67,9 +68,14 @@ def extracted(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def slug(name: str) -> str:
-    """Return a name as a part of a path: lower-case words and hyphens; a hash where no letter is left of it."""
+    """Return a name as a part of a path: lower-case words and hyphens; a hash where no letter is left of it.
+
+    A long one ends with a whole word.
+    """
     words = re.findall(r"[a-z0-9]+", name.lower())
-    whole = "-".join(words)[:60].strip("-")
+    whole = "-".join(words)
+    if len(whole) > SLUG_MAX_CHARS:
+        whole = whole[: SLUG_MAX_CHARS + 1].rpartition("-")[0] or whole[:SLUG_MAX_CHARS]
     return whole or hashlib.sha256(name.encode()).hexdigest()[:12]
 
 
