@@ -138,3 +138,75 @@ def test_a_sessions_token_searches_its_own_stores_and_no_other(sessions_backend:
 def test_a_query_may_name_the_last_dates_that_there_are(backend: Backend, filled: str, date: str) -> None:
     [hit] = search(backend, filled, f"query=Pizza+{date}")
     assert hit["memory"]["path"] == "/food.md"
+
+
+def several(backend: Backend, query: str, **headers: str) -> Any:
+    return backend.raw("GET", "/v1/search", query, headers=headers or None)
+
+
+@pytest.fixture
+def second(client: anthropic.Anthropic, filled: str) -> str:
+    store = client.beta.memory_stores.create(name="second").id
+    client.beta.memory_stores.memories.create(store, path="/deploy/how.md", content="Caroline deploys on Mondays.")
+    client.beta.memory_stores.memories.create(store, path="/tea.md", content="Tea at four.")
+    return store
+
+
+def test_several_stores_are_searched_at_once_and_each_hit_names_its_store(
+    backend: Backend, filled: str, second: str
+) -> None:
+    reply = several(backend, f"memory_store_ids={filled},{second}&query=Caroline+pizza+Mondays")
+    found = {(hit["memory"]["memory_store_id"], hit["memory"]["path"]) for hit in reply.body["data"]}
+    assert found == {(filled, "/food.md"), (filled, "/deploy/who.md"), (second, "/deploy/how.md")}
+    assert reply.body["data"][0]["excerpt"] == "Caroline deploys on Mondays."
+    assert reply.body["next_page"] is None
+    best = several(backend, f"memory_store_ids={filled},{second},{second}&query=Caroline+Mondays&limit=1").body["data"]
+    assert [hit["memory"]["memory_store_id"] for hit in best] == [second]
+    narrowed = several(backend, f"memory_store_ids={filled},{second}&query=deploys&path_prefix=/deploy/").body["data"]
+    assert len(narrowed) == 3
+    alone = several(backend, f"memory_store_ids={filled}&query=deploys+Caroline").body["data"]
+    assert alone == search(backend, filled, "query=deploys+Caroline")
+
+
+def test_a_search_of_several_stores_with_one_that_the_caller_may_not_read_finds_nothing(
+    backend: Backend, filled: str, second: str
+) -> None:
+    strange = {"authorization": f"Bearer {backend.issue_key('other', 'admin')}"}
+    assert several(backend, f"memory_store_ids={filled},{second}&query=pizza", **strange).status == 404
+    unknown = f"{filled[:-3]}zzz"
+    assert several(backend, f"memory_store_ids={filled},{unknown}&query=pizza").status == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "headers", "field"),
+    [
+        ("query=x", {}, "memory_store_ids"),
+        ("query=x&memory_store_ids=", {}, "memory_store_ids"),
+        ("query=x&memory_store_ids=" + ",".join(f"memstore_{number}" for number in range(9)), {}, "memory_store_ids"),
+        ("memory_store_ids=memstore_a", {}, "query"),
+        ("query=%20&memory_store_ids=memstore_a", {}, "query"),
+        ("query=x&memory_store_ids=memstore_a", {"x-memolith-consistency": "home"}, "x-memolith-consistency"),
+        ("query=x&store=memstore_a", {}, "store"),
+    ],
+)
+def test_a_search_of_several_stores_that_makes_no_sense_is_refused(
+    backend: Backend, query: str, headers: dict[str, str], field: str
+) -> None:
+    reply = backend.raw("GET", "/v1/search", query, headers=headers or None)
+    assert (reply.status, reply.error["type"]) == (400, "invalid_request_error")
+    assert reply.error["message"].startswith(f"{field}:")
+
+
+def test_a_sessions_token_searches_all_of_its_stores_that_there_still_are(sessions_backend: Backend) -> None:
+    backend = sessions_backend
+    client = backend.client()
+    made = [client.beta.memory_stores.create(name=name).id for name in ("first", "second", "gone", "other")]
+    for store in made:
+        client.beta.memory_stores.memories.create(store, path="/food.md", content="Pizza on Fridays.")
+    resources = [{"type": "memory_store", "memory_store_id": id, "access": "read_only"} for id in made[:3]]
+    token = backend.raw("POST", "/v1/sessions", body={"resources": resources}).body["token"]
+    client.beta.memory_stores.delete(made[2])
+    headers = {"authorization": f"Bearer {token}"}
+    found = several(backend, "query=pizza", **headers).body["data"]
+    assert sorted(hit["memory"]["memory_store_id"] for hit in found) == sorted(made[:2])
+    assert several(backend, f"query=pizza&memory_store_ids={made[3]}", **headers).status == 404

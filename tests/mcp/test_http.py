@@ -273,6 +273,27 @@ def test_one_address_serves_every_store_of_a_key_or_a_token(remote: Remote, cred
     assert remote.fresh.paths() == {}
 
 
+@pytest.mark.parametrize("credentials", ["key", "token"])
+def test_a_search_without_a_project_is_of_all_and_each_hit_names_its_own(remote: Remote, credentials: str) -> None:
+    client = remote.fresh.backend.client().beta.memory_stores
+    other, unseen = client.create(name="Other").id, client.create(name="Unseen").id
+    for store, text in ((remote.fresh.store_id, "kites"), (other, "wombats and kites"), (unseen, "kites")):
+        client.memories.create(store, path="/a.md", content=text)
+    bearer = remote.token(remote.fresh.store_id, other) if credentials == "token" else remote.fresh.backend.api_key
+
+    async def act(asking: Client) -> list[Any]:
+        return [
+            (await asking.call_tool("search_notes", {"query": "wombats kites", **given})).structured_content
+            for given in ({}, {"project": "memories"}, {"project": "Other"})
+        ]
+
+    everywhere, same, one = remote.ask(act, path="/mcp", bearer=bearer)
+    projects = [hit["project"] for hit in everywhere["hits"]]
+    assert everywhere == same and projects[0] == "Other"
+    assert len(projects) == (3 if credentials == "key" else 2) and ("Unseen" in projects) is (credentials == "key")
+    assert [hit["excerpt"] for hit in one["hits"]] == ["wombats and kites"]
+
+
 async def all_resources(client: Client) -> list[Any]:
     found, cursor = [], None
     while True:

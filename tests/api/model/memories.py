@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, replace
+from typing import Any
 
 from memolith.app.api.sources import OWN, Origin
 from memolith.app.kernel.results import (
@@ -212,6 +213,15 @@ class Search:
             if score and trusted and below and _passes(memory, filter):
                 found.append(Hit(shown(memory, full=False), score, (memory.content or "")[:400]))
         return Page(tuple(sorted(found, key=lambda one: -one.score)[:limit]), None)
+
+    def search_several(self, call: RequestContext, store_ids: list[str] | None, **asked: Any) -> Page[Hit]:
+        """Each store by itself. There are no sessions in the model."""
+        self.state.enter(call, "read")
+        distinct = list(dict.fromkeys(store_ids or ()))
+        if not 0 < len(distinct) <= limits.SESSION_STORES_MAX:
+            raise InvalidRequest("memory_store_ids", "must be given, eight at most")
+        found = [hit for store_id in distinct for hit in self.search(call, store_id, **asked).items]
+        return Page(tuple(sorted(found, key=lambda one: -one.score)[: asked["limit"]]), None)
 
 
 def _passes(memory: Memory, filter: SearchFilter) -> bool:

@@ -221,6 +221,10 @@ class Stage:
     def search(self) -> None:
         self.scene.at(HOME).search.search(self.scene.call(), self.scene.store, query="n", limit=10)
 
+    def search_several(self) -> None:
+        stores = [self.scene.store, self.scene.store]
+        self.scene.at(HOME).search.search_several(self.scene.call(), stores, query="n", limit=10)
+
     def load(self) -> None:
         self.scene.at(HOME).bulk_read.page(self.scene.call(), self.scene.store, after=None)
 
@@ -575,6 +579,13 @@ SEARCHES = [
         Stage.packed,
     ),
     Path("another one", Stage.search, [OPEN_SEARCH, "query versions", HITS], [], Stage.searched),
+    Path(
+        "a search of several stores, for each",
+        Stage.search_several,
+        [OPEN_SEARCH, "query versions", HITS],
+        [],
+        Stage.searched,
+    ),
     Path(
         "a search after a change",
         Stage.search,

@@ -1,4 +1,4 @@
-"""Full-text search over one store: which of its memories answer a question best.
+"""Full-text search over one store, or several: which memories answer a question best.
 
 The pack gives candidates, `memolith.core.search.ranking` puts them in order, and the index has the last word: a memory
 is shown only if its head is the version that was found, and no verdict withholds its text.
@@ -7,24 +7,30 @@ is shown only if its head is the version that was found, and no verdict withhold
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.memories import to_memory
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.kernel.region import Region
-from memolith.app.kernel.results import Hit, Page, RequestContext
+from memolith.app.kernel.results import Hit, Page, RequestContext, SessionCredentials
 from memolith.app.kernel.search_filter import NO_FILTER, SearchFilter
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
+from memolith.app.search.one_order import in_one_order
 from memolith.app.search.pack_cache import PackCache
 from memolith.app.search.packs import whole_texts
 from memolith.app.search.retrieval import Found, retrieve
-from memolith.core.errors import Damaged, InvalidRequest
+from memolith.core.errors import Damaged, InvalidRequest, NotFound
 from memolith.core.fold import is_live
 from memolith.core.integrity import Acknowledged
-from memolith.core.limits import SEARCH_FILTER_MAX_CHARS, SEARCH_QUERY_MAX_CHARS, SEARCH_TAGS_ASKED_MAX
+from memolith.core.limits import (
+    SEARCH_FILTER_MAX_CHARS,
+    SEARCH_QUERY_MAX_CHARS,
+    SEARCH_TAGS_ASKED_MAX,
+    SESSION_STORES_MAX,
+)
 from memolith.core.paths import check_path_prefix
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.safety import VerdictRow
@@ -48,13 +54,52 @@ RERANKED_MAX = 30
 RERANKED_MAX_CHARS = 1_000
 """How much of each it is sent: a passage."""
 
+MARKED = ["memories", "versions"]
+
 LAST_US = 2**62
 
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a search asks for, checked."""
+
+    query: str
+    limit: int
+    min_trust: str | None
+    within: Restriction
+    author: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """A store that the caller may read, and what its pack has found."""
+
+    access: StoreAccess
+    found: Found
+
+
+@dataclass(frozen=True, slots=True)
+class _Confirmed:
+    """A candidate that the index has confirmed: where it is, its head, and its text where the pack has it."""
+
+    store: _Searched
+    ranked: Ranked
+    row: MemoryRow
+    text: str | None = None
+
+    @property
+    def store_id(self) -> str:
+        return self.row.store_id
+
+    @property
+    def document(self) -> Document:
+        return self.store.found.documents[self.row.memory_id]
+
+
 class Search:
-    """The use case of searching."""
+    """The use cases of searching: one store, or several at once."""
 
     def __init__(
         self,
@@ -99,86 +144,161 @@ class Search:
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
+        asked = self._asked(query, limit, path_prefix, min_trust, filter)
+        access = self._authorizer.enter_store(call, Scope.read, store_id, marked=MARKED)
+        return Page(self._best([access], asked), None)
+
+    def search_several(
+        self,
+        call: RequestContext,
+        store_ids: Sequence[str] | None,
+        *,
+        query: str,
+        limit: int,
+        path_prefix: str | None = None,
+        min_trust: str | None = None,
+        filter: SearchFilter = NO_FILTER,
+    ) -> Page[Hit]:
+        """Return the memories of several stores that answer best, in the order that they had in one store.
+
+        The answer is as fresh as this region is; `call.complete_until` is that of the store which lags most.
+
+        Costs what as many searches of one store do.
+
+        Args:
+            store_ids: without, all that a session's token names, but for those that were deleted.
+
+        Raises:
+            InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
+        """
+        asked = self._asked(query, limit, path_prefix, min_trust, filter)
+        accesses = self._enter_all(call, store_ids)
+        known = [one.complete_until for one in accesses]
+        call.complete_until = None if None in known else min((one for one in known if one is not None), default=None)
+        homes = {one.store.home for one in accesses}
+        call.home = homes.pop() if len(homes) == 1 else None
+        return Page(self._best(accesses, asked), None)
+
+    def _enter_all(self, call: RequestContext, store_ids: Sequence[str] | None) -> list[StoreAccess]:
+        if store_ids is None:
+            if not isinstance(call.credentials, SessionCredentials):
+                raise InvalidRequest("memory_store_ids", "must be given with an API key; a session's token has its own")
+            named = list(call.credentials.access)[:SESSION_STORES_MAX]
+            if not named:
+                self._authorizer.enter_any(call, Scope.read)
+            entered = [self._entered(call, store_id) for store_id in named]
+            return [one for one in entered if one is not None]
+        distinct = list(dict.fromkeys(store_ids))
+        if not 0 < len(distinct) <= SESSION_STORES_MAX:
+            raise InvalidRequest("memory_store_ids", f"must be 1 to {SESSION_STORES_MAX} ids of stores")
+        return [self._authorizer.enter_store(call, Scope.read, id, marked=MARKED) for id in distinct]
+
+    def _entered(self, call: RequestContext, store_id: str) -> StoreAccess | None:
+        try:
+            return self._authorizer.enter_store(call, Scope.read, store_id, marked=MARKED)
+        except NotFound:
+            return None
+
+    def _asked(
+        self, query: str, limit: int, path_prefix: str | None, min_trust: str | None, filter: SearchFilter
+    ) -> _Asked:
         if not query.strip():
             raise InvalidRequest("query", "must not be empty")
         if len(query) > SEARCH_QUERY_MAX_CHARS:
             raise InvalidRequest("query", f"must be at most {SEARCH_QUERY_MAX_CHARS} characters")
         prefix = None if path_prefix is None else check_path_prefix(path_prefix)
-        access = self._authorizer.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
-        within = _restriction(prefix, filter)
-        author = filter.author
-        most = limit if self._reranker is None else max(limit, RERANKED_MAX)
-        found: list[tuple[Ranked, MemoryRow]] = []
-        with self._pack_cache.pack(access) as pack:
-            candidates = retrieve(self._packs, pack, query, self._region.clock.now_us(), within)
-            for some in _parts(candidates.ranked, CONFIRMED_AT_ONCE if author is None else CONFIRMED_WITH_AUTHORS):
-                confirmed = self._confirmed(access, some, candidates.documents, author)
-                found += [one for one in confirmed if rank(one[1].trust) >= rank(min_trust)]
-                if len(found) >= most:
-                    break
-            packed = pack.contents([row.memory_id for _, row in found[:most]])
-        texts = whole_texts(packed, (row for _, row in found[:most]))
-        found = self._reranked(query, found[:most], texts, candidates)
-        hits = tuple(self._hit(one, row, texts.get(row.memory_id), candidates) for one, row in found[:limit])
-        return Page(hits, None)
+        return _Asked(query, limit, min_trust, _restriction(prefix, filter), filter.author)
 
-    def _reranked(
-        self, query: str, found: list[tuple[Ranked, MemoryRow]], texts: Mapping[str, str], candidates: Found
-    ) -> list[tuple[Ranked, MemoryRow]]:
+    def _best(self, accesses: Sequence[StoreAccess], asked: _Asked) -> tuple[Hit, ...]:
+        stores = []
+        for access in accesses:
+            with self._pack_cache.pack(access) as pack:
+                found = retrieve(self._packs, pack, asked.query, self._region.clock.now_us(), asked.within)
+                stores.append(_Searched(access, found))
+        if not stores:
+            return ()
+        most = asked.limit if self._reranker is None else max(asked.limit, RERANKED_MAX)
+        hits: list[_Confirmed] = []
+        ordered = in_one_order([one.found for one in stores])
+        for some in _parts(ordered, CONFIRMED_AT_ONCE if asked.author is None else CONFIRMED_WITH_AUTHORS):
+            now = self._confirmed(stores, some, asked.author)
+            hits += [one for one in now if rank(one.row.trust) >= rank(asked.min_trust)]
+            if len(hits) >= most:
+                break
+        hits = self._reranked(asked.query, self._with_texts(hits[:most]))
+        return tuple(self._hit(one) for one in hits[: asked.limit])
+
+    def _with_texts(self, hits: Sequence[_Confirmed]) -> list[_Confirmed]:
+        """Return the same with their texts, as far as the packs have them."""
+        texts: dict[tuple[str, str], str] = {}
+        for store_id, access in {one.store_id: one.store.access for one in hits}.items():
+            rows = [one.row for one in hits if one.store_id == store_id]
+            packed = self._pack_cache.contents(access, {row.memory_id: row.version_id or "" for row in rows})
+            texts |= {(store_id, id): text for id, text in whole_texts(packed, rows).items()}
+        return [replace(one, text=texts.get((one.store_id, one.row.memory_id))) for one in hits]
+
+    def _reranked(self, query: str, hits: list[_Confirmed]) -> list[_Confirmed]:
         """Put the first in the order of another service's model; in their own where it does not answer in time.
 
         Only passages are sent of texts that this caller is about to be shown, or would be with a higher limit.
         """
-        first = [one for one in found[:RERANKED_MAX] if one[1].memory_id in texts]
+        first = [one for one in hits[:RERANKED_MAX] if one.text is not None]
         if self._reranker is None or len(first) < 2:
-            return found
-        passages = [
-            _passage(candidates.documents[row.memory_id], one.passage, texts[row.memory_id]) for one, row in first
-        ]
+            return hits
+        passages = [_passage(one.document, one.ranked.passage, one.text or "") for one in first]
         try:
             scores = self._reranker.scores(query, passages)
         except Unavailable as failure:
             _log.warning("the search kept its own order", extra={"reason": str(failure)})
-            return found
+            return hits
         order = sorted(range(len(first)), key=lambda place: -scores[place])
-        known = {row.memory_id for _, row in first}
-        best = [(replace(first[place][0], score=scores[place]), first[place][1]) for place in order]
-        return [*best, *(one for one in found if one[1].memory_id not in known)]
+        best = [replace(first[place], ranked=replace(first[place].ranked, score=scores[place])) for place in order]
+        known = {(one.store_id, one.row.memory_id) for one in first}
+        return [*best, *(one for one in hits if (one.store_id, one.row.memory_id) not in known)]
 
     # ---- the index's word -----------------------------------------------------------------------------------------
 
     def _confirmed(
-        self, access: StoreAccess, some: Sequence[Ranked], documents: Mapping[str, Document], author: str | None
-    ) -> list[tuple[Ranked, MemoryRow]]:
-        """Return those whose head is still what was found, and may be shown. One index read."""
+        self, stores: Sequence[_Searched], some: Sequence[tuple[int, Ranked]], author: str | None
+    ) -> list[_Confirmed]:
+        """Return those whose head is still what was found, and may be shown. One index read for each store."""
+        found: dict[tuple[int, str], MemoryRow] = {}
+        for number in dict.fromkeys(number for number, _ in some):
+            ids = [one.memory_id for of, one in some if of == number]
+            found |= {(number, id): row for id, row in self._rows(stores[number], ids, author).items()}
+        return [
+            _Confirmed(stores[number], one, found[(number, one.memory_id)])
+            for number, one in some
+            if (number, one.memory_id) in found
+        ]
+
+    def _rows(self, searched: _Searched, memory_ids: Sequence[str], author: str | None) -> dict[str, MemoryRow]:
+        access, documents = searched.access, searched.found.documents
         store = access.store
-        rows_of = {one.memory_id: MemoryRow.key(store.store_id, one.memory_id) for one in some}
-        verdicts_of = {
-            one.memory_id: self._verdicts.key(store, documents[one.memory_id].content_sha256) for one in some
-        }
-        wrote = {one.memory_id: VersionRow.key(store.store_id, documents[one.memory_id].version_id) for one in some}
+        rows_of = {id: MemoryRow.key(store.store_id, id) for id in memory_ids}
+        verdicts_of = {id: self._verdicts.key(store, documents[id].content_sha256) for id in memory_ids}
+        wrote = {id: VersionRow.key(store.store_id, documents[id].version_id) for id in memory_ids}
         asked = [*rows_of.values(), *dict.fromkeys(verdicts_of.values())]
         rows = self._region.read(access.view.index, asked if author is None else [*asked, *wrote.values()])
-        found = []
-        for one in some:
-            attributes, verdict = rows.get(rows_of[one.memory_id]), rows.get(verdicts_of[one.memory_id])
+        found = {}
+        for id in memory_ids:
+            attributes, verdict = rows.get(rows_of[id]), rows.get(verdicts_of[id])
             row = None if attributes is None else MemoryRow.from_attributes(attributes)
             judged = None if verdict is None else VerdictRow.from_attributes(verdict)
             if row is None or not is_live(row) or withholdings(judged):
                 continue
-            if author is not None and rows.get(wrote[one.memory_id], {}).get("created_by") != author:
+            if author is not None and rows.get(wrote[id], {}).get("created_by") != author:
                 continue
-            if row.version_id == documents[one.memory_id].version_id:
-                found.append((one, row))
+            if row.version_id == documents[id].version_id:
+                found[id] = row
         return found
 
-    def _hit(self, ranked: Ranked, row: MemoryRow, text: str | None, found: Found) -> Hit:
-        if text is None:
-            text = self._read(row)
-        starts, wanted = found.documents[row.memory_id].starts, found.question.stems
-        start = starts[ranked.passage - 1] if 0 < ranked.passage <= len(starts) else 0
+    def _hit(self, one: _Confirmed) -> Hit:
+        text = self._read(one.row) if one.text is None else one.text
+        starts, wanted = one.document.starts, one.store.found.question.stems
+        start = starts[one.ranked.passage - 1] if 0 < one.ranked.passage <= len(starts) else 0
         excerpt = analysis.excerpt(text, start, lambda word: self._packs.stem(word) in wanted, EXCERPT_MAX_CHARS)
-        return Hit(to_memory(row), round(ranked.score, 3), excerpt)
+        return Hit(to_memory(one.row), round(one.ranked.score, 3), excerpt)
 
     def _read(self, row: MemoryRow) -> str:
         """Read a text for its excerpt; an empty one where it was erased, or is damaged, which is counted by then."""
@@ -218,6 +338,6 @@ def _interval(since: int | None, until: int | None) -> tuple[int, int] | None:
     return None if since is None and until is None else (since or 0, LAST_US if until is None else until + 1)
 
 
-def _parts(ranked: Sequence[Ranked], size: int) -> Iterator[Sequence[Ranked]]:
+def _parts(ranked: Sequence[tuple[int, Ranked]], size: int) -> Iterator[Sequence[tuple[int, Ranked]]]:
     for start in range(0, len(ranked), size):
         yield ranked[start : start + size]

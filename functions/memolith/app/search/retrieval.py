@@ -8,7 +8,7 @@ has a say in the order of the first, and looks for memories where words find nex
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from memolith.core.search import analysis, ranking
 from memolith.core.search.phrases import Phrase, have_all, phrases_of
@@ -68,6 +68,7 @@ class Question:
         within: which memories may match at all.
         phrases: what a text has to have word for word.
         near: their stems, as far as texts are searched by them.
+        places: which word of the query each stem stands for, by its number.
     """
 
     stems: Mapping[str, float]
@@ -78,36 +79,46 @@ class Question:
     within: Restriction
     phrases: tuple[Phrase, ...] = ()
     near: tuple[tuple[str, ...], ...] = ()
+    places: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Candidates in their order, and their documents by id."""
+    """Candidates in their order, and their documents by id.
+
+    `cosines` says how near the first of them are to the query, where there is a model of meanings; `near` are those
+    that it alone has found.
+    """
 
     question: Question
     ranked: Sequence[Ranked]
     documents: Mapping[str, Document]
+    cosines: Mapping[str, float] = field(default_factory=dict)
+    near: Sequence[Ranked] = ()
 
 
 def retrieve(packs: Packs, pack: Pack, query: str, now_us: int, within: Restriction = ALL) -> Found:
     """Return what a pack has for a query, the best first. No call but to the pack. Raises DamagedPack."""
     question = understand(packs, pack, query, now_us, within)
     documents = _with_phrases(pack, _documents(pack, _candidates(pack, question)), question.phrases)
-    candidates = [
-        Candidate(one.memory_id, one.passages, one.length, one.names, one.created_at, one.updated_at)
-        for one in documents.values()
-    ]
+    candidates = [candidate_of(one.memory_id, one) for one in documents.values()]
     ranked = ranking.rank(candidates, question.stems, question.names, question.intervals, question.corpus)
     if packs.encoder is None:
         return Found(question, ranked, documents)
     first = [one.memory_id for one in ranked[: ranking.REORDERED_MAX]]
     likeness = packs.encoder.likeness(query, pack.vectors(packs.encoder.name, first))
-    ranked = ranking.reordered(ranked, {id: one.cosine for id, one in likeness.items()})
+    cosines = {id: one.cosine for id, one in likeness.items()}
+    ranked, near = ranking.reordered(ranked, cosines), list[Ranked]()
     if len(ranked) < FEW and not question.phrases:
         near = _near(packs.encoder, pack, query, within, known=documents)
         documents |= _documents(pack, [one.memory_id for one in near])
-        ranked += [one for one in near if one.memory_id in documents]
-    return Found(question, ranked, documents)
+        near = [one for one in near if one.memory_id in documents]
+    return Found(question, [*ranked, *near], documents, cosines, near)
+
+
+def candidate_of(name: str, document: Document) -> Candidate:
+    """Return a document as ranking sees it, under a name."""
+    return Candidate(name, document.passages, document.length, document.names, document.created_at, document.updated_at)
 
 
 def _with_phrases(pack: Pack, documents: dict[str, Document], phrases: Sequence[Phrase]) -> dict[str, Document]:
@@ -139,9 +150,11 @@ def understand(packs: Packs, pack: Pack, query: str, now_us: int, within: Restri
     frequencies = dict(pack.frequencies(asked.stems))
     stems: dict[str, float] = {}
     looking: list[str] = []
-    for stem in asked.stems:
+    places: dict[str, int] = {}
+    for place, stem in enumerate(asked.stems):
         known = [(stem, 1.0)] if stem in frequencies else list(_replacements(pack, stem, frequencies))
         stems.update({one: max(sure, stems.get(one, 0.0)) for one, sure in known})
+        places |= {one: places.get(one, place) for one, _ in known}
         if stem in asked.telling:
             looking += [one for one, _ in known]
     phrases = phrases_of(query)
@@ -162,6 +175,7 @@ def understand(packs: Packs, pack: Pack, query: str, now_us: int, within: Restri
         within,
         phrases,
         tuple(group for group in near if group),
+        places,
     )
 
 

@@ -76,7 +76,7 @@ def _serve(stores: list[str], url: str | None, key: str | None, start: bool) -> 
         tree = Tree(session, store_id)
         return OpenStore(store_id, tree, MemoryTool(tree, clock, SystemRandomness()), clock)
 
-    server: Any = server_on(AllStores(session, open_store, session.store_ids))
+    server: Any = server_on(AllStores(session, open_store, clock, session.store_ids))
 
     async def serve() -> None:
         async with stdio_server() as (reading, writing):

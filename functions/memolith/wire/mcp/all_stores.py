@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from memolith.core import ids
+from memolith.core.limits import SESSION_STORES_MAX
+from memolith.ports.clock import Clock
 from memolith.wire.mcp import schemas, texts
+from memolith.wire.mcp.notes import found, search_query
 from memolith.wire.mcp.server import PROJECT, SCHEME, OpenStore
 from memolith.wire.memory_tool.texts import ToolFailure
 from memolith.wire.memory_tool.tree import Caller, File, accepted
@@ -25,12 +29,18 @@ class AllStores:
     Args:
         caller: asks the API, with the caller's rights.
         open_store: a store's id to what the tools act on.
+        clock: tells a note's age.
         only: returns the ids of the stores to serve; None: all that the API lists for this caller.
     """
 
     def __init__(
-        self, caller: Caller, open_store: Callable[[str], OpenStore], only: Callable[[], Sequence[str]] | None = None
+        self,
+        caller: Caller,
+        open_store: Callable[[str], OpenStore],
+        clock: Clock,
+        only: Callable[[], Sequence[str]] | None = None,
     ) -> None:
+        self._clock = clock
         self._caller = caller
         self._open = open_store
         self._only = only
@@ -56,19 +66,41 @@ class AllStores:
             raise ToolFailure(_which(project, wanted, there))
         return self._open(wanted[0].id)
 
+    def search(self, asked: schemas.SearchArguments) -> schemas.Hits:
+        """Search the store that is named; without a name all of them at once, each hit with its store's name.
+
+        Raises:
+            ToolFailure: there is none such, or there are more stores than one search takes.
+        """
+        if asked.project not in (None, "", PROJECT):
+            return self.choose(asked.project).notes.search(asked)
+        there = self.projects()
+        if len(there) == 1:
+            return self._open(there[0].id).notes.search(asked)
+        if len(there) > SESSION_STORES_MAX:
+            raise ToolFailure(texts.TOO_MANY_PROJECTS.format(most=SESSION_STORES_MAX, names=_names(there)))
+        if not there:
+            raise ToolFailure(texts.NO_PROJECT)
+        named = Counter(one.name for one in there)
+        names = {one.id: one.name if named[one.name] == 1 else one.id for one in there}
+        query = {"memory_store_ids": ",".join(names), **search_query(asked, self._clock.now_us())}
+        rows = accepted(self._caller.call("GET", "/v1/search", query))["data"]
+        hits = [found(row, self._clock.now_us(), names[row["memory"]["memory_store_id"]]) for row in rows]
+        return schemas.Hits(hits=hits)
+
     def projects(self) -> list[schemas.Project]:
         """List the stores, at most `STORES_MAX`. A call for each hundred, or one for each that was named."""
         if self._only is not None:
             return [self._open(store_id).project() for store_id in self._only()]
-        found: list[schemas.Project] = []
+        listed: list[schemas.Project] = []
         query = {"limit": str(PAGE)}
-        while len(found) < STORES_MAX:
+        while len(listed) < STORES_MAX:
             body = accepted(self._caller.call("GET", "/v1/memory_stores", query))
-            found += map(schemas.Project.of, body["data"])
+            listed += map(schemas.Project.of, body["data"])
             if not body["next_page"]:
                 break
             query["page"] = str(body["next_page"])
-        return found
+        return listed
 
     def page(self, cursor: str | None) -> tuple[list[tuple[str, File]], str | None]:
         """Return a page of one store's memories; the cursor is the store's id and its own cursor."""

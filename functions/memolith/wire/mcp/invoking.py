@@ -55,7 +55,7 @@ def stores_over(caller: Caller, store_ids: Sequence[str] | None, clock: Clock, r
 
     if store_ids is not None and len(store_ids) == 1:
         return open_store(store_ids[0])
-    return AllStores(caller, open_store, None if store_ids is None else lambda: store_ids)
+    return AllStores(caller, open_store, clock, None if store_ids is None else lambda: store_ids)
 
 
 def of_this_machine(event: Mapping[str, Any]) -> TransportSecuritySettings:

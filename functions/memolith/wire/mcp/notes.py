@@ -87,26 +87,15 @@ class Notes:
 
     def search(self, asked: SearchArguments) -> Hits:
         """Find the notes below a directory that answer a query best. One search."""
-        filter = {} if asked.type is None else {"type": asked.type}
-        if asked.tags:
-            filter["tags"] = ",".join(asked.tags)
-        if (since := self._since("after_date", asked.after_date)) is not None:
-            filter["updated_at[gte]"] = since
-        rows = self._tree.search(asked.query, note_place(asked.directory), asked.limit, **filter)
         now_us = self._clock.now_us()
-        return Hits(hits=[_found(row, now_us) for row in rows])
+        query = search_query(asked, now_us)
+        return Hits(hits=[found(row, now_us) for row in self._tree.search(query)])
 
     def activity(self, limit: int, page: int, timeframe: str | None) -> Versions:
         """List a page of the store's newest versions within a timeframe. A listing for each hundred."""
-        since = self._since("timeframe", timeframe)
+        since = _since("timeframe", timeframe, self._clock.now_us())
         rows = self._tree.versions(limit, since=since, skip=(page - 1) * limit)
         return Versions(versions=[_version(row) for row in rows])
-
-    def _since(self, name: str, timeframe: str | None) -> str | None:
-        try:
-            return None if timeframe is None else rfc3339(ages.since(timeframe, self._clock.now_us()))
-        except ValueError as rule:
-            raise ToolFailure(texts.BAD_ARGUMENT.format(name=name, reason=rule)) from None
 
     def versions(self, path: str, limit: int) -> Versions:
         """List a note's newest versions. A listing of its folder, and one of its versions."""
@@ -211,7 +200,29 @@ def _note(file: File, now_us: int) -> Note:
     )
 
 
-def _found(row: Mapping[str, Any], now_us: int) -> Found:
+def search_query(asked: SearchArguments, now_us: int) -> dict[str, str]:
+    """Return what a search asks for as the API takes it. Raises ToolFailure."""
+    folder = note_place(asked.directory)
+    since = _since("after_date", asked.after_date, now_us)
+    return {
+        "query": asked.query,
+        "limit": str(asked.limit),
+        **({"path_prefix": f"{folder}/"} if folder else {}),
+        **({} if asked.type is None else {"type": asked.type}),
+        **({"tags": ",".join(asked.tags)} if asked.tags else {}),
+        **({} if since is None else {"updated_at[gte]": since}),
+    }
+
+
+def _since(name: str, timeframe: str | None, now_us: int) -> str | None:
+    try:
+        return None if timeframe is None else rfc3339(ages.since(timeframe, now_us))
+    except ValueError as rule:
+        raise ToolFailure(texts.BAD_ARGUMENT.format(name=name, reason=rule)) from None
+
+
+def found(row: Mapping[str, Any], now_us: int, project: str | None = None) -> Found:
+    """Return a hit as the API has it as the tool shows it; with several stores also which it is of."""
     memory = row["memory"]
     return Found(
         path=f"{ROOT}{memory['path']}",
@@ -223,6 +234,7 @@ def _found(row: Mapping[str, Any], now_us: int) -> Found:
         score=row["score"],
         excerpt=row["excerpt"],
         trust=memory.get("trust", UNKNOWN),
+        project=project,
     )
 
 

@@ -262,6 +262,7 @@ class Found(BaseModel):
     score: float
     excerpt: str
     trust: str = TRUST
+    project: str | None = Field(default=None, description="Its project, where several were searched")
 
 
 class Hits(BaseModel):

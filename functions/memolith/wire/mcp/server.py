@@ -94,6 +94,10 @@ class OpenStore:
                 raise ToolFailure(texts.NO_SUCH_PROJECT.format(name=name, id=self.store_id))
         return self
 
+    def search(self, asked: schemas.SearchArguments) -> schemas.Hits:
+        """Search this store. Raises ToolFailure."""
+        return self.choose(asked.project).notes.search(asked)
+
     def projects(self) -> list[schemas.Project]:
         """List the one store. One read. Raises ToolFailure."""
         return [self.project()]
@@ -117,6 +121,9 @@ class Stores(Protocol):
 
     def choose(self, project: str | None) -> OpenStore:
         """Return the store that a tool's `project` names, or the only one. Raises ToolFailure."""
+
+    def search(self, asked: schemas.SearchArguments) -> schemas.Hits:
+        """Search the store that is named, or all of them. Raises ToolFailure."""
 
     def projects(self) -> list[schemas.Project]:
         """List the stores. Raises ToolFailure."""
@@ -187,7 +194,7 @@ TOOLS: dict[str, Offered] = {
         schemas.Hits,
         texts.SEARCH_NOTES,
         _annotated(reads=True),
-        _in_project(lambda store, given: store.notes.search(given)),
+        lambda stores, given: stores.search(given),
     ),
     "read_note": Offered(
         schemas.ReadArguments,

@@ -13,8 +13,8 @@ MEMORY = (
 )
 SEARCH_NOTES = (
     "Search all notes for words: the notes that answer best, each with the place in it that does. Plain words, names "
-    "and dates work best; word forms and small slips are seen through, meanings are not. Read a note before relying "
-    "on it."
+    "and dates work best; word forms and small slips are seen through, meanings are not. Without a project, all "
+    "projects at once. Read a note before relying on it."
 )
 READ_NOTE = (
     "A note's content, with the content_sha256 that replacing it asks for, and its age. The path may be written "
@@ -54,6 +54,9 @@ NOT_THERE = "Nothing was written: nothing is at {path} any more. Leave expected_
 NOT_A_DIRECTORY = "The path {path} is not a directory."
 NO_SUCH_TOOL = "There is no tool {name!r}; there are {names}."
 NO_SUCH_PROJECT = 'This server has one project, "{name}". Leave project out, or give that name, {id} or memories.'
+TOO_MANY_PROJECTS = (
+    "One search takes at most {most} projects, and there are more: name one as project. There are {names}."
+)
 WHICH_PROJECT = "This server has several projects: name one as project. There are {names}."
 NONE_CALLED = "There is no project {name!r} here. There are {names}."
 SEVERAL_CALLED = "{count} projects are called {name!r}: name one by its id, {ids}."

@@ -158,13 +158,9 @@ class Tree:
         body = self._ask("GET", self._memories, query)
         return [_file(row) for row in body["data"] if row["type"] == "memory"], body["next_page"] or None
 
-    def search(self, query: str, folder: str, limit: int, **filter: str) -> list[Mapping[str, Any]]:
-        """Find the memories below a folder that answer a query best, as the API has them; `filter` as it takes it.
-
-        Raises ToolFailure.
-        """
-        asked = {"query": query, "limit": str(limit), **({"path_prefix": f"{folder}/"} if folder else {}), **filter}
-        rows: list[Mapping[str, Any]] = self._ask("GET", f"/v1/memory_stores/{self._store_id}/search", asked)["data"]
+    def search(self, query: Mapping[str, str]) -> list[Mapping[str, Any]]:
+        """Find the memories that answer a query best, as the API has them and takes it. Raises ToolFailure."""
+        rows: list[Mapping[str, Any]] = self._ask("GET", f"/v1/memory_stores/{self._store_id}/search", query)["data"]
         return rows
 
     def versions(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from memolith.app.api.sources import Origin
 from memolith.app.kernel.search_filter import SearchFilter
 from memolith.core.errors import InvalidRequest
-from memolith.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
+from memolith.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, SESSION_STORES_MAX
 from memolith.core.trust import LETTERS, of_name
-from memolith.wire import json_views
+from memolith.wire import freshness, json_views
 from memolith.wire.cursors import Listing
 from memolith.wire.exchange import Exchange, _check_no_body
 from memolith.wire.json_views import Json
+from memolith.wire.requests import Query
 from memolith.wire.routes.versions import actor_asked_for
 
 
@@ -51,19 +54,31 @@ def list_memories(exchange: Exchange) -> Json:
 
 
 def search_memories(exchange: Exchange) -> Json:
+    answer = exchange.memolith.search.search(exchange.call, exchange.store_id, **_searched(exchange.request.query))
+    return exchange.page(("search",), answer, json_views.hit)
+
+
+def search_stores(exchange: Exchange) -> Json:
+    freshness.check_none(exchange.call.demand)
     query = exchange.request.query
+    named = query.words("memory_store_ids")
+    store_ids = None if named is None else named.split(",", SESSION_STORES_MAX)
+    answer = exchange.memolith.search.search_several(exchange.call, store_ids, **_searched(query))
+    return exchange.page(("search",), answer, json_views.hit)
+
+
+def _searched(query: Query) -> dict[str, Any]:
+    """Read what any search takes. Raises InvalidRequest."""
     text = query.words("query")
     if text is None:
         raise InvalidRequest("query", "must be given")
     trust = query.one_of("min_trust", *LETTERS)
-    answer = exchange.memolith.search.search(
-        exchange.call,
-        exchange.store_id,
-        query=text,
-        limit=query.limit(SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX),
-        path_prefix=query.words("path_prefix"),
-        min_trust=None if trust is None else of_name(trust),
-        filter=SearchFilter(
+    return {
+        "query": text,
+        "limit": query.limit(SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX),
+        "path_prefix": query.words("path_prefix"),
+        "min_trust": None if trust is None else of_name(trust),
+        "filter": SearchFilter(
             type=query.words("type"),
             tags=tuple((query.words("tags") or "").split(",")) if query.has("tags") else (),
             created_at_gte=query.instant("created_at[gte]"),
@@ -72,8 +87,7 @@ def search_memories(exchange: Exchange) -> Json:
             updated_at_lte=query.instant("updated_at[lte]"),
             author=actor_asked_for(query),
         ),
-    )
-    return exchange.page(("search",), answer, json_views.hit)
+    }
 
 
 def load_memories(exchange: Exchange) -> Json:

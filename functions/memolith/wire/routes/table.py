@@ -20,6 +20,7 @@ from memolith.wire.routes.memories import (
     load_memories,
     retrieve_memory,
     search_memories,
+    search_stores,
     update_memory,
 )
 from memolith.wire.routes.proposals import (
@@ -98,6 +99,7 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "memories"), {"GET": list_memories, "POST": create_memory}),
     Route((*_STORE, "memories", "*"), {"GET": retrieve_memory, "POST": update_memory, "DELETE": delete_memory}),
     Route((*_STORE, "search"), {"GET": search_memories}),
+    Route(("v1", "search"), {"GET": search_stores}),
     Route((*_STORE, "graph"), {"GET": reach_graph}),
     Route((*_STORE, "context"), {"GET": build_context}),
     Route((*_STORE, "observations"), {"GET": list_observations}),
@@ -138,6 +140,10 @@ ROUTES: tuple[Route, ...] = (
 
 _CREATED = ("created_at[gte]", "created_at[lte]")
 _PAGED = ("limit", "page")
+_SEARCHED = (
+    "query", "limit", "path_prefix", "min_trust", "type", "tags", *_CREATED, "updated_at[gte]", "updated_at[lte]",
+    "api_key_id", "session_id", "service_account_id",
+)  # fmt: skip
 
 PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
     list_stores: (*_CREATED, "include_archived", "deleted", *_PAGED),
@@ -146,10 +152,8 @@ PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
     retrieve_memory: ("view", "as_of"),
     update_memory: ("view",),
     delete_memory: ("expected_content_sha256",),
-    search_memories: (
-        "query", "limit", "path_prefix", "min_trust", "type", "tags", *_CREATED, "updated_at[gte]", "updated_at[lte]",
-        "api_key_id", "session_id", "service_account_id",
-    ),
+    search_memories: _SEARCHED,
+    search_stores: ("memory_store_ids", *_SEARCHED),
     reach_graph: ("path", "memory_id", "direction", "depth", "types", "limit"),
     build_context: ("url", "depth", "timeframe", "page", "page_size", "max_related"),
     list_observations: ("category", "tag", "query", "valid_at", "limit"),
