@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from memolith.core.exclusions import exclusions
+
 INDEX_PATH = "/MEMORY.md"
 INDEX_MAX_LINES = 200
 INDEX_MAX_BYTES = 25_000
@@ -26,6 +28,7 @@ INDEX_LINE_MAX_CHARS = 200
 TYPES = ("user", "feedback", "project", "reference")
 FRONTMATTER_MAX_LINES = 100
 FIELD_MAX_CHARS = 1_024
+EXCERPT_MAX_CHARS = 80
 
 _SHORTEN = (
     f"Keep each entry of the index to one line of under about {INDEX_LINE_MAX_CHARS} characters, and move detail into "
@@ -238,6 +241,11 @@ class Remark:
     rule: str
     message: str
 
+    @property
+    def is_warning(self) -> bool:
+        """Whether it says that something had better not be remembered, and not that something is wrong."""
+        return self.rule.startswith("excl-")
+
 
 def folders_of(paths: Iterable[str]) -> frozenset[str]:
     """Return every folder that one of these paths is in, each with a slash at its end."""
@@ -258,6 +266,7 @@ def lint(path: str, text: str, paths: Set[str], folders: Set[str] | None = None)
         remarks += _index_remarks(path, text)
     elif path.endswith(".md"):
         remarks += _memory_remarks(path, text)
+        remarks += _exclusion_remarks(path, text)
     return sorted(remarks, key=lambda remark: (remark.line, remark.rule, remark.message))
 
 
@@ -285,6 +294,12 @@ def _memory_remarks(path: str, text: str) -> Iterator[Remark]:
             yield Remark(
                 path, 1, "how-to-apply-missing", f"a {said.type} memory needs a line that begins How to apply:"
             )
+
+
+def _exclusion_remarks(path: str, text: str) -> Iterator[Remark]:
+    for one in exclusions(text):
+        shown = text[one.start : one.end].strip().partition("\n")[0][:EXCERPT_MAX_CHARS]
+        yield Remark(path, text.count("\n", 0, one.start) + 1, one.rule, f"{shown!r} {one.reason}")
 
 
 def _dead_links(path: str, text: str, paths: Set[str], folders: Set[str]) -> Iterator[Remark]:

@@ -176,6 +176,22 @@ class Stage:
         self.record("a")
         self.scene.deliver()
 
+    def taught(self) -> None:
+        """A session has begun, and a person said in it what is worth keeping."""
+        self.visited()
+        said = [{"type": "text", "text": "Always deploy the engine on Thursdays."}]
+        drafts = [EventDraft("user.message", {"content": said}, "a")]
+        self.scene.at(HOME).transcripts.record(self.scene.call(), self.session.record.session_id, drafts)
+        self.scene.deliver()
+
+    def extract(self) -> object:
+        return self.scene.at(HOME).extractions.extract(self.scene.call(), self.session.record.session_id)
+
+    def extracted(self) -> None:
+        self.taught()
+        self.extract()
+        self.scene.deliver()
+
     def of_session(self) -> RequestContext:
         return RequestContext(self.scene.at(HOME).sessions.verify(self.session.token or ""))
 
@@ -276,6 +292,8 @@ OPEN_STORE = "read control+keys+stores"
 OPEN_SEARCH = "read control+keys+memories+stores+versions"
 """As `OPEN_STORE`, with the marks of the tables on which the answer leans."""
 OPEN_PACK = "read control+memories+stores+verdicts+versions"
+EXTRACTED = ["read control+keys", "query keys", "read keys", "get transcript", OPEN_STORE]
+"""The session, its parts, and the store that is proposed to; what a model is asked is no call of these."""
 LISTED = "read memories+paths"
 """What a page shows, and the marks of both tables, after the query."""
 OPEN_TEXT = "read control+keys+memories+stores+verdicts"
@@ -509,6 +527,27 @@ READS = [
         ["read control+keys", "query keys", "read keys", "get transcript"],
         [],
         Stage.reported,
+    ),
+    Path("extraction of a session that taught nothing", Stage.extract, EXTRACTED, [], Stage.reported),
+    Path(
+        "extraction of a session that taught something",
+        Stage.extract,
+        [
+            *(*EXTRACTED, "read paths", "read control+stores", "read stores", "query stores", "read paths"),
+            *("read verdicts", "put proposal", "read stores", "transact journal+stores", "read verdicts"),
+        ],
+        [],
+        Stage.taught,
+    ),
+    Path(
+        "extraction of what is proposed already",
+        Stage.extract,
+        [
+            *(*EXTRACTED, "read paths", "read control+stores", "read stores", "get proposal", "put proposal"),
+            *("get proposal", "read stores", "transact journal", "read verdicts"),
+        ],
+        [],
+        Stage.extracted,
     ),
     Path(
         "the end of a session, and the order to erase its transcript",

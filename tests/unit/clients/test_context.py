@@ -102,3 +102,14 @@ def test_the_exit_code_says_whether_anything_is_amiss_or_could_not_be_read(termi
     assert "/a.md:8: dead-link: no memory is at \\x1b[31m.md" in amiss.stdout
     assert terminal.run("lint", str(tmp_path / "nowhere")).exit_code == 2
     assert terminal.run("lint", "memstore_useast1_01kb0000000000000000000000").exit_code == 2
+
+
+def test_what_had_better_not_be_remembered_is_a_warning_and_no_mistake(terminal: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(GOOD + "\nIt breaks at app.py:120.\nWe deploy tomorrow.\n")
+    (tmp_path / "code.py").write_text("# tomorrow\n")
+    ran = terminal.run("lint", str(tmp_path))
+    assert "/a.md:9: warning: excl-code: 'app.py:120' is what the code says" in ran.stdout
+    assert "/a.md:10: warning: excl-relative-date: 'tomorrow' names a day only relative" in ran.stdout
+    assert (ran.exit_code, "2 remarks" in ran.stdout) == (0, True)
+    (tmp_path / "a.md").write_text("We deploy tomorrow.\n")
+    assert terminal.run("lint", str(tmp_path)).exit_code == 1, "a mistake beside a warning"

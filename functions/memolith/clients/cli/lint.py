@@ -22,7 +22,7 @@ from memolith.core.graph.note import Note, parse
 from memolith.core.memory_conventions import Remark, folders_of, lint
 
 EXIT_CLEAN, EXIT_REMARKS, EXIT_UNFINISHED = 0, 1, 2
-"""Nothing amiss; something is; the memories could not be read, and nothing is said about them."""
+"""Nothing amiss, but for warnings; something is; the memories could not be read, and nothing is said about them."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -40,6 +40,8 @@ def command(
 
     What cannot be read as text (withheld, not UTF-8) is listed as unread; links to it are not reported as broken.
 
+    What had better not be remembered, by the rules of extraction (excl-…), is a warning, and no mistake.
+
     Exit code: 0 no mistake was found, 1 there are mistakes, 2 the memories could not be read.
 
     Example: memolith lint memories/ --json
@@ -55,7 +57,7 @@ def command(
         typer.echo(told, err=True)
         raise typer.Exit(EXIT_UNFINISHED) from error
     _print(remarks, read, as_json)
-    raise typer.Exit(EXIT_REMARKS if remarks else EXIT_CLEAN)
+    raise typer.Exit(EXIT_CLEAN if all(one.is_warning for one in remarks) else EXIT_REMARKS)
 
 
 def _remarks(sources: list[Source]) -> tuple[list[Remark], int]:
@@ -90,5 +92,6 @@ def _print(remarks: list[Remark], read: int, as_json: bool) -> None:
         print(json.dumps({"read": read, "remarks": [asdict(remark) for remark in remarks]}, ensure_ascii=False))
         return
     for remark in remarks:
-        print(visible(f"{remark.path}:{remark.line}: {remark.rule}: {remark.message}"))
+        mark = "warning: " if remark.is_warning else ""
+        print(visible(f"{remark.path}:{remark.line}: {mark}{remark.rule}: {remark.message}"))
     print(f"{read} memories read, {len(remarks)} remarks")
