@@ -78,7 +78,7 @@ def show(what: str, source: Path, folder: Path) -> None:
         return
     with TemporaryDirectory() as desk:
         copy = open_copy(StoreOfFiles(source), Path(desk), read_only=what == READ_ONLY)
-        mount(copy, folder, NEVER_S, lambda: print("shown", flush=True))
+        mount(copy, folder, Path(desk) / "ignored", NEVER_S, lambda: print("shown", flush=True))
 
 
 @contextmanager

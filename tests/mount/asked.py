@@ -57,7 +57,7 @@ def main(source: str, folder: str, *read_only: str) -> None:
     with TemporaryDirectory() as desk:
         copy = mounting.open_copy(store, Path(desk), read_only=bool(read_only))
         threading.Thread(target=answer, args=(store,), daemon=True).start()
-        mounting.mount(copy, Path(folder), 3600, lambda: say("shown"))
+        mounting.mount(copy, Path(folder), Path(desk) / "ignored", 3600, lambda: say("shown"))
 
 
 if __name__ == "__main__":

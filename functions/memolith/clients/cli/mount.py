@@ -46,7 +46,7 @@ def mount(
     Example: memolith mount memstore_useast1_01kb… ~/memory
     """
     from memolith.adapters.system import SystemClock
-    from memolith.clients.mount.mounting import check_folder, check_fuse, open_copy, place_of
+    from memolith.clients.mount.mounting import check_folder, check_fuse, ignored_of, open_copy, place_of
     from memolith.clients.mount.mounting import mount as show
     from memolith.clients.working_copy.http_store_client import HttpStoreClient
 
@@ -58,8 +58,9 @@ def mount(
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
     address = find_address(url, key)
     client = HttpStoreClient(address.url, address.key, store, SystemClock())
+    place = place_of(desk, address.url, store)
     try:
-        copy = open_copy(client, place_of(desk, address.url, store), read_only=read_only)
+        copy = open_copy(client, place, read_only=read_only)
     except StoreClientError as error:
         raise unanswered(error, "Nothing was mounted.") from error
     waiting = [local.path for local in copy.unsaved.inherited]
@@ -74,7 +75,7 @@ def mount(
             print(f"left by an earlier mount: {path}", flush=True)
 
     try:
-        show(copy, folder, interval_s, mounted)
+        show(copy, folder, ignored_of(place), interval_s, mounted)
     except OSError as error:
         raise ApiFailed(str(error.strerror), Exit.FAILED) from error
     sys.stdout.flush()

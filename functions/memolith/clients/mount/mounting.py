@@ -18,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from memolith.adapters.system import SystemClock, SystemRandomness
+from memolith.clients.mount.ignored_files import IgnoredFiles
 from memolith.clients.working_copy.content_cache import ContentCache
 from memolith.clients.working_copy.history_view import HistoryView
 from memolith.clients.working_copy.store_client import StoreClient, StoreClientError
@@ -93,22 +94,29 @@ def place_of(desk: Path, url: str, store_id: str) -> Path:
     return desk.expanduser() / f"{store_id}-{sha256(url.encode()).hexdigest()[:12]}"
 
 
-def mount(copy: WorkingCopy, folder: Path, interval_s: float, mounted: Callable[[], None]) -> None:
+def ignored_of(place: Path) -> Path:
+    """Return where the ignored files of a store's mounts are kept, in the store's place (`place_of`)."""
+    return place / "ignored"
+
+
+def mount(copy: WorkingCopy, folder: Path, kept: Path, interval_s: float, mounted: Callable[[], None]) -> None:
     """Show a working copy in a folder until it is unmounted. Call it in the main thread.
 
     Args:
+        kept: where ignored files are kept (`ignored_of`).
         interval_s: how often others' writes are asked for.
         mounted: called once the folder shows the store.
 
     Raises:
         OSError: it cannot be mounted.
     """
-    from memolith.clients.mount.filesystem import TIMEOUT_S, Filesystem, Fuse, Invalidating
+    from memolith.clients.mount.filesystem import TIMEOUT_S, Fuse, Invalidating
+    from memolith.clients.mount.mounted_folder import MountedFolder
 
     invalidating = Invalidating()
     copy.state.changed = invalidating.add
     freshness = Freshness(copy, interval_s, invalidating.add)
-    files = Filesystem(copy, HistoryView(copy.state), invalidating, mounted)
+    files = MountedFolder(copy, HistoryView(copy.state), IgnoredFiles(kept, copy.state), invalidating, mounted)
     freshness.start()
     try:
         Fuse(

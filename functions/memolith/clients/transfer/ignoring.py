@@ -63,7 +63,11 @@ class Ignore:
         Raises:
             InvalidRequest: the file cannot be read, is too large, or has a line that is no pattern.
         """
-        file = root / FILE
+        return cls.read(root / FILE, there)
+
+    @classmethod
+    def read(cls, file: Path, there: Iterable[str] = ()) -> Ignore:
+        """Read patterns from a file, where there is one. Raises InvalidRequest as `of` does."""
         try:
             with file.open("rb") as opened:
                 text = opened.read(FILE_MAX_BYTES + 1)

@@ -22,7 +22,9 @@ def reason_of(local: LocalText) -> str:
 
 
 def standing(state: State) -> bytes:
-    """Write a line for each local text, by path: its state, its path and the reason, between tabs."""
+    """Write a line for each local text and ignored name, by path: its state, its path and the reason, between tabs."""
     with state.lock:
         known = sorted(state.locals.items())
-    return "".join(f"{state_of(local)}\t{path}\t{reason_of(local)}\n" for path, local in known).encode()
+    lines = [(path, state_of(local), reason_of(local)) for path, local in known]
+    lines += [(path, "ignored", reason) for path, reason in state.ignored.items()]
+    return "".join(f"{status}\t{path}\t{reason}\n" for path, status, reason in sorted(lines)).encode()

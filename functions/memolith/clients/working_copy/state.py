@@ -101,6 +101,7 @@ class State:
         self.seen: dict[str, str] = {}
         self.times_ns: dict[str, tuple[str, int]] = {}
         self.reasons: dict[str, str] = {}
+        self.ignored: dict[str, str] = {}
         self._places = Tree()
         self._folders: set[str] = set()
         self._stripes = [threading.RLock() for _ in range(STRIPES)]

@@ -1,0 +1,198 @@
+"""Files of a mount that stay on this machine: version control's folders, and what `memolith import` ignores as well.
+
+A name is looked at when something of it is made: folders of version control, the defaults of `transfer.ignoring`, and
+the patterns of a ``.memolithignore`` at the mount's root, which stays here itself. A name that the store has something
+at, or under, is never ignored. What was made so is a real file or folder beside the mount's local texts, and is there
+again after the next start; the store hears nothing of it.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import shutil
+from hashlib import sha256
+from pathlib import Path
+
+from memolith.adapters.local.files import PRIVATE_FOLDER
+from memolith.clients.transfer.discovery import VERSION_CONTROL
+from memolith.clients.transfer.ignoring import FILE, IGNORED, Ignore
+from memolith.clients.working_copy.state import State
+from memolith.clients.working_copy.tree import split, within
+from memolith.core.errors import InvalidRequest
+
+PATH, CONTENT = "path", "content"
+NUMBERS_FROM = 1 << 32
+"""The number of an open file here is its descriptor and this, so that no other open file of the mount has it."""
+
+log = logging.getLogger("memolith.mount")
+
+
+class IgnoredFiles:
+    """The ignored files of one store's mounts on this machine. May be shared between threads.
+
+    A tree of files for each ignored name (its root), under ``<hash of the path>/content``. The calls of files and
+    folders raise OSError as the machine's own file system does.
+
+    Args:
+        folder: where they are kept; made when it is needed. A read-only mount shows none of them.
+    """
+
+    def __init__(self, folder: Path, state: State) -> None:
+        self._folder, self._state = folder, state
+        self._roots: dict[str, Path] = {}
+        self._ignore: Ignore | None = None
+        if folder.is_dir() and not state.read_only:
+            for place in sorted(folder.iterdir()):
+                self._load(place)
+
+    # ---- names --------------------------------------------------------------------------------------------------
+
+    def covers(self, path: str) -> bool:
+        """Tell whether a path is one of an ignored file or folder, or would be in an ignored folder."""
+        return bool(self._roots) and self._root(path) is not None
+
+    def takes(self, path: str, *, folder: bool) -> bool:
+        """Tell whether what is to be made at a path belongs here; its root is made ready then."""
+        if self.covers(path):
+            return True
+        if not self._is_ignored(path, folder=folder) or self._state.find(path) or self._state.is_folder(path):
+            return False
+        place = self._folder / sha256(path.encode()).hexdigest()
+        place.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        (place / PATH).write_text(path)
+        self._show(path, place)
+        return True
+
+    def roots_in(self, folder: str) -> list[tuple[str, bool]]:
+        """List the names of ignored files and folders in a folder that is none itself."""
+        named = [(split(path)[1], place) for path, place in list(self._roots.items()) if split(path)[0] == folder]
+        return [(name, (place / CONTENT).is_dir()) for name, place in named if os.path.lexists(place / CONTENT)]
+
+    def folder_moved(self, old: str, new: str) -> None:
+        """Take along what is ignored in a folder that was renamed."""
+        for path, place in list(self._roots.items()):
+            if within(path, old):
+                moved = new + path[len(old) :]
+                target = self._folder / sha256(moved.encode()).hexdigest()
+                (place / PATH).write_text(moved)
+                place.rename(target)
+                self._hide(path)
+                self._show(moved, target)
+
+    # ---- files and folders --------------------------------------------------------------------------------------
+
+    def stat(self, path: str) -> os.stat_result:
+        return self._place(path).lstat()
+
+    def names(self, folder: str) -> list[tuple[str, bool]]:
+        with os.scandir(self._place(folder)) as found:
+            return sorted((one.name, one.is_dir(follow_symlinks=False)) for one in found)
+
+    def open(self, path: str, flags: int, mode: int = 0o644) -> int:
+        """Open or create a file; return its number."""
+        return NUMBERS_FROM + os.open(self._place(path), flags & ~os.O_APPEND | os.O_NOFOLLOW, mode)
+
+    def closes(self, path: str | None) -> None:
+        """Note that a program closes a file. New patterns count from then on."""
+        self._changed(path)
+
+    def close(self, number: int) -> None:
+        """Close a file for good, when its last program has."""
+        os.close(number - NUMBERS_FROM)
+
+    def truncate(self, path: str, size: int) -> None:
+        os.truncate(self._place(path), size)
+        self._changed(path)
+
+    def unlink(self, path: str) -> None:
+        self._place(path).unlink()
+        self._drop_if_root(path)
+
+    def mkdir(self, path: str, mode: int) -> None:
+        self._place(path).mkdir(mode)
+
+    def rmdir(self, path: str) -> None:
+        self._place(path).rmdir()
+        self._drop_if_root(path)
+
+    def rename(self, old: str, new: str, *, replace: bool) -> None:
+        if not replace and os.path.lexists(self._place(new)):
+            raise OSError(errno.EEXIST, "there is something already")
+        self._place(old).rename(self._place(new))
+        self._drop_if_root(old)
+        self._changed(new)
+
+    def chmod(self, path: str, mode: int) -> None:
+        self._place(path).chmod(mode)
+
+    def set_times(self, path: str, times: tuple[int, int] | None) -> None:
+        if times is None:
+            os.utime(self._place(path))
+        else:
+            os.utime(self._place(path), ns=times)
+
+    # ---- roots --------------------------------------------------------------------------------------------------
+
+    def _place(self, path: str) -> Path:
+        root = self._root(path)
+        if root is None:
+            raise OSError(errno.ENOENT, "there is no such file")
+        return self._roots[root] / CONTENT / path[len(root) + 1 :]
+
+    def _root(self, path: str) -> str | None:
+        while path not in self._roots:
+            if path == "/":
+                return None
+            path = split(path)[0]
+        return path
+
+    def _load(self, place: Path) -> None:
+        try:
+            path = (place / PATH).read_text()
+        except OSError as error:
+            log.warning("%s cannot be read (%s); what is in it is left there", place, error.strerror)
+            return
+        if os.path.lexists(place / CONTENT):
+            self._show(path, place)
+            self._state.add_folder(split(path)[0])
+        else:
+            shutil.rmtree(place, ignore_errors=True)
+
+    def _show(self, path: str, place: Path) -> None:
+        with self._state.lock:
+            self._roots = {**self._roots, path: place}
+            self._state.ignored = dict.fromkeys(self._roots, IGNORED)
+
+    def _hide(self, path: str) -> None:
+        with self._state.lock:
+            self._roots = {root: place for root, place in self._roots.items() if root != path}
+            self._state.ignored = dict.fromkeys(self._roots, IGNORED)
+
+    def _drop_if_root(self, path: str) -> None:
+        place = self._roots.get(path)
+        if place is not None:
+            self._hide(path)
+            shutil.rmtree(place, ignore_errors=True)
+        self._changed(path)
+
+    # ---- patterns -----------------------------------------------------------------------------------------------
+
+    def _is_ignored(self, path: str, *, folder: bool) -> bool:
+        if split(path)[1].lower() in VERSION_CONTROL:
+            return True
+        return self._patterns().takes_out(path, folder=folder)
+
+    def _patterns(self) -> Ignore:
+        if self._ignore is None:
+            try:
+                self._ignore = Ignore.read(self._folder / sha256(f"/{FILE}".encode()).hexdigest() / CONTENT)
+            except InvalidRequest as error:
+                log.warning("%s; only the defaults count", error.message)
+                self._ignore = Ignore()
+        return self._ignore
+
+    def _changed(self, path: str | None) -> None:
+        if path is None or path == f"/{FILE}":
+            self._ignore = None

@@ -1,0 +1,93 @@
+"""What a real mount keeps on this machine: version control's folders, and what `memolith import` ignores, too."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memolith.entry.compose_laptop import Machine, open_site, owner_key
+from memolith.scanner import Scanner
+from tests.api.laptop import running
+from tests.mount.mounted import Laptop, Mounted, fuse_is_missing, mounted
+from tests.support.folders import quick_folder
+
+WHY_NOT = fuse_is_missing()
+pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=f"NOTHING IS MOUNTED IN THESE TESTS: {WHY_NOT}")
+
+GIT = "git -c user.name=Ada -c user.email=ada@example.com -c init.defaultBranch=main"
+
+
+@pytest.fixture(scope="module")
+def laptop(scanner_database: Path) -> Iterator[Laptop]:
+    with quick_folder() as folder:
+        site = open_site(folder / "root", Scanner.load(scanner_database), Machine.real())
+        api_key = owner_key(folder / "root", site.region)
+        with running(site) as port:
+            yield Laptop(f"http://127.0.0.1:{port}", api_key, folder)
+
+
+@pytest.fixture
+def here(laptop: Laptop) -> Iterator[Mounted]:
+    with mounted(laptop.url, laptop.api_key, laptop.store(), laptop.folder / "here") as here:
+        yield here
+
+
+def again(laptop: Laptop, here: Mounted) -> None:
+    """Ends the mount, and starts it again."""
+    assert here.end() == 0
+    here.start()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_git_repository_in_a_mount_works_and_nothing_of_it_reaches_the_store(laptop: Laptop, here: Mounted) -> None:
+    here.ok(f"{GIT} init -q && echo one > a.md && {GIT} add -A && {GIT} commit -qm first")
+    here.ok(f"echo two >> a.md && {GIT} commit -qam second && {GIT} checkout -q -b other HEAD^")
+    assert here.ok("cat a.md") == "one\n"
+    here.ok(f"{GIT} checkout -q main && {GIT} gc -q && {GIT} fsck --strict")
+    assert here.ok(f"{GIT} status --porcelain") == ""
+    assert laptop.stored(here.store_id) == {"/a.md": "one\ntwo\n"}
+    assert {path for _, path in laptop.log(here.store_id)} == {"/a.md"}
+    again(laptop, here)
+    assert here.ok(f"{GIT} log --format=%s") == "second\nfirst\n"
+    assert here.ok(f"{GIT} status --porcelain") == ""
+    assert "ignored\t/.git\t" in here.ok("cat .memolith/local")
+    here.ok("rm -rf .git")
+    assert here.ok("ls -A") == "a.md\n"
+
+
+def test_what_import_ignores_stays_on_this_machine(laptop: Laptop, here: Mounted) -> None:
+    here.ok("mkdir notes notes/.obsidian && echo {} > notes/.obsidian/app.json && echo x > notes/.DS_Store")
+    here.ok("echo b > notes/b.md && head -c 300000 /dev/urandom > notes/.obsidian/cache")
+    assert here.ok("ls -A notes") == ".DS_Store\n.obsidian\nb.md\n"
+    assert here.sh("rmdir notes").code != 0
+    assert laptop.stored(here.store_id) == {"/notes/b.md": "b\n"}
+    here.ok("mv notes places")
+    assert here.ok("ls -A places; cat places/.obsidian/app.json") == ".DS_Store\n.obsidian\nb.md\n{}\n"
+    again(laptop, here)
+    assert here.ok("wc -c < places/.obsidian/cache").strip() == "300000"
+    assert laptop.stored(here.store_id) == {"/places/b.md": "b\n"}
+
+
+def test_patterns_of_memolithignore_count_from_its_close_and_not_for_what_the_store_has(
+    laptop: Laptop, here: Mounted
+) -> None:
+    here.ok("mkdir drafts && echo one > drafts/kept.md")
+    here.ok("printf '*.log\\nprivate/\\ndrafts/\\n!.vscode/\\n' > .memolithignore")
+    here.ok("echo x > a.log; mkdir private .vscode; echo x > private/a.md; echo {} > .vscode/a.json")
+    here.ok("echo two > drafts/kept.md; echo new > drafts/new.md")
+    stored = laptop.stored(here.store_id)
+    assert stored == {"/drafts/kept.md": "two\n", "/.vscode/a.json": "{}\n"}
+    here.ok("echo > .memolithignore; echo y > b.log")
+    assert "/b.log" in laptop.stored(here.store_id)
+    assert here.ok("cat a.log private/a.md drafts/new.md") == "x\nx\nnew\n"
+
+
+def test_a_move_between_what_is_ignored_and_the_store_is_a_copy_and_a_deletion(laptop: Laptop, here: Mounted) -> None:
+    here.ok("mkdir .trash && echo a > a.md && mv a.md .trash/ && cat .trash/a.md")
+    assert laptop.stored(here.store_id) == {}
+    here.ok("mv .trash/a.md b.md && mv .trash .idea && rmdir .idea")
+    assert laptop.stored(here.store_id) == {"/b.md": "a\n"}
+    assert here.ok("ls -A") == "b.md\n"
