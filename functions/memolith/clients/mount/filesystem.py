@@ -21,6 +21,7 @@ import mfusepy
 
 from memolith.clients.working_copy.history_view import LOCAL, HistoryView
 from memolith.clients.working_copy.open_files import Writing
+from memolith.clients.working_copy.tree import split
 from memolith.clients.working_copy.working_copy import Shown, WorkingCopy
 
 TOLD = mfusepy.fuse_version_major >= 3
@@ -61,8 +62,9 @@ class Invalidating:
             self._thread.join()
 
     def add(self, paths: Iterable[str]) -> None:
-        """Queue paths and return at once."""
-        for path in paths:
+        """Queue paths and the folders that they are in, which show another time; return at once."""
+        listed = list(paths)
+        for path in {*listed, *(split(path)[0] for path in listed)}:
             self._paths.put(path)
 
     def _tell(self) -> None:
@@ -112,7 +114,7 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
         kind, mode = (stat.S_IFDIR, 0o755) if shown.folder else (stat.S_IFREG, 0o644)
         return {
             "st_mode": kind | (mode if writable else mode & 0o555),
-            "st_nlink": 2 if shown.folder else 1,
+            "st_nlink": 2 + shown.subfolders if shown.folder else 1,
             "st_size": shown.size_bytes,
             "st_blocks": -(-shown.size_bytes // 512),
             "st_mtime": shown.changed_at_ns,

@@ -63,6 +63,7 @@ class IgnoredFiles:
         place.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         (place / PATH).write_text(path)
         self._show(path, place)
+        self._state.name_changed(path)
         return True
 
     def roots_in(self, folder: str) -> list[tuple[str, bool]]:
@@ -174,6 +175,7 @@ class IgnoredFiles:
         place = self._roots.get(path)
         if place is not None:
             self._hide(path)
+            self._state.name_changed(path)
             shutil.rmtree(place, ignore_errors=True)
         self._changed(path)
 

@@ -35,7 +35,10 @@ class MountedFolder(Filesystem):
 
     def getattr(self, path: str, fh: Any = None) -> dict[str, int]:
         if not self._ignored.covers(path):
-            return super().getattr(path, fh)
+            told = super().getattr(path, fh)
+            if stat.S_ISDIR(told["st_mode"]):
+                told["st_nlink"] += sum(folder for _, folder in self._ignored.roots_in(path))
+            return told
         found = self._ignored.stat(path)
         times = {"st_mtime": found.st_mtime_ns, "st_ctime": found.st_ctime_ns, "st_atime": found.st_atime_ns}
         names = ("st_mode", "st_nlink", "st_size", "st_blocks", "st_uid", "st_gid")

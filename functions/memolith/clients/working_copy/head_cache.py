@@ -9,8 +9,9 @@ is) the next whole listing brings.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from memolith.clients.working_copy.folder_times import FolderTimes
 from memolith.clients.working_copy.store_client import Changes, Head, Heads, StoreClient, Version
 from memolith.clients.working_copy.tree import Tree
 from memolith.ports.clock import Clock
@@ -25,7 +26,11 @@ LISTED_ANEW_US = 10 * 60 * 1_000_000
 
 
 class HeadCache:
-    """The heads of one store. May be shared between threads; no request is made under its lock."""
+    """The heads of one store. May be shared between threads; no request is made under its lock.
+
+    Attributes:
+        folder_times: of its folders; noted here as heads come and go.
+    """
 
     def __init__(self, client: StoreClient, clock: Clock) -> None:
         self._client, self._clock = client, clock
@@ -33,6 +38,7 @@ class HeadCache:
         self._heads: dict[str, Head] = {}
         self._paths: dict[str, str] = {}
         self._tree = Tree()
+        self.folder_times = FolderTimes(clock.now_us() * 1_000)
         self._changes = 0
         self._removed: dict[str, int] = {}
         self._put: dict[str, int] = {}
@@ -58,6 +64,11 @@ class HeadCache:
         """Return the names in a folder."""
         with self._lock:
             return list(self._tree.names(folder))
+
+    def subfolders(self, folder: str) -> Collection[str]:
+        """Return the names of the folders in a folder."""
+        with self._lock:
+            return set(self._tree.subfolders(folder))
 
     def under(self, folder: str) -> list[Head]:
         """List every head under a folder."""
@@ -144,6 +155,11 @@ class HeadCache:
                 del self._paths[known.path]
                 self._replaced.add(known.content_sha256)
                 changed.add(known.path)
+        came = {head.path: head.changed_at_us for head in newer if head.path not in changed}
+        for path in changed - {head.path for head in newer}:
+            self.folder_times.name_changed(path, self._clock.now_us() * 1_000)
+        for path, at_us in came.items():
+            self.folder_times.found(path, at_us * 1_000)
         for head in newer:
             self._evict(head.path)
             self._heads[head.memory_id], self._paths[head.path] = head, head.memory_id

@@ -46,7 +46,8 @@ class HistoryView:
     def stat(self, path: str) -> Shown:
         """Return what is at a path; a look at a file of a memory requests the memory's versions. Raises OSError."""
         if self._is_folder(path):
-            return Shown(True)
+            place = _place(path) if path.startswith(VERSIONS) else "/"
+            return Shown(True, 0, self._state.folder_times.at(place))
         if path == LOCAL:
             return Shown(False, len(standing(self._state)), self._state.now_ns())
         version = self._version(path)

@@ -66,6 +66,7 @@ class OpenFiles:
             local = state.add_local(path, kind, base)
             local.appended_from = 0 if append and base is None else None
             local.writers = 1
+            state.name_changed(path)
             return self._opened(Writing(append, path, local))
 
     def open_to_write(self, path: str, *, append: bool = False, emptied: bool = False) -> Writing:

@@ -222,6 +222,7 @@ class Rename:
         for folder in state.folders_under(old):
             state.add_folder(new + folder[len(old) :])
         state.add_folder(new)
+        had_ns = state.folder_times.at(old)
         for path in sorted(files):
             target = new + path[len(old) :]
             with state.hold(path, target):
@@ -230,6 +231,8 @@ class Rename:
         with state.keeping_folder(old):
             for folder in reversed(self._folders_of(files, old)):
                 state.remove_folder(folder)
+        state.folder_times.moved(old, new)
+        state.folder_times.put(new, had_ns)
 
     def _folders_of(self, files: set[str], old: str) -> list[str]:
         found = {old, *self._state.folders_under(old)}

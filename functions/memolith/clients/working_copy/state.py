@@ -102,6 +102,7 @@ class State:
         self.times_ns: dict[str, tuple[str, int]] = {}
         self.reasons: dict[str, str] = {}
         self.ignored: dict[str, str] = {}
+        self.folder_times = self.table.folder_times
         self._places = Tree()
         self._folders: set[str] = set()
         self._stripes = [threading.RLock() for _ in range(STRIPES)]
@@ -130,6 +131,18 @@ class State:
             if self.displaced:
                 names = {name for name in names if self._shows(join(folder, name))}
         return sorted(names)
+
+    def subfolder_count(self, folder: str) -> int:
+        """Count the folders in a folder."""
+        with self.lock:
+            here, there = self._places.subfolders(folder), self.table.subfolders(folder)
+            return len({*here, *there})
+
+    def name_changed(self, *paths: str) -> None:
+        """Note that names have come or gone here now: their folders show it."""
+        with self.lock:
+            for path in paths:
+                self.folder_times.name_changed(path, self.now_ns())
 
     def _shows(self, path: str) -> bool:
         return self.find(path) is not None or self.is_folder(path)

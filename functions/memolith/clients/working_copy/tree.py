@@ -13,6 +13,7 @@ class Tree:
 
     def __init__(self) -> None:
         self._folders: dict[str, dict[str, int]] = {}
+        self._subfolders: dict[str, set[str]] = {}
 
     def add(self, path: str) -> None:
         """Add a path. Costs one step for each segment."""
@@ -30,6 +31,10 @@ class Tree:
         """Return the names in a folder, in no order; none if there is no such folder."""
         return list(self._folders.get(folder, ()))
 
+    def subfolders(self, folder: str) -> Collection[str]:
+        """Return the names of the folders in a folder. The collection is the tree's own."""
+        return self._subfolders.get(folder, ())
+
     def under(self, folder: str) -> list[str]:
         """List every path under a folder that has nothing under it."""
         found: list[str] = []
@@ -41,13 +46,29 @@ class Tree:
     def _count(self, path: str, change: int) -> None:
         while path != "/":
             folder, name = split(path)
-            names = self._folders.setdefault(folder, {})
+            names = self._folders.get(folder)
+            if names is None:
+                names = self._folders[folder] = {}
+                self._show_in_parent(folder)
             names[name] = names.get(name, 0) + change
             if not names[name]:
                 del names[name]
                 if not names:
                     del self._folders[folder]
+                    self._hide_in_parent(folder)
             path = folder
+
+    def _show_in_parent(self, folder: str) -> None:
+        if folder != "/":
+            parent, name = split(folder)
+            self._subfolders.setdefault(parent, set()).add(name)
+
+    def _hide_in_parent(self, folder: str) -> None:
+        parent, name = split(folder)
+        names = self._subfolders.get(parent, set())
+        names.discard(name)
+        if not names:
+            self._subfolders.pop(parent, None)
 
 
 def split(path: str) -> tuple[str, str]:

@@ -41,12 +41,13 @@ log = logging.getLogger("memolith.mount")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What stat tells. `tag` changes whenever the text does."""
+    """What stat tells. `tag` changes whenever the text does; `subfolders` counts the folders in a folder."""
 
     folder: bool
     size_bytes: int = 0
     changed_at_ns: int = 0
     tag: str = ""
+    subfolders: int = 0
 
 
 @dataclass(slots=True)
@@ -88,7 +89,7 @@ class WorkingCopy:
             return self._shown(path, found)
         if not state.is_folder(path):
             fail(errno.ENOENT, "there is no such file")
-        return Shown(True)
+        return Shown(True, 0, state.folder_times.at(path), subfolders=state.subfolder_count(path))
 
     def _shown(self, path: str, head: Head) -> Shown:
         sha256, changed_at_ns = self.state.times_ns.get(path, ("", 0))
@@ -151,11 +152,14 @@ class WorkingCopy:
                     self._unlink_local(found)
                 else:
                     self._commits.delete(found)
+            state.name_changed(path)
 
     def rename(self, old: str, new: str, *, replace: bool = True) -> None:
         """Rename as rename(2) does. Raises OSError."""
         self.state.check_writable()
         self._renames.rename(old, new, replace=replace)
+        if old != new:
+            self.state.name_changed(old, new)
 
     def mkdir(self, path: str) -> None:
         """Make a folder, of this mount alone while it is empty. Raises OSError."""
@@ -164,6 +168,8 @@ class WorkingCopy:
         if self.state.find(path) is not None or self.state.is_folder(path):
             fail(errno.EEXIST, "there is something already")
         self.state.add_folder(path)
+        self.state.name_changed(path)
+        self.state.folder_times.put(path, self.state.now_ns())
 
     def rmdir(self, path: str) -> None:
         """Remove an empty folder. Raises OSError."""
@@ -175,15 +181,21 @@ class WorkingCopy:
             fail(errno.ENOTEMPTY, "there is something in it")
         with state.keeping_folder(path):
             state.remove_folder(path)
+        state.folder_times.forget(path)
+        state.name_changed(path)
 
     def set_time(self, path: str, changed_at_ns: int) -> None:
-        """Set the time that a file shows here, for as long as it has its present text. Raises OSError."""
+        """Set the time that a file shows here, for as long as it has its present text, or that a folder shows until a
+        name comes or goes in it. Raises OSError.
+        """
         self.state.check_writable()
         found = self.state.find(path)
         if isinstance(found, LocalText):
             found.changed_at_ns = changed_at_ns
         elif found is not None:
             self.state.times_ns[path] = (found.content_sha256, changed_at_ns)
+        elif self.state.is_folder(path):
+            self.state.folder_times.put(path, changed_at_ns)
 
     # ---- from time to time --------------------------------------------------------------------------------------
 
