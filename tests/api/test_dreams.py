@@ -221,6 +221,34 @@ def test_a_dream_that_proposes_changes_nothing_until_a_person_approves_and_takes
     assert stage.texts() == TEXTS
 
 
+@pytest.mark.parametrize(
+    ("policy", "old", "proposed"),
+    [
+        ({"agents": "propose"}, "/old.md", ["/new.md", "/old.md"]),
+        ({"paths": [{"prefix": "/kept/"}]}, "/kept/old.md", ["/kept/old.md"]),
+    ],
+)
+def test_a_dream_into_a_store_that_stages_writes_opens_one_proposal_of_what_is_staged(
+    policy: dict[str, Any], old: str, proposed: list[str]
+) -> None:
+    stage = Stage()
+    texts = {old if path == "/old.md" else path: text for path, text in TEXTS.items()}
+    stage.fill(texts)
+    stage.client.beta.memory_stores.update(stage.scene.store, extra_body={"approval": policy})
+    dream = stage.done(stage.update())
+    assert (dream.status, dream.outputs[0].memory_store_id) == ("completed", stage.scene.store)
+    ours = dream.model_extra["x_memolith"]
+    page = stage.memolith.proposals.page(stage.scene.call(), stage.scene.store, status="open", limit=20, after=None)
+    assert [one.id for one in page.items] == [ours["proposal_id"]]
+    found = stage.memolith.proposals.retrieve(stage.scene.call(), stage.scene.store, ours["proposal_id"])
+    assert sorted(str(edit.path) for edit in found.edits or ()) == proposed
+    assert ours["dropped"] == []
+    assert set(stage.texts()) == set(texts), "what is staged is not written, and here that has the deletion in it"
+    assert ours["changed"] == 2 - len(proposed)
+    stage.memolith.proposals.approve(stage.scene.call(), stage.scene.store, ours["proposal_id"])
+    assert set(stage.texts()) == {"/new.md", "/other.md"}
+
+
 def test_a_dream_with_nothing_to_propose_opens_no_proposal() -> None:
     stage = Stage()
     stage.fill({"/a.md": "short"})

@@ -35,6 +35,7 @@ from memolith.app.pipelines.prompts import load_prompt
 from memolith.app.pipelines.questions import CONSOLIDATION, EXTRACTION, Question
 from memolith.app.pipelines.run_log import RunLog
 from memolith.core import ids
+from memolith.core.approval import ApprovalPolicy, author_kind
 from memolith.core.errors import (
     Busy,
     InvalidRequest,
@@ -263,10 +264,9 @@ class DreamRunner:
                 bounded = run.record.behavior == UPDATE_EXISTING
                 chosen = dreams.selected(answer.data["edits"], memories, sources, bounded_deletes=bounded)
                 run.dropped += chosen.dropped
-                if run.record.behavior == PROPOSE:
-                    self._propose(run, chosen.edits, memories)
-                else:
-                    self._apply(run, chosen.edits, memories)
+                reviewed = self._reviewed(run, chosen.edits)
+                self._propose(run, reviewed, memories)
+                self._apply(run, [one for one in chosen.edits if one not in reviewed], memories)
                 return
             opened = opened | wanted
         raise DreamFailedError("internal_error", f"the model only opened memories in {dreams.ROUNDS_MAX} rounds")
@@ -318,6 +318,19 @@ class DreamRunner:
 
     # ---- applying -----------------------------------------------------------------------------------------------
 
+    def _reviewed(self, run: Run, edits: Sequence[Edit]) -> list[Edit]:
+        """Return the edits that wait for a person, in one proposal: all, or those that the store's policy stages.
+
+        An index read where the dream writes.
+        """
+        if run.record.behavior == PROPOSE:
+            return list(edits)
+        key = StoreRow.key(run.record.output_store_id)
+        attributes = self._region.view([key]).rows.get(key)
+        policy = ApprovalPolicy.of(None if attributes is None else StoreRow.from_attributes(attributes).approval)
+        author = author_kind(f"session:{run.record.session_id}", None)
+        return [one for one in edits if policy.stages(author, (one.path, one.to))]
+
     def _propose(self, run: Run, edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) -> None:
         """Open one proposal of all edits, by the dream's id: a dream that is taken up again finds the one it opened."""
         if not edits:
@@ -346,7 +359,7 @@ class DreamRunner:
                 run.record = replace(run.record, conflicts=run.record.conflicts + 1)
             except InvalidRequest:
                 run.dropped.append("refused")
-            except Staged:
+            except Staged:  # the policy was set after it was looked at
                 run.dropped.append("proposed")
 
     def _write(self, run: Run, edit: Edit, memories: dict[str, DreamedMemory]) -> None:

@@ -177,22 +177,24 @@ def _recent(api: ApiClient, store_id: str, count: int) -> list[str]:
 def _changes(api: ApiClient, dream: Mapping[str, Any]) -> list[dict[str, str]]:
     source = dream["inputs"][0]["memory_store_id"]
     proposal = dream["x_memolith"]["proposal_id"]
+    proposed: list[dict[str, str]] = []
     if proposal is not None:
         edits = api.get(f"/v1/memory_stores/{source}/proposals/{proposal}", {"diff": "unified"})["edits"]
-        return [{"path": one["path"], "diff": (one["diff"] or {}).get("text", "")} for one in edits]
+        proposed = [{"path": one["path"], "diff": (one["diff"] or {}).get("text", "")} for one in edits]
     if not dream["outputs"]:
-        return []
+        return proposed
     output = dream["outputs"][0]["memory_store_id"]
     if output == source:
         pairs = _written(api, output, dream["session_id"])
     else:
         before, after = _texts(api, source), _texts(api, output)
         pairs = {path: (before.get(path), after.get(path)) for path in {*before, *after}}
-    return [
+    written = [
         {"path": path, "diff": _diff(path, before, after)}
         for path, (before, after) in sorted(pairs.items())
         if before != after
     ]
+    return proposed + written
 
 
 def _written(api: ApiClient, store_id: str, session_id: str) -> dict[str, tuple[str | None, str | None]]:
@@ -248,4 +250,9 @@ def _show(dream: Mapping[str, Any], as_json: bool) -> None:
     if dream["status"] == "completed":
         counts = f"{ours['created']} created, {ours['changed']} changed, {ours['deleted']} deleted"
         store, proposal = dream["inputs"][0]["memory_store_id"], ours["proposal_id"]
-        say(counts if proposal is None else f"proposed for review: memolith proposals show {store} {proposal}")
+        if output is not None:
+            say(counts)
+        if proposal is not None:
+            say(f"proposed for review: memolith proposals show {store} {proposal}")
+        elif output is None:
+            say("nothing to propose")
