@@ -36,6 +36,7 @@ _TEST = re.compile(r"(tests/[\w./-]+\.py)::(\w+)")
 _NUMBERED = re.compile(r"(\d+)\. ")
 _DOTTED = re.compile(r"(?<![\w.`/-])(memolith(?:\.\w+)+)")
 _MACHINE = re.compile(r"(?<![\w.~*])/(?:work|root)/[\w.]")
+_DECISION = re.compile(r"docs/adr/(\d{4})-[^/]*\.md")
 _TEMPORARY = re.compile(r"(?<![\w.])/tmp/")
 _REGISTRY = re.compile(
     r"https?://(?!tidelift\.com/funding/)[^\s\"'`)]*(?:registry\.|/simple\b|/npm/|artifactory|devpi|nexus)",
@@ -277,6 +278,20 @@ def _untested(lines: Iterable[Line]) -> Iterator[Problem]:
             yield line.problem("promises something and names no test of it")
 
 
+def repeated_decisions() -> Iterator[Problem]:
+    """Yield decision records with a number that another has, or with another number in their title."""
+    numbers: dict[str, str] = {}
+    for path in tracked():
+        named = _DECISION.fullmatch(path)
+        if named is None:
+            continue
+        first = lines_of(path)[0].text
+        if not first.startswith(f"# {int(named[1])}. "):
+            yield Problem(path, 1, f"is not titled with its number, {int(named[1])}")
+        if (other := numbers.setdefault(named[1], path)) != path:
+            yield Problem(path, 1, f"has the number of {other}")
+
+
 def machine_paths() -> Iterator[Problem]:
     """Yield files that name a machine's path, and prose that sends a reader to one of our temporary folders."""
     for path, number, text in _text_lines():
@@ -320,6 +335,7 @@ CHECKS: tuple[Callable[[], Iterable[Problem]], ...] = (
     missing_modules,
     missing_tests,
     untested_promises,
+    repeated_decisions,
     machine_paths,
     registry_addresses,
 )

@@ -104,6 +104,15 @@ def test_a_file_or_a_module_that_is_not_there(write: Write) -> None:
     ]
 
 
+def test_a_decision_record_with_the_number_of_another_or_another_number_in_its_title(write: Write) -> None:
+    titles = {"0001-a": "# 1. A", "0001-b": "# 1. B", "0002-c": "# 3. C", "0003-d": "# 3. D"}
+    write(**{f"docs/adr/{name}.md": f"{title}\n" for name, title in titles.items()})
+    assert found(check_docs.repeated_decisions) == [
+        "docs/adr/0001-b.md:1: has the number of docs/adr/0001-a.md",
+        "docs/adr/0002-c.md:1: is not titled with its number, 2",
+    ]
+
+
 def test_whose_machine_it_was_written_on(write: Write) -> None:
     write(scripts__a_py='HERE = "/ro' + 'ot/.cache"\nTHERE = "/artwork/ro' + 'ot/x"\n')
     write(docs__a_md="See /tmp/notes.\n`/tmp/example`\n```\n/tmp/example\n```\n")
