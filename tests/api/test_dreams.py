@@ -88,8 +88,8 @@ class Stage:
         chosen = (models or self.model) if enabled else NO_MODELS
         self.memolith = Memolith(region, LettingAllThrough(), cloud.signing, SqlitePacks(), models=chosen)
         self.runner = self.memolith.dream_runner(60_000_000) if enabled else None
-        api = HttpApi(self.memolith, scene.clock, SeededRandomness(9), RecordingMetrics())
-        self.gateway = Gateway(api.answer)
+        self.api = HttpApi(self.memolith, scene.clock, SeededRandomness(9), RecordingMetrics())
+        self.gateway = Gateway(self.api.answer)
         self.client = self.client_of(scene.api_key)
 
     def client_of(self, api_key: str) -> anthropic.Anthropic:

@@ -29,11 +29,10 @@ from memolith.wire.request_bodies import (
     SessionCreate,
     SessionToken,
     SessionUpdate,
-    StoreCreate,
-    StoreUpdate,
     VersionsToImport,
 )
 from memolith.wire.routes.table import PARAMETERS, ROUTES
+from memolith.wire.store_bodies import StoreCreate, StoreUpdate
 from tests.api.harness import Backend, Reply, memolith_backend
 
 REQUESTS = int(os.environ.get("MEMOLITH_FUZZ", "1000"))

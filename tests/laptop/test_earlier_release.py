@@ -54,7 +54,7 @@ def test_stores_of_an_earlier_release_are_listed_with_all_their_fields(filled: P
     kept = stores[earlier.ids["store"]]
     assert (kept.name, kept.description, kept.metadata) == ("Team notes", "kept for years", {"team": "a"})
     assert kept.model_extra is not None
-    assert kept.model_extra["retention"] == {"days": 3650, "versions": 50}
+    assert kept.model_extra["retention"] == {"days": 3650, "versions": 50, "transcript_days": 30}
     assert stores[earlier.ids["archived"]].archived_at is not None
 
 

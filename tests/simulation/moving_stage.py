@@ -20,6 +20,7 @@ from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.region import View
 from memolith.app.kernel.results import Memory, VersionFilter
 from memolith.core import fold
+from memolith.core.object_keys import LOCAL_PREFIX
 from memolith.core.rows.content import LogRow, VersionRow
 from memolith.ports import errors as port_errors
 from memolith.wire.rpc import homes_calls
@@ -217,6 +218,8 @@ class MovingStage(Stage):
             view = View(here.index, {}, complete=False, building=None)
             indexing = make_indexer(here)
             for key in self.all_keys(region):
+                if key.startswith(LOCAL_PREFIX):  # outside the index in every region
+                    continue
                 indexing.fold_object(view, key, journal=False)
             indexing.repair(self.store, view=view)
         finally:

@@ -66,7 +66,8 @@ def dispatch(
         ticked = reconciling.tick()
         if ticked.failures:
             _log.warning("a tick was not finished; the next one goes on", extra={"failures": ticked.failures})
-        return asdict(ticked)
+        period = None if ticked.period is None else ticked.period.number
+        return {"period": period, "failures": ticked.failures}
 
     return answer
 

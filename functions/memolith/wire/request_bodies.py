@@ -105,47 +105,6 @@ class Body(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
-class ScanPolicy(Body):
-    """How the store's writes are scanned; what is left out stays, or is the default. Memolith's own."""
-
-    policy: Literal["strict", "standard", "audit"] | None = None
-    allow: RuleIds | None = None
-    secrets: Literal["refuse", "redact", "flag"] | None = None
-
-
-class Retention(Body):
-    """How long versions are kept; what is left out stays, or is the default. Memolith's own."""
-
-    days: Annotated[int, Field(ge=1, le=limits.RETENTION_DAYS_MAX)] | None = None
-    versions: Annotated[int, Field(ge=1, le=limits.RETENTION_VERSIONS_MAX)] | None = None
-    transcript_days: Annotated[int, Field(ge=1, le=limits.RETENTION_DAYS_MAX)] | None = None
-
-
-class StoreCreate(Body):
-    """POST /v1/memory_stores."""
-
-    name: Name
-    description: Description | None = None
-    metadata: Metadata | None = None
-    scan_policy: ScanPolicy | None = None
-    retention: Retention | None = None
-    durability: Literal["one_region", "two_regions"] | None = None
-    second_region: Region | None = None
-
-
-class StoreUpdate(Body):
-    """POST /v1/memory_stores/{id}; may be empty."""
-
-    name: Name | None = None
-    description: Description | None = None
-    metadata: MetadataPatch | None = None
-    scan_policy: ScanPolicy | None = None
-    retention: Retention | None = None
-    durability: Literal["one_region", "two_regions"] | None = None
-    second_region: Region | None = None
-    approval: Any = None
-
-
 Sources = Annotated[
     list[Annotated[str, Field(max_length=ID_MAX_CHARS), _form(ids.VERSION, "must be the id of a version")]],
     Field(max_length=limits.SOURCES_MAX, fail_fast=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -12,6 +13,8 @@ from memolith.clients.api.client import ApiClient
 from memolith.clients.api.http import HttpApi
 from memolith.clients.cli.dream import LAST, _changes, _id, _recent
 from memolith.clients.cli.failures import ApiFailed
+from memolith.clients.cli.main import run
+from tests.api.loopback import serving
 from tests.api.test_dreams import Stage, _tell
 
 
@@ -67,3 +70,28 @@ def test_recent_takes_the_newest_sessions_of_which_something_was_said_and_last_t
     assert _recent(api, store, 2) == [told[2], told[1]], "the sessions of the dreams say nothing, and are newer"
     assert _recent(api, store, 0) == []
     assert (_id(api, LAST), _id(api, made[0].id)) == (made[1].id, made[0].id)
+
+
+def test_every_command_about_dreams_answers_with_one_json_value(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage = Stage()
+    stage.fill()
+
+    def told(*words: str) -> Any:
+        with pytest.raises(SystemExit) as ended:
+            run(["dream", *words, "--json"])
+        answer = capsys.readouterr()
+        assert ended.value.code in (None, 0), answer.err
+        return json.loads(answer.out)
+
+    with serving(stage.api.answer) as port:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{port}")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", stage.scene.api_key)
+        first = told("start", stage.scene.store, "--no-wait")
+        assert told("cancel", first["id"])["status"] == "canceled"
+        second = told("start", stage.scene.store, "--no-wait")
+        stage.tick()
+        assert told("show", second["id"])["status"] == "completed"
+        assert {one["path"] for one in told("diff", second["id"])} == {"/new.md", "/old.md"}
+        assert [one["id"] for one in told("list")] == [second["id"], first["id"]]

@@ -42,6 +42,14 @@ ELSEWHERE = {
     "tests/laptop/test_doctor.py": {"doctor"},
     "tests/unit/clients/test_audit.py": {"audit verify"},
     "tests/unit/clients/test_repair.py": {"repair"},
+    "tests/unit/clients/test_proposals.py": {
+        f"proposals {word}" for word in ("list", "show", "approve", "reject", "withdraw", "revert", "erase")
+    },
+    "tests/unit/clients/test_transcript.py": {
+        *(f"transcript {word}" for word in ("import", "push", "show")),
+        "erasure derived",
+    },
+    "tests/unit/clients/test_dream.py": {f"dream {word}" for word in ("start", "list", "show", "diff", "cancel")},
 }
 """The commands that need a region, a cloud or a mount to answer, by the tests that read their JSON."""
 
@@ -93,6 +101,7 @@ def of_the_api(desk: Desk, folder: Path) -> Iterator[tuple[str, list[str], bytes
     yield "sessions begin", [store], b""
     session = desk.json("sessions", "begin", store)["id"]
     yield "sessions list", ["--store", store, "--all"], b""
+    yield "extract", [session], b""
     for word in ("show", "token", "end"):
         yield f"sessions {word}", [session], b""
     yield "stores archive", [other, "--yes"], b""

@@ -122,3 +122,22 @@ def test_last_is_the_newest_that_the_command_may_be_about(desk: Desk, capsys: py
     assert first in said(capsys, "reject", desk.scene.store, "last", "--reason", "not this one")
     assert second in said(capsys, "revert", desk.scene.store, "last")
     assert second in said(capsys, "show", desk.scene.store, "last")
+
+
+def test_every_command_about_proposals_answers_with_one_json_value(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = desk.scene.store
+    first, second, third = (
+        desk.propose(EditRequest("create", f"/{name}.md", content=name)) for name in ("a", "b", "c")
+    )
+    for words in (
+        ["list", store],
+        ["show", store, first],
+        ["approve", store, first],
+        ["revert", store, first],
+        ["reject", store, second, "--reason", "no"],
+        ["withdraw", store, third],
+        ["erase", store, third],
+    ):
+        assert isinstance(json.loads(said(capsys, *words, "--json")), dict | list), words

@@ -30,11 +30,13 @@ from memolith.core.objects.epoch_cut import Cut
 from memolith.core.objects.job_record import JobEvent, JobRecord
 from memolith.core.objects.proposal_record import EditResult, PlannedWrite, ProposalRecord, ProposedEdit
 from memolith.core.objects.redaction_order import Redaction
+from memolith.core.objects.run_record import DreamStatus, RunRecord
 from memolith.core.objects.schema import SCHEMA
 from memolith.core.objects.search_pack import Manifest
 from memolith.core.objects.session_record import Attachment, Pin, SessionRecord, StorePins
 from memolith.core.objects.store_record import StoreRecord
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
+from memolith.core.objects.witness import Witness
 from memolith.core.rows.base import Row
 
 STORE, VERSION, HASH = "memstore_useast1_x", "memver_x", "0" * 64
@@ -56,6 +58,10 @@ RECORDS: list[Any] = [
         pins=(StorePins(STORE, PIN), StorePins(STORE, None, (PIN,), more=True)),
     ),
     VerdictRecord(STORE, VERSION, POSITION, HASH, VerdictOutcome.WITHHOLD, 1, "scanner", findings=({"rule": "r"},)),
+    Witness("us-east-1", 1, HASH, 2, True),
+    RunRecord(
+        "wrkspc_x", STORE, "drm_x", 1, DreamStatus.PENDING, 1, "me", "m", "propose", STORE, "sesn_x", ("sesn_y",)
+    ),
     JobRecord(STORE, "extract", "all", 1, 1, JobEvent.CLAIMED, 1, "me", "token", 2, 3),
     ProposalRecord(
         STORE,

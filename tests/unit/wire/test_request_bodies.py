@@ -11,7 +11,8 @@ from pydantic import BaseModel, ValidationError
 
 from memolith.core.errors import InvalidRequest
 from memolith.wire.mcp import schemas
-from memolith.wire.request_bodies import Body, ScanPolicy, SessionCreate, StoreCreate, VersionsToImport, parse
+from memolith.wire.request_bodies import Body, SessionCreate, VersionsToImport, parse
+from memolith.wire.store_bodies import ScanPolicy, StoreCreate
 from memolith.wire.strict_json import OBJECTS_MAX
 
 LET_PASS = {"agent", "environment_id", "vault_ids"}

@@ -73,11 +73,12 @@ TOGETHER: dict[tuple[str, ...], str] = {
     ("stores", "use", "keys", "sessions"): "Manage stores, keys and sessions.",
     ("ls", "search", "cat", "recall"): "List, find, print, recall memories.",
     ("context", "graph", "observations"): "Show a context, links, what is stated.",
-    ("put", "edit", "cp", "mv", "rm", "extract"): "Write, edit, move; propose memories.",
+    ("put", "edit", "cp", "mv", "rm"): "Write, edit, copy, move, delete memories.",
     ("log", "diff", "restore", "transcript"): "Show history, versions, transcripts.",
     ("import", "export", "backup"): "Copy from and to folders and tars; back up.",
-    ("lint", "scan", "quarantine", "proposals", "dream"): "Check texts; dream; review what waits.",
-    ("doctor", "index", "erasure", "repair", "audit"): "Find and mend damage; verify.",
+    ("lint", "scan", "quarantine", "audit"): "Check texts, and what is stored.",
+    ("extract", "dream", "proposals"): "Distill what was said; review edits.",
+    ("doctor", "index", "erasure", "repair"): "Find and mend damage; verify erasure.",
     ("divergent", "homes", "regions"): "Move homes, fail over, add regions.",
 }
 """Commands that share one line of the help, and that line; it stands where the first of them stands."""

@@ -87,7 +87,7 @@ def _spec(lines: list[str]) -> GitIgnoreSpec:
     from pathspec import GitIgnoreSpec
 
     try:
-        return GitIgnoreSpec.from_lines(lines)
+        return GitIgnoreSpec.from_lines(lines, backend="simple")  # another would compile the lines, for seconds
     except ValueError as error:
         raise InvalidRequest(FILE, f"a line is no pattern as .gitignore has them: {error}") from error
 

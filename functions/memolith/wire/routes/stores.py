@@ -13,7 +13,8 @@ from memolith.wire.json_views import Json
 
 
 def create_store(exchange: Exchange) -> Json:
-    from memolith.wire.request_bodies import StoreCreate, parse
+    from memolith.wire.request_bodies import parse
+    from memolith.wire.store_bodies import StoreCreate
 
     body = parse(StoreCreate, exchange.request.body())
     return json_views.store(
@@ -55,7 +56,8 @@ def retrieve_store(exchange: Exchange) -> Json:
 
 def update_store(exchange: Exchange) -> Json:
     """Update a store. Null and absence are one: ``""`` clears `description`, null inside `metadata` removes a pair."""
-    from memolith.wire.request_bodies import StoreUpdate, parse
+    from memolith.wire.request_bodies import parse
+    from memolith.wire.store_bodies import StoreUpdate
 
     body = parse(StoreUpdate, exchange.request.body())
     return json_views.store(
@@ -69,7 +71,7 @@ def update_store(exchange: Exchange) -> Json:
             retention=UNSET if body.retention is None else body.retention.model_dump(),
             durability=UNSET if body.durability is None else body.durability,
             second_region=UNSET if body.second_region is None else body.second_region,
-            **({} if body.approval is None else {"approval": body.approval}),
+            approval=UNSET if body.approval is None else body.approval.model_dump(exclude_none=True),
         )
     )
 

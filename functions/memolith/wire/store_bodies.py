@@ -1,0 +1,66 @@
+"""The bodies of requests about stores."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from memolith.core import limits
+from memolith.wire.request_bodies import Body, Description, Metadata, MetadataPatch, Name, Region, RuleIds
+
+
+class ScanPolicy(Body):
+    """How the store's writes are scanned; what is left out stays, or is the default. Memolith's own."""
+
+    policy: Literal["strict", "standard", "audit"] | None = None
+    allow: RuleIds | None = None
+    secrets: Literal["refuse", "redact", "flag"] | None = None
+
+
+class Retention(Body):
+    """How long versions are kept; what is left out stays, or is the default. Memolith's own."""
+
+    days: Annotated[int, Field(ge=1, le=limits.RETENTION_DAYS_MAX)] | None = None
+    versions: Annotated[int, Field(ge=1, le=limits.RETENTION_VERSIONS_MAX)] | None = None
+    transcript_days: Annotated[int, Field(ge=1, le=limits.RETENTION_DAYS_MAX)] | None = None
+
+
+class StagedPath(Body):
+    """A folder in which every author's writes wait for approval; its grammar is the core's to check."""
+
+    prefix: Annotated[str, Field(min_length=1, max_length=limits.APPROVAL_PREFIX_MAX_CHARS)]
+
+
+class Approval(Body):
+    """Whose direct writes become proposals; what is left out stays, or is the default. Memolith's own."""
+
+    agents: Literal["write", "propose"] | None = None
+    pipelines: Literal["write", "propose"] | None = None
+    people: Literal["write", "propose"] | None = None
+    paths: Annotated[list[StagedPath], Field(max_length=limits.APPROVAL_PATHS_MAX, fail_fast=True)] | None = None
+
+
+class StoreCreate(Body):
+    """POST /v1/memory_stores."""
+
+    name: Name
+    description: Description | None = None
+    metadata: Metadata | None = None
+    scan_policy: ScanPolicy | None = None
+    retention: Retention | None = None
+    durability: Literal["one_region", "two_regions"] | None = None
+    second_region: Region | None = None
+
+
+class StoreUpdate(Body):
+    """POST /v1/memory_stores/{id}; may be empty."""
+
+    name: Name | None = None
+    description: Description | None = None
+    metadata: MetadataPatch | None = None
+    scan_policy: ScanPolicy | None = None
+    retention: Retention | None = None
+    durability: Literal["one_region", "two_regions"] | None = None
+    second_region: Region | None = None
+    approval: Approval | None = None
