@@ -13,7 +13,7 @@ class SealingKey(Construct):
     """``alias/{prefix}-seal``: ECDSA on P-256, which the region's reconciler signs with.
 
     It goes thirty days after its stack, and can be kept until then: whoever wants to check what it signed keeps the
-    public half (docs/adr/0041-a-checkpoint-seals-what-it-names.md).
+    public half (docs/adr/0044-a-checkpoint-seals-what-it-names.md).
     """
 
     def __init__(self, scope: Construct, deployment: Deployment) -> None:

@@ -217,7 +217,7 @@ within milliseconds of each other; where they differ more, claims are broken who
 
 
 CONTROL_AGE_US = 2_000_000
-"""For how long a Lambda process goes by what it has read of which tables serve (ADR 42)."""
+"""For how long a Lambda process goes by what it has read of which tables serve (ADR 46)."""
 
 
 LEASE_US = 3_000_000

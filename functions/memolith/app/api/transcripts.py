@@ -4,7 +4,7 @@
 
 A part replicates like any other object, so that every region comes to have all of them, in one order. Nothing here has
 a home: two regions write under keys of their own. An event that both were sent counts once.
-See docs/adr/0042-a-transcript-is-parts-that-are-put-once.md.
+See docs/adr/0045-a-transcript-is-parts-that-are-put-once.md.
 """
 
 from __future__ import annotations
