@@ -1,4 +1,4 @@
-"""Check a proof of ``memolith audit prove`` with a public key, and nothing of Memolith.
+"""Check a proof of ``memolith audit prove``, or of the API's ``…/proof``, with a public key, and nothing of Memolith.
 
     python verify_proof.py PROOF.json KEYS.json [TEXT]
 
@@ -64,17 +64,43 @@ def root_of(index: int, size: int, node: bytes, path: list[bytes]) -> bytes | No
     return node if last == 0 else None
 
 
-def check(proof: dict[str, Any], keys: list[dict[str, str]], text: bytes | None) -> str:
-    """Check every step; return what is proven. Raises NotProvenError."""
-    check_signature(keys, proof["seal"], proof["statement"].encode())
-    statement, name, opening = json.loads(proof["statement"]), proof["name"], proof["opening"]
-    leaf = hashlib.sha256(b"\0" + json.dumps(name, separators=(",", ":")).encode()).digest()
-    root = root_of(proof["index"], statement["count"], leaf, [bytes.fromhex(node) for node in proof["path"]])
+def included(part: dict[str, Any], keys: list[dict[str, str]]) -> dict[str, Any]:
+    """Check that a name stands in a signed tree; return the statement. Raises NotProvenError."""
+    check_signature(keys, part["seal"], part["statement"].encode())
+    statement: dict[str, Any] = json.loads(part["statement"])
+    leaf = hashlib.sha256(b"\0" + json.dumps(part["name"], separators=(",", ":")).encode()).digest()
+    root = root_of(part["index"], statement["count"], leaf, [bytes.fromhex(node) for node in part["path"]])
     if root is None or root.hex() != statement["root"]:
         raise NotProvenError("the version is not in the signed tree")
+    return statement
+
+
+def is_sealed(name: list[str], nonce: str, metadata: dict[str, str], sha256: str) -> bool:
+    """Tell whether the digest in a name was made from this."""
+    covered = json.dumps([nonce, name[0], sorted(metadata.items()), sha256]).encode()
+    return name[2].startswith("1" + base64.urlsafe_b64encode(hashlib.sha256(covered).digest()).decode().rstrip("="))
+
+
+def check_erased(proof: dict[str, Any], keys: list[dict[str, str]]) -> str:
+    """Check that a version was acknowledged, and an order that erased it. Raises NotProvenError."""
+    version, order = proof["version"], proof["order"]
+    seen, erased = included(version, keys), included(order, keys)
+    if not is_sealed(order["name"], "", {}, hashlib.sha256(order["body"].encode()).hexdigest()):
+        raise NotProvenError("the order is not what was sealed")
+    told, place = json.loads(order["body"]), version["name"][0].split("/log/")[1]
+    if told["version_id"] != version["name"][1] or not place.startswith(told["store_id"] + "/"):
+        raise NotProvenError("the order is one to erase another version")
+    said = f"acknowledged in period {seen['period']} of {seen['home']}, and erased by order {order['name'][0]}"
+    return f"proven: version {told['version_id']}, {said} of {told['redacted_by']}, in its period {erased['period']}"
+
+
+def check(proof: dict[str, Any], keys: list[dict[str, str]], text: bytes | None) -> str:
+    """Check every step; return what is proven. Raises NotProvenError."""
+    if "order" in proof:
+        return check_erased(proof, keys)
+    statement, opening = included(proof, keys), proof["opening"]
     metadata = opening["metadata"]
-    covered = json.dumps([opening["nonce"], name[0], sorted(metadata.items()), ""]).encode()
-    if not name[2].startswith("1" + base64.urlsafe_b64encode(hashlib.sha256(covered).digest()).decode().rstrip("=")):
+    if not is_sealed(proof["name"], opening["nonce"], metadata, ""):
         raise NotProvenError("what is said of the version is not what was sealed")
     if text is not None and hashlib.sha256(text).hexdigest() != metadata.get("sha"):
         raise NotProvenError("the text is not that of the version")
@@ -88,7 +114,7 @@ def main(proof: str, keys: str, text: str | None = None) -> int:
         trusted = json.loads(Path(keys).read_text())["keys"]
         claimed = None if text is None else Path(text).read_bytes()
         told = check(json.loads(Path(proof).read_text()), trusted, claimed)
-    except (NotProvenError, KeyError, ValueError, TypeError) as error:
+    except (NotProvenError, LookupError, ValueError, TypeError) as error:
         print(f"NOT PROVEN: {error}", file=sys.stderr)
         return 1
     print(told)

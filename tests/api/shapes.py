@@ -22,7 +22,7 @@ ERROR_TYPES = {
     409: {"memory_precondition_failed_error", "memory_path_conflict_error", "memory_snapshot_incomplete_error"},
     413: {"request_too_large"},
     500: {"api_error"},
-    503: {"overloaded_error", "api_error"},
+    503: {"overloaded_error", "api_error", "memory_damaged_error"},
     504: {"timeout_error"},
 }
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
@@ -65,6 +65,8 @@ def _check_error(status: int, headers: Mapping[str, str], body: Mapping[str, Any
         assert extra == {"conflicting_memory_id", "conflicting_path"}
     elif error["type"] == "memory_snapshot_incomplete_error":
         assert extra == {"as_of", "complete_until"}
+    elif error["type"] == "memory_damaged_error":
+        assert extra == {"memory_version_id", "region", "object", "damage"}
     else:
         assert extra <= {"findings"}
     if status in (409, 504):
@@ -349,7 +351,29 @@ def _check_health(body: Mapping[str, Any]) -> None:
     _fields(body, "status")
 
 
+def _check_proof(body: Mapping[str, Any]) -> None:
+    """Of a version, or of its erasure; neither has a text."""
+    inclusion = "name index path statement seal"
+    assert body["memolith_proof"] == 1
+    if "order" in body:
+        _fields(body, "memolith_proof version order")
+        assert set(body["version"]) == _names(inclusion)
+        assert set(body["order"]) == _names(f"{inclusion} body")
+    else:
+        _fields(body, f"memolith_proof opening {inclusion}")
+        assert set(body["opening"]) == {"nonce", "metadata"}
+
+
+def _check_integrity_keys(body: Mapping[str, Any]) -> None:
+    """Public halves alone: a private one has a ``d``."""
+    _fields(body, "keys")
+    for key in body["keys"]:
+        assert set(key) in (_names("kid region kty crv x"), _names("kid region kty crv x y"))
+
+
 _CHECKS = {
+    "memory_version_proof": _check_proof,
+    "integrity_keys": _check_integrity_keys,
     "session": _check_session,
     "api_key": _check_api_key,
     "session_context": _check_context,

@@ -10,6 +10,7 @@ from anthropic import Anthropic
 from botocore.exceptions import ClientError
 
 from memolith.adapters.aws.clients import Clients
+from scripts.verify_proof import check
 from tests.e2e.conftest import until
 
 pytestmark = pytest.mark.e2e
@@ -160,3 +161,21 @@ def test_the_graph_of_a_store_is_asked_in_every_region(here: Anthropic, store_id
     [result] = ask("context", url="memory://graph/ada")["results"]
     assert [one["content"] for one in result["observations"]] == ["counts #math"]
     assert ask("observations", tag="math")["observations"][0]["memory"]["memory_id"] == ada.id
+
+
+def test_a_version_is_proven_in_every_region_once_it_is_sealed(here: Anthropic, store_id: str) -> None:
+    """The reader may ask KMS for the public halves, and the script verifies what it answers."""
+    memory = here.beta.memory_stores.memories.create(store_id, path="/proven.md", content="proven")
+    path = f"/v1/memory_stores/{store_id}/memory_versions/{memory.memory_version_id}/proof"
+    proofs: list[Any] = []
+
+    def is_sealed() -> bool:
+        try:
+            proofs.append(here.get(path, cast_to=object))
+        except anthropic.NotFoundError:
+            return False
+        return True
+
+    until(is_sealed, 200)
+    keys: Any = here.get("/v1/integrity/keys", cast_to=object)
+    assert check(proofs[0], keys["keys"], b"proven").startswith(f"proven: version {memory.memory_version_id}, created")

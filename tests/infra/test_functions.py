@@ -86,6 +86,7 @@ MAY: dict[str, set[tuple[str, str]]] = {
     "reader": READ_INDEX
     | READ_OBJECTS
     | READ_VERIFICATION_KEYS
+    | each(["kms:GetPublicKey"], [kms_keys(region) for region in (HERE, THERE, FAR)])
     | each(
         ["lambda:InvokeFunction"],
         [
@@ -240,6 +241,7 @@ ABROAD = f"{bucket(THERE)}/{HERE}/log/memstore_1/9f2c/0001-0.0000000042"
     [
         ("reader", "s3:GetObject", ABROAD, True),
         ("reader", "s3:PutObject", OWN_SLOT, False),
+        ("reader", "kms:Sign", kms_keys(HERE), False),
         ("reader", "secretsmanager:GetSecretValue", SIGNING_SECRET, False),
         ("reader", "secretsmanager:GetSecretValue", VERIFICATION_SECRET, True),
         ("reader", "secretsmanager:PutSecretValue", VERIFICATION_SECRET, False),

@@ -23,8 +23,9 @@ def test_a_key_can_be_kept_for_thirty_days_after_its_stack(three_regions: App) -
     assert key["PendingWindowInDays"] == 30
 
 
-def test_no_function_may_use_a_key_that_does_not_have_the_alias(three_regions: App) -> None:
-    statements = [one for one in grants(three_regions, "reconciler")["Statement"] if "kms" in str(one["Action"])]
-    assert len(statements) == 2
+@pytest.mark.parametrize(("function", "count"), [("reconciler", 2), ("reader", 1)])
+def test_no_function_may_use_a_key_that_does_not_have_the_alias(three_regions: App, function: str, count: int) -> None:
+    statements = [one for one in grants(three_regions, function)["Statement"] if "kms" in str(one["Action"])]
+    assert len(statements) == count
     for statement in statements:
         assert statement["Condition"] == {"ForAnyValue:StringEquals": {"kms:ResourceAliases": ALIAS}}

@@ -197,7 +197,8 @@ class Cloud:
             make_indexer(region, None, passed_on, noted),
             make_reconciler(region, self.sealing_of(name)),
         )
-        memolith = Memolith(region, scanner, self.signing, packs, ExtractiveModels(), self._reranker)
+        sealing = self.sealing_of(name)
+        memolith = Memolith(region, scanner, self.signing, packs, ExtractiveModels(), self._reranker, sealing)
         site = Site(
             region,
             memolith,

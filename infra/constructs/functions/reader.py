@@ -2,7 +2,7 @@
 
 What is the home's to answer it asks of that region's peerreader. At home it may meet in a log what the index lacks yet:
 it has the indexer fold that, which folds what stands in the bucket and nothing else; and a pack that it lacks, it has
-the packer make. A reader writes nothing.
+the packer make. A reader writes nothing. It tells the public halves of the keys that sign checkpoints.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SHAPE = Shape(name="reader", memory_mb=1024, timeout=Duration.seconds(29), searc
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
     """Return what the reader may do."""
-    return [*reading(grants, deployment, region), grants.read_verification_keys()]
+    return [*reading(grants, deployment, region), grants.read_verification_keys(), grants.read_seal_keys()]
 
 
 def reading(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:

@@ -110,6 +110,16 @@ class Stage:
         self.scene.redact(self.a.version_id)
         self.scene.deliver()
 
+    def sealed(self) -> None:
+        """The first memory's first version was redacted, and everything is sealed in the second period."""
+        self.redacted()
+        self.scene.clock.pause(60.0)
+        self.scene.cloud.sites[HOME].reconciling.tick()
+        self.scene.deliver()
+
+    def prove(self, version_id: str) -> object:
+        return self.scene.at(HOME).proofs.of_version(self.scene.call(), self.scene.store, version_id)
+
     def read(self, *, at: str, full: bool = True, as_of: int | None = None, **demand: Any) -> Memory:
         """The first memory, as fresh as is demanded, or as it was."""
         call = RequestContext(self.scene.call().credentials, ReadConsistency(**demand))
@@ -469,6 +479,21 @@ READS = [
         [OPEN, f"[get log | get log@{HOME} | read verdicts]"],
         lambda s: s.scene.update(s.a, "x", at=AWAY),
     ),
+    Path(
+        "a proof",
+        lambda s: s.prove(s.b.version_id),
+        ["read control+keys+stores+versions", "get checkpoint", "get checkpoint", "head log"],
+        [],
+        Stage.sealed,
+    ),
+    Path(
+        "a proof of an erasure",
+        lambda s: s.prove(s.a.version_id),
+        ["read control+keys+stores+versions", "get redaction", *["get checkpoint"] * 4],
+        [],
+        Stage.sealed,
+    ),
+    Path("the keys of checkpoints", lambda s: s.scene.at(HOME).proofs.keys(s.scene.call()), ["read control+keys"], []),
     Path("a store", lambda s: s.scene.at(HOME).stores.retrieve(s.scene.call(), s.scene.store), [OPEN_STORE], []),
     Path("the stores", lambda s: s.scene.stores(), ["read control+keys", "query stores", "read stores"], []),
     Path(

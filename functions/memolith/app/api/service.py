@@ -44,6 +44,7 @@ from memolith.app.index.transcript_log import TranscriptLog
 from memolith.app.index.version_history import VersionHistory
 from memolith.app.kernel.no_models import NO_MODELS
 from memolith.app.kernel.no_packs import NO_PACKS
+from memolith.app.kernel.no_seals import NO_SEALING
 from memolith.app.kernel.proposal_results import Proposal
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import RequestContext
@@ -59,6 +60,7 @@ from memolith.core.tables import TABLES
 from memolith.ports.model import Models
 from memolith.ports.packs import Packs
 from memolith.ports.rerank import Reranker
+from memolith.ports.sealing import Sealing
 from memolith.ports.signing import SigningKeys
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from memolith.app.api.extraction import Extractions
     from memolith.app.api.graph import Graph
     from memolith.app.api.keys import Keys
+    from memolith.app.api.proofs import VersionProofs
     from memolith.app.api.proposals import Proposals
     from memolith.app.api.recall import Recall
     from memolith.app.api.search import Search
@@ -80,7 +83,8 @@ _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
 class Memolith:
     """The use cases of one region, over helpers of which each is built once. They raise `core.errors` only.
 
-    `search`, `graph`, `recall` and `bulk_read` are imported with the first call that needs them, and not with a start.
+    `search`, `graph`, `recall`, `bulk_read` and `proofs` are imported with the first call that needs
+    them, and not with a start.
     """
 
     def __init__(
@@ -91,8 +95,10 @@ class Memolith:
         packs: Packs = NO_PACKS,
         models: Models = NO_MODELS,
         reranker: Reranker | None = None,
+        sealing: Sealing = NO_SEALING,
     ) -> None:
         self._region, self._packs, self._scanner, self._models = region, packs, scanner, models
+        self._sealing = sealing
         epochs = EpochParts.of(region)
         snapshots, logs, projector, records = epochs.snapshots, epochs.logs, epochs.projector, epochs.records
         fence = Fence(region, records)
@@ -188,6 +194,12 @@ class Memolith:
             jobs,
             self._models,
         )
+
+    @cached_property
+    def proofs(self) -> VersionProofs:
+        from memolith.app.api.proofs import VersionProofs
+
+        return VersionProofs(self._region, self._authorizer, self._sealing)
 
     @cached_property
     def proposals(self) -> Proposals:

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memolith.app.kernel.batching import gallop
 from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region
 from memolith.core.audit import Finding, Flaw
-from memolith.core.errors import Damaged
+from memolith.core.errors import Damaged, Unavailable
 from memolith.core.merkle import Frontier
 from memolith.core.object_keys import CheckpointKey, parse_key
 from memolith.core.objects.checkpoint import Checkpoint, Named, grown, part_from_json, sha256_of
@@ -57,25 +58,29 @@ class SealedHistory:
                 last = named.period
         return last
 
-    def period_at(self, home: str, at_us: int, last: int) -> int:
-        """Return the first period that can name what was acknowledged at that instant. As many GETs as `last` has bits.
+    def first_since(self, home: str, at_us: int) -> int:
+        """Return the first period that can name what was acknowledged at that instant.
 
-        A checkpoint that cannot be read is taken for one of before.
+        One period earlier than the checkpoints' times say: a version's time is its writer's, whose clock may be ahead
+        of the reconciler's. A GET, of a checkpoint without its parts, twice for each bit of the answer at most. A
+        checkpoint that cannot be read is taken for one of before.
         """
-        first = 1
-        while first < last:
-            middle = (first + last) // 2
-            body = self._body(str(CheckpointKey(home, middle)))
-            if body is not None and Checkpoint.from_json(body).until >= at_us:
-                last = middle
-            else:
-                first = middle + 1
-        return first
 
-    def read(self, home: str, since: int, until: int) -> Iterator[StoredCheckpoint | Finding]:
+        def ended_before(period: int) -> int | None:
+            try:
+                body = self._body(str(CheckpointKey(home, period)))
+                return None if body is None or Checkpoint.from_json(body).until >= at_us else period
+            except (ValueError, Damaged):
+                return period
+
+        return max(1, gallop(ended_before) or 0)
+
+    def read(
+        self, home: str, since: int, until: int, parts_max: int | None = None
+    ) -> Iterator[StoredCheckpoint | Finding]:
         """Yield each checkpoint of these periods, and a finding for each that is not there or is no checkpoint.
 
-        A GET of each, and of each of its parts. Raises Unavailable.
+        A GET of each, and of each of its parts. Raises Unavailable, also for one of more than `parts_max` parts.
         """
         before: str | None = None if since <= 1 else self._sha256(home, since - 1)
         for period in range(since, until + 1):
@@ -91,6 +96,12 @@ class SealedHistory:
                 before = None
                 yield Finding(Flaw.CHECKPOINT_MISSING, key, period)
                 continue
+            if parts_max is not None and checkpoint.parts > parts_max:
+                raise Unavailable(
+                    f"a checkpoint has {checkpoint.parts} parts, and at most {parts_max} are read for a call",
+                    object=key,
+                    hint="memolith audit prove reads all of them",
+                )
             yield self._checked(checkpoint, sha256_of(body), before, period == since and since > 1 and before is None)
             before = sha256_of(body)
 

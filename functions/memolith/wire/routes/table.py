@@ -13,6 +13,7 @@ from memolith.wire.requests import ID_MAX_CHARS, Request
 from memolith.wire.routes.divergent import dismiss_divergent, list_divergent, restore_divergent, retrieve_divergent
 from memolith.wire.routes.dreams import archive_dream, cancel_dream, create_dream, list_dreams, retrieve_dream
 from memolith.wire.routes.graph import build_context, list_observations, reach_graph, recall_memories
+from memolith.wire.routes.integrity import list_integrity_keys, prove_version
 from memolith.wire.routes.memories import (
     create_memory,
     delete_memory,
@@ -107,6 +108,7 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "pack"), {"GET": load_memories}),
     Route((*_STORE, "memory_versions"), {"GET": list_versions, "POST": import_versions}),
     Route((*_STORE, "memory_versions", "*"), {"GET": retrieve_version}),
+    Route((*_STORE, "memory_versions", "*", "proof"), {"GET": prove_version}),
     Route((*_STORE, "memory_versions", "*", "redact"), {"POST": redact_version}),
     Route(_SESSIONS, {"GET": list_sessions, "POST": create_session}),
     Route((*_SESSIONS, "*"), {"GET": retrieve_session, "POST": update_session, "DELETE": delete_session}),
@@ -131,6 +133,7 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "quarantine", "*"), {"GET": retrieve_quarantined}),
     Route((*_STORE, "quarantine", "*", "release"), {"POST": release_quarantined}),
     Route((*_STORE, "quarantine", "*", "restore"), {"POST": restore_quarantined}),
+    Route(("v1", "integrity", "keys"), {"GET": list_integrity_keys}),
     Route((*_STORE, "divergent"), {"GET": list_divergent}),
     Route((*_STORE, "divergent", "*"), {"GET": retrieve_divergent}),
     Route((*_STORE, "divergent", "*", "restore"), {"POST": restore_divergent}),

@@ -1,0 +1,154 @@
+"""Proofs over HTTP: checked by the script that has nothing of Memolith; of erased and withheld versions too."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memolith.adapters.memory import MemoryErasableObjects
+from memolith.app.operations.proofs import SEARCHED_MAX, make_proofs
+from memolith.core.commands import ImportedVersion
+from memolith.core.objects.verdict_record import VerdictOutcome
+from scripts.verify_proof import NotProvenError, check
+from tests.api.harness import Backend, Reply
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+MINUTE_S = 60.0
+
+
+class Sealed:
+    """Two regions, a store with a memory of two versions, and what is sealed of it."""
+
+    def __init__(self) -> None:
+        self.scene = Scene()
+        self.first = self.scene.create("/a", "first")
+        self.second = self.scene.update(self.first, "second")
+        self.seal()
+
+    def seal(self) -> None:
+        self.scene.deliver()
+        self.scene.clock.pause(MINUTE_S)
+        self.scene.cloud.sites[HOME].reconciling.tick()
+        self.scene.deliver()
+
+    def ask(self, path: str, region: str = HOME, key: str | None = None) -> Reply:
+        backend = Backend(self.scene.at(region), self.scene.clock, lambda name, scope: self.scene.cloud.key(scope))
+        return backend.raw("GET", path, headers={"authorization": f"Bearer {key or self.scene.api_key}"})
+
+    def proof(self, version_id: str, region: str = HOME, key: str | None = None) -> Reply:
+        return self.ask(f"/v1/memory_stores/{self.scene.store}/memory_versions/{version_id}/proof", region, key)
+
+    @property
+    def keys(self) -> list[dict[str, str]]:
+        found: list[dict[str, str]] = self.ask("/v1/integrity/keys").body["keys"]
+        return found
+
+
+@pytest.fixture
+def sealed() -> Sealed:
+    return Sealed()
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_whoever_may_read_a_store_gets_proofs_that_the_script_verifies_in_each_region(
+    sealed: Sealed, region: str
+) -> None:
+    key = sealed.scene.cloud.key("read")
+    for version, text in ((sealed.first, b"first"), (sealed.second, b"second")):
+        reply = sealed.proof(version.version_id, region, key)
+        assert reply.status == 200, reply.body
+        assert check(reply.body, sealed.keys, text).startswith(f"proven: version {version.version_id}, ")
+        with pytest.raises(NotProvenError, match="the text is not that of the version"):
+            check(reply.body, sealed.keys, text + b".")
+
+
+def test_the_public_keys_are_those_of_each_region_without_a_private_half(sealed: Sealed) -> None:
+    assert [key["region"] for key in sealed.keys] == [HOME, AWAY]
+    assert not any("d" in key for key in sealed.keys)
+    assert sealed.ask("/v1/integrity/keys", key="sk-memolith-no-such-key-at-all").status == 401
+
+
+def test_a_version_that_is_not_sealed_yet_is_told_as_that(sealed: Sealed) -> None:
+    later = sealed.scene.update(sealed.first, "third")
+    reply = sealed.proof(later.version_id)
+    assert (reply.status, "not sealed yet; try again in a minute" in reply.error["message"]) == (404, True)
+    sealed.seal()
+    assert sealed.proof(later.version_id).status == 200
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_a_redacted_version_proves_that_it_was_there_and_which_order_erased_it(sealed: Sealed, region: str) -> None:
+    sealed.scene.redact(sealed.first.version_id)
+    assert sealed.proof(sealed.first.version_id).status == 404, "the order is not sealed yet"
+    sealed.seal()
+    proof = sealed.proof(sealed.first.version_id, region).body
+    told = check(proof, sealed.keys, None)
+    order = f"{HOME}/redaction/{sealed.scene.store}/{sealed.first.version_id}"
+    assert told.startswith(f"proven: version {sealed.first.version_id}, acknowledged in period 1 of {HOME}, ")
+    assert f"erased by order {order} of api_key:" in told
+    assert "first" not in json.dumps(proof)
+    assert "/a" not in proof["version"]["name"]
+
+
+def test_an_order_for_another_version_or_with_another_author_proves_no_erasure(sealed: Sealed) -> None:
+    sealed.scene.update(sealed.first, "third")
+    for version in (sealed.first, sealed.second):
+        sealed.scene.redact(version.version_id)
+    sealed.seal()
+    one, other = (sealed.proof(version.version_id).body for version in (sealed.first, sealed.second))
+    with pytest.raises(NotProvenError, match="one to erase another version"):
+        check({**one, "order": other["order"]}, sealed.keys, None)
+    forged = {**one["order"], "body": one["order"]["body"].replace("api_key:", "session:")}
+    with pytest.raises(NotProvenError, match="the order is not what was sealed"):
+        check({**one, "order": forged}, sealed.keys, None)
+
+
+def test_a_proof_of_a_withheld_version_has_no_text_and_none_of_what_was_found_in_it(sealed: Sealed) -> None:
+    sealed.scene.judge(sealed.second, VerdictOutcome.WITHHOLD)
+    sealed.seal()
+    proof = sealed.proof(sealed.second.version_id)
+    assert proof.status == 200
+    shown = json.dumps(proof.body)
+    assert not any(text in shown for text in ("second", "deep-rule", "what stands there"))
+
+
+def test_another_workspace_a_stranger_and_an_unknown_version_get_no_proof(sealed: Sealed) -> None:
+    version = sealed.first.version_id
+    assert sealed.proof(version, key=sealed.scene.cloud.key("admin", "wrkspc_other")).status == 404
+    assert sealed.proof(version, key="sk-memolith-no-such-key-at-all").status == 401
+    assert sealed.proof("memver_01m80gqgrfyn8361t51thggc0z").status == 404
+    assert sealed.proof("memver_x").status == 404
+
+
+def test_what_was_changed_in_the_bucket_is_damaged_and_not_proven(sealed: Sealed) -> None:
+    objects = sealed.scene.cloud.sites[HOME].region.objects
+    keys = [key for key in objects.list(f"{HOME}/log/").keys if objects.head(key).metadata["op"] == "modified"]
+    stored = objects.get(keys[0])
+    changed = {**stored.metadata, "tr": "u"}
+    MemoryErasableObjects(sealed.scene.cloud.buckets, HOME).erase(keys[0], stored.body, changed)
+    reply: Any = sealed.proof(sealed.second.version_id)
+    assert reply.status == 503
+    assert "not what was sealed" in reply.error["message"]
+
+
+def test_the_search_for_an_imported_version_ends_and_says_what_searches_on(sealed: Sealed) -> None:
+    for _ in range(SEARCHED_MAX):
+        sealed.seal()
+    told = ImportedVersion(
+        "mem_01m80gqgrfyn8361t51thggc0e",
+        "memver_01m80gqgrfyn8361t51thggc1e",
+        "created",
+        "user:user_1",
+        sealed.first.created_at,
+        "/told",
+        "told",
+    )
+    sealed.scene.at(HOME).imports.import_versions(sealed.scene.call(), sealed.scene.store, [told])
+    sealed.seal()
+    reply = sealed.proof(told.version_id)
+    assert (reply.status, "memolith audit prove searches all" in reply.error["message"]) == (404, True)
+    region = sealed.scene.cloud.sites[HOME].region
+    whole = make_proofs(region, sealed.scene.cloud.sealing_of(HOME)).of_version(sealed.scene.store, told.version_id)
+    assert check(whole, sealed.keys, b"told").startswith(f"proven: version {told.version_id}")
