@@ -71,7 +71,7 @@ def update_store(exchange: Exchange) -> Json:
             retention=UNSET if body.retention is None else body.retention.model_dump(),
             durability=UNSET if body.durability is None else body.durability,
             second_region=UNSET if body.second_region is None else body.second_region,
-            approval=UNSET if body.approval is None else body.approval.model_dump(exclude_none=True),
+            **({} if body.approval is None else {"approval": body.approval.model_dump(exclude_none=True)}),
         )
     )
 
