@@ -7,6 +7,7 @@
     ├── NotFound              nothing of that id is here for this caller
     ├── PathConflict          choose another path, or edit the memory that holds this one
     ├── PreconditionFailed    read again, then decide again
+    ├── Conflict              see what stands in the way: another of its kind is under way, or it was decided already
     ├── SnapshotIncomplete    ask again later, or another region: this one does not have all of that moment yet
     ├── Busy                  nothing was done; the same call may be made again
     ├── Unavailable           nothing was done; this region cannot answer yet
