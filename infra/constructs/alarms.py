@@ -275,7 +275,7 @@ class RegionAlarms(Construct):
         yield Alarm(
             "integrity-broken",
             "integrity-broken",
-            "A checkpoint of another region is not the one that was seen before, or was not made by its home.",
+            "A checkpoint of another region cannot be true, or an object of this one is not what was acknowledged.",
             self._counted("integrity_broken"),
         )
         yield Alarm(

@@ -105,6 +105,8 @@ def _standing() -> str:
     ]
     checkpoints = standing.CHECKPOINTS_A_DAY * standing.DAYS_A_MONTH * prices.PRICES["get"].of_one
     rows.append(["other homes' checkpoints of a week, read once a day", *(_money(checkpoints * n) for n in (0, 1, 2))])
+    audited = _money(standing.AUDITED_A_MONTH * prices.PRICES["get"].of_one)
+    rows.append(["the hourly audit of this home's own checkpoints and versions, at most", audited, audited, audited])
     return _table(head, rows)
 
 

@@ -63,7 +63,8 @@ def _of(count: Callable[[int], float], regions: int) -> float:
 def _scheduled(regions: int) -> float:
     minutes = standing.MINUTES_A_MONTH / 1_000_000
     checkpoints = standing.CHECKPOINTS_A_DAY * standing.DAYS_A_MONTH * prices.PRICES["get"].of_one * (regions - 1)
-    return sum(_each(used(path, regions)) for path in standing.SCHEDULES) * minutes + checkpoints
+    audited = standing.AUDITED_A_MONTH * prices.PRICES["get"].of_one
+    return sum(_each(used(path, regions)) for path in standing.SCHEDULES) * minutes + checkpoints + audited
 
 
 @cache

@@ -19,6 +19,7 @@ from memolith.app.erasure.transcript_purge import TranscriptPurge
 from memolith.app.erasure.version_purge import VersionPurge
 from memolith.app.index.parts import IndexParts
 from memolith.app.replication.compare_checkpoints import PERIODS_BACK
+from memolith.app.replication.rotating_audit import PERIODS_MAX, VERSIONS_MAX
 from memolith.app.replication.service import make_comparisons
 from scripts.costing.meter import Units
 from scripts.costing.paths import HOME, Path, Played
@@ -72,6 +73,9 @@ SCHEDULES = (
 
 CHECKPOINTS_A_DAY = PERIODS_BACK
 """Of each other home, one GET each: what the tables are compared with besides the listing."""
+
+AUDITED_A_MONTH = 730 * (VERSIONS_MAX + PERIODS_MAX)
+"""Objects that the hourly audit reads at most, one GET each."""
 
 
 @dataclass(frozen=True, slots=True)

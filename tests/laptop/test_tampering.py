@@ -11,7 +11,8 @@ import pytest
 from memolith.adapters.memory import ManualClock
 from memolith.adapters.system import SystemRandomness, Unmeasured
 from memolith.app.kernel.results import RequestContext
-from memolith.app.operations.audit import AuditReport, make_audit
+from memolith.app.operations.audit import make_audit
+from memolith.app.operations.audit_report import AuditReport
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.audit import Flaw
 from memolith.entry.compose_laptop import REGION, LocalSite, Machine, open_site, owner_key

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
-from memolith.app.operations.audit import AuditReport, make_audit
+from memolith.app.operations.audit import make_audit
+from memolith.app.operations.audit_report import AuditReport
 from memolith.app.operations.proofs import make_proofs
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.errors import MemolithError

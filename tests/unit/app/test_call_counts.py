@@ -26,6 +26,7 @@ from memolith.app.kernel.results import (
 )
 from memolith.core.commands import ImportedVersion
 from memolith.core.errors import MemolithError
+from memolith.core.rows.journal import SHARDS_MIN
 from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.app.trace import Trace
 
@@ -114,8 +115,17 @@ class Stage:
         """The first memory's first version was redacted, and everything is sealed in the second period."""
         self.redacted()
         self.scene.clock.pause(60.0)
-        self.scene.cloud.sites[HOME].reconciling.tick()
+        self.tick()
         self.scene.deliver()
+
+    def audited(self, since_s: float) -> None:
+        """The reconciler audited what was sealed, so long ago."""
+        self.sealed()
+        self.tick()
+        self.scene.clock.pause(since_s)
+
+    def tick(self) -> None:
+        self.scene.cloud.sites[HOME].reconciling.tick()
 
     def prove(self, version_id: str) -> object:
         return self.scene.at(HOME).proofs.of_version(self.scene.call(), self.scene.store, version_id)
@@ -1109,6 +1119,48 @@ IMPORTS = [
     ),
 ]
 
+ROTATED = [
+    "read journal",
+    "read journal",
+    "transact journal",
+    "read journal",
+    *["write journal"] * SHARDS_MIN,
+    *["query journal"] * SHARDS_MIN,
+    "read journal",
+    "put checkpoint",
+    "write journal",
+    "read control",
+    "read control+keys+logs+memories+paths+stores+verdicts+versions",
+    "get checkpoint",
+    f"get checkpoint@{AWAY}",
+    "transact control+keys+logs+memories+paths+stores+verdicts+versions",
+    "query control",
+    "query stores",
+]
+"""A tick that seals a period in which nothing was written, with the other home's checkpoint looked for."""
+
+TICKS = [
+    Path("within the hour", Stage.tick, ROTATED, [], lambda s: s.audited(60.0)),
+    Path(
+        "with the audit of three periods, and of four versions in one of them, of which one was redacted",
+        Stage.tick,
+        [
+            *ROTATED,
+            "read control+journal",
+            "write control",
+            "read control",
+            "get checkpoint",
+            "read stores",
+            "[get log | get log | get log | get log]",
+            "head redaction",
+            *["get checkpoint"] * 2,
+            "write control",
+        ],
+        [],
+        lambda s: s.audited(3_600.0),
+    ),
+]
+
 TABLES = {
     "bringing in a history:": IMPORTS,
     "at home": WRITES_AT_HOME,
@@ -1123,6 +1175,7 @@ TABLES = {
     "where a store asks for two regions:": TWO_REGIONS,
     "once the caller was looked up, before the body is read:": ADMITTED,
     "the event of": EVENTS,
+    "the reconciler's tick": TICKS,
 }
 
 

@@ -10,80 +10,39 @@ may be between its put and its projection: what nothing names is looked at once 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 
-from memolith.app.kernel.batching import batches
 from memolith.app.kernel.listing import keys_under, rows_of
-from memolith.app.kernel.port_calls import find, find_head, require
+from memolith.app.kernel.port_calls import require
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.sealed_history import SealedHistory, StoredCheckpoint
-from memolith.app.operations.flaws import Broken, classify
-from memolith.core.audit import Finding, Flaw, State, Stored, state_of
-from memolith.core.errors import Damaged
+from memolith.app.operations.audit_report import AuditReport
+from memolith.app.operations.flaws import classify
+from memolith.app.operations.named_objects import Compared, NamedObjects, RawObject, parsed_key
+from memolith.core.audit import Finding, Flaw
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import (
     ApiKeyKey,
     CheckpointKey,
-    ObjectKey,
     RedactionKey,
     SessionKey,
     StoreKey,
     VerdictKey,
-    parse_key,
 )
-from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.entry import Entry, Operation
-from memolith.core.objects.store_record import StoreState
 from memolith.core.objects.witness import Witness, witness_prefix
-from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.rows.content import VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.journal import SHARDS_MIN, JournalRow, JournalStateRow
 from memolith.ports.index import Query
-from memolith.ports.objects import StoredObject
 from memolith.ports.sealing import Sealing, SealMemory
 
-RawObject = Callable[[str], StoredObject | None]
-
-AT_ONCE = 16
 KEPT = 1_000
 """Findings of one audit; it ends with the last of them."""
 LOOKED_AGAIN_S = 3.0
 """When what nothing names is looked at once more: by then a writer that lives has projected it."""
 ROWS_PER_QUERY = 1_000
-
-
-@dataclass(slots=True)
-class AuditReport:
-    """What one audit of one home saw.
-
-    Attributes:
-        since, until: the periods that were read.
-        sealed_until_us: everything that was acknowledged before that instant is sealed; None where nothing is.
-        looked_at, unsealed, erased: of the named objects, how many there are, whose digest is not known, and whose text
-            was erased by an order, by retention or with its store.
-        pending: acknowledged, and not in a checkpoint yet.
-        unsigned: how many checkpoints at the end no signature covers.
-        findings: what is wrong, in the order of the periods; empty for an intact home.
-    """
-
-    home: str
-    since: int
-    until: int = 0
-    sealed_until_us: int | None = None
-    looked_at: int = 0
-    unsealed: int = 0
-    erased: int = 0
-    pending: int = 0
-    unsigned: int = 0
-    findings: list[Finding] = field(default_factory=list)
-
-    @property
-    def is_intact(self) -> bool:
-        """Whether nothing is wrong with what was read."""
-        return not self.findings
 
 
 @dataclass(slots=True)
@@ -95,7 +54,7 @@ class _Run:
     named: set[bytes] = field(default_factory=set)
     listed: set[bytes] = field(default_factory=set)
     sealed_before: bool = False
-    broken: list[Broken] = field(default_factory=list)
+    seen: Compared = field(default_factory=Compared)
     hashes: dict[int, str] = field(default_factory=dict)
 
 
@@ -105,17 +64,17 @@ class Audit:
     Args:
         region: its index tells which stores are deleted and what is not sealed yet.
         history: the checkpoints, and the keys that they were signed with.
+        objects: compares what a checkpoint names.
         memory: what was remembered of the last checkpoint outside the data; None where nothing is.
-        raw: reads what the bucket itself refuses as damaged, to say what was done to it.
     """
 
     def __init__(
-        self, region: Region, history: SealedHistory, memory: SealMemory | None = None, raw: RawObject | None = None
+        self, region: Region, history: SealedHistory, objects: NamedObjects, memory: SealMemory | None = None
     ) -> None:
         self._region = region
         self._history = history
         self._memory = memory
-        self._raw = raw
+        self._objects = objects
 
     def run(self, home: str, store_id: str | None = None, since: int = 1) -> AuditReport:
         """Audit a home from a period on, all of it or what belongs to one store. Changes nothing.
@@ -134,15 +93,16 @@ class Audit:
                 run.report.findings.append(read)
             else:
                 self._check(view, run, read)
-            if len(run.report.findings) + len(run.broken) >= KEPT:
+            if len(run.report.findings) + len(run.seen.findings) + len(run.seen.broken) >= KEPT:
                 break
+        run.report.add(run.seen)
         self._check_end(run, home)
         self._check_witnesses(run, home)
         pending = self._pending(home)
         run.report.pending = len(pending - run.named)
         if since == 1 and len(run.report.findings) < KEPT:
             self._find_unnamed(view, run, home, pending)
-        run.report.findings += classify(self._region, home, run.broken)
+        run.report.findings += classify(self._region, home, run.seen.broken)
         run.report.findings.sort(key=lambda finding: finding.period)
         return run.report
 
@@ -164,86 +124,7 @@ class Audit:
                 run.listed.add(told)
         run.sealed_before = run.sealed_before or read.is_sealed
         wanted = [name for name in read.names if _is_of(name.key, run.store_id)]
-        salts = self._salts(view, wanted)
-        for some in batches(wanted, AT_ONCE):
-            tasks = [partial(self._look, name, salts) for name in some]
-            for name, (state, stored) in zip(some, self._region.parallel.run(tasks), strict=True):
-                self._note(view, run, checkpoint.period, name, state, stored, salts)
-
-    def _look(self, name: Named, salts: dict[str, StoreRow]) -> tuple[State, Stored | None]:
-        key = _parsed(name.key)
-        stored = self._stored(name.key)
-        store = salts.get(key.store_id) if isinstance(key, LogKey) else None
-        log_key = key if isinstance(key, LogKey) else None
-        return state_of(name, log_key, stored, "" if store is None else store.salt), stored
-
-    def _stored(self, key: str) -> Stored | None:
-        """Return the object in this region's bucket, nothing of it where that is refused."""
-        try:
-            found = find(self._region.objects, key)
-        except Damaged:
-            found = None if self._raw is None else self._raw(key)
-            if found is None:
-                return Stored({}, None)
-        return None if found is None else Stored(found.metadata, found.body)
-
-    def _note(
-        self,
-        view: View,
-        run: _Run,
-        period: int,
-        name: Named,
-        state: State,
-        stored: Stored | None,
-        stores: dict[str, StoreRow],
-    ) -> None:
-        key, report = _parsed(name.key), run.report
-        report.looked_at += 1
-        if state is State.INTACT:
-            return
-        if state is State.UNSEALED:
-            report.unsealed += 1
-            return
-        store = stores.get(getattr(key, "store_id", ""))
-        if store is not None and store.state == StoreState.DELETED:
-            report.erased += 1
-            return
-        if not isinstance(key, LogKey):
-            flaw = {State.GONE: Flaw.MISSING, State.TEXT: Flaw.ALTERED}.get(state, Flaw.UNREADABLE)
-            report.findings.append(Finding(flaw, name.key, period))
-            return
-        entry = None
-        if stored is not None:
-            with suppress(ValueError):
-                entry = Entry.from_metadata(key, stored.metadata)
-        if state is State.BLANK and entry is not None:
-            if self._may_be_blank(view, key, entry):
-                report.erased += 1
-            else:
-                report.findings.append(Finding(Flaw.ERASED_WITHOUT_ORDER, name.key, period))
-            return
-        body = None if stored is None or stored.body is None else hashlib.sha256(stored.body).hexdigest()
-        run.broken.append(Broken(name, key, period, state, entry, body, "" if store is None else store.salt))
-
-    def _may_be_blank(self, view: View, key: LogKey, entry: Entry) -> bool:
-        """Tell whether an order, or retention, accounts for a blank: retention never takes the head of a memory."""
-        for region in self._region.origins:
-            order = str(RedactionKey(region, key.store_id, entry.version_id))
-            if find_head(self._region.objects, order) is not None:
-                return True
-        row_key = MemoryRow.key(key.store_id, entry.memory_id)
-        attributes = self._region.read(view.index, [row_key]).get(row_key)
-        head = None if attributes is None else MemoryRow.from_attributes(attributes)
-        return head is None or head.gone or head.ref.key_in(key.store_id) != key
-
-    def _salts(self, view: View, names: Iterable[Named]) -> dict[str, StoreRow]:
-        """Return the records of the names' stores."""
-        ids = {key.store_id for key in map(_parsed, (name.key for name in names)) if isinstance(key, LogKey | StoreKey)}
-        found: dict[str, StoreRow] = {}
-        for some in batches(sorted(ids), 100):
-            rows = self._region.read(view.index, [StoreRow.key(store_id) for store_id in some])
-            found |= {row["store_id"]: StoreRow.from_attributes(row) for row in rows.values()}
-        return found
+        self._objects.compare(view, run.seen, checkpoint.period, wanted)
 
     # ---- the end of the history ---------------------------------------------------------------------------------
 
@@ -344,15 +225,15 @@ class Audit:
         prefixes = [f"{home}/"] if store_id is None else [f"{home}/log/{store_id}/", f"{home}/store/{store_id}/"]
         for prefix in prefixes:
             for key in keys_under(self._region.objects, prefix):
-                if isinstance(_parsed(key), LogKey | StoreKey | ApiKeyKey | RedactionKey | SessionKey | VerdictKey):
+                if isinstance(parsed_key(key), LogKey | StoreKey | ApiKeyKey | RedactionKey | SessionKey | VerdictKey):
                     yield key
 
     def _should_be_named(self, view: View, key: str) -> bool:
         """Tell whether an object would be named if it had been acknowledged, or is served though it was not."""
-        parsed = _parsed(key)
+        parsed = parsed_key(key)
         if not isinstance(parsed, LogKey):
             return True
-        stored = self._stored(key)
+        stored = self._objects.stored(key)
         if stored is None:
             return False
         try:
@@ -374,21 +255,14 @@ class Audit:
 def make_audit(
     region: Region, sealing: Sealing, memory: SealMemory | None = None, raw: RawObject | None = None
 ) -> Audit:
-    """Put an audit together: what it is handed, `Audit` says; `sealing` has the keys. No call."""
-    return Audit(region, SealedHistory(region, sealing), memory, raw)
-
-
-def _parsed(key: str) -> ObjectKey | None:
-    try:
-        return parse_key(key)
-    except ValueError:
-        return None
+    """Put an audit together: what it is handed, `Audit` and `NamedObjects` say; `sealing` has the keys. No call."""
+    return Audit(region, SealedHistory(region, sealing), NamedObjects(region, raw), memory)
 
 
 def _is_of(key: str, store_id: str | None) -> bool:
     if store_id is None:
         return True
-    return getattr(_parsed(key), "store_id", None) == store_id
+    return getattr(parsed_key(key), "store_id", None) == store_id
 
 
 def _hash(key: str) -> bytes:

@@ -1,4 +1,5 @@
-"""What the reconciler does every minute: the home's period, the other homes' checkpoints, stores to be judged again."""
+"""What the reconciler does every minute: the home's period, the other homes' checkpoints, stores to be judged
+again; and, once an hour, a share of an audit."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.app.kernel.region import Region
 from memolith.app.replication.checkpoints import Checkpoints
 from memolith.app.replication.due_proposals import DueProposals
+from memolith.app.replication.rotating_audit import RotatingAudit
 from memolith.app.replication.watermark import Watermark
 from memolith.core.errors import MemolithError
 from memolith.core.rows.journal import OpenPeriod
@@ -35,15 +37,19 @@ class Reconciler:
         watermark: Watermark,
         epoch_sweep: EpochSweep,
         due_proposals: DueProposals,
+        rotating_audit: RotatingAudit,
     ) -> None:
         self._region = region
         self._due_proposals = due_proposals
+        self._rotating_audit = rotating_audit
         self._checkpoints = checkpoints
         self._watermark = watermark
         self._epoch_sweep = epoch_sweep
 
     def tick(self) -> ReconcilerResult:
-        """Rotate the period, advance the watermarks, go on with sweeps and proposals. Repeatable, safe beside another.
+        """Rotate the period, advance the watermarks, go on with sweeps, proposals and the audit.
+
+        Repeatable, safe beside another.
 
         What fails is left to the next run, and does not stop the rest.
         """
@@ -60,6 +66,7 @@ class Reconciler:
         self._attempt(ticked, lambda: self._watermark.advance(ticked.period, deadline_us))
         self._attempt(ticked, lambda: self._epoch_sweep.run(deadline_us))
         self._attempt(ticked, due)
+        self._attempt(ticked, lambda: self._rotating_audit.run(deadline_us))
         return ticked
 
     def _attempt(self, ticked: ReconcilerResult, act: Callable[[], None]) -> None:

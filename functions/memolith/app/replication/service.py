@@ -8,6 +8,8 @@ from memolith.app.epochs.parts import EpochParts
 from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.region import Region
+from memolith.app.log.sealed_history import SealedHistory
+from memolith.app.operations.named_objects import NamedObjects
 from memolith.app.replication.checkpoint_sealer import CheckpointSealer
 from memolith.app.replication.checkpoints import Checkpoints
 from memolith.app.replication.compare_checkpoints import CompareCheckpoints
@@ -17,6 +19,7 @@ from memolith.app.replication.due_proposals import DueProposals
 from memolith.app.replication.missed_erasures import MissedErasures
 from memolith.app.replication.missing_objects import MissingObjects
 from memolith.app.replication.reconciler import Reconciler
+from memolith.app.replication.rotating_audit import RotatingAudit
 from memolith.app.replication.watermark import BATCH_MAX_US, Watermark
 from memolith.app.replication.witnesses import Witnesses
 from memolith.ports.queue import Queue
@@ -40,7 +43,8 @@ def make_reconciler(region: Region, sealing: Sealing, batch_max_us: int = BATCH_
     missing_objects, witnesses = MissingObjects(region, indexer, parts.snapshots), Witnesses(region, sealing)
     watermark = Watermark(region, missing_objects, epoch_sweep, witnesses, batch_max_us)
     checkpoints = Checkpoints(region, epoch_sweep, CheckpointSealer(region, sealing))
-    return Reconciler(region, checkpoints, watermark, epoch_sweep, DueProposals(region))
+    rotating_audit = RotatingAudit(region, SealedHistory(region, sealing), NamedObjects(region))
+    return Reconciler(region, checkpoints, watermark, epoch_sweep, DueProposals(region), rotating_audit)
 
 
 def make_checkpoints(region: Region, sealing: Sealing, memory: SealMemory) -> Checkpoints:

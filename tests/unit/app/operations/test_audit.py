@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from memolith.adapters.memory import MemoryErasableObjects
-from memolith.app.operations.audit import AuditReport, make_audit
+from memolith.app.operations.audit import make_audit
+from memolith.app.operations.audit_report import AuditReport
 from memolith.core.audit import Finding, Flaw
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import CheckpointKey, parse_key
