@@ -304,6 +304,16 @@ def _check_observations(body: Mapping[str, Any]) -> None:
         _check_node(one["memory"])
 
 
+def _check_activity(body: Mapping[str, Any]) -> None:
+    _fields(body, "memories since page page_size has_more truncated")
+    _instants(body, "since")
+    names = "memory_id path operation memory_version_id changed_at age trust changes first_changed_at changed_by"
+    for one in body["memories"]:
+        assert set(one) == _names(names)
+        assert one["changes"] >= 1 and one["memory_version_id"].startswith("memver_")
+        _instants(one, "changed_at", "first_changed_at")
+
+
 def _check_recall(body: Mapping[str, Any]) -> None:
     _fields(body, "memories")
     for one in body["memories"]:
@@ -394,6 +404,7 @@ _CHECKS = {
     "memory_store_deleted": _check_tombstone,
     "session_deleted": _check_tombstone,
     "memory_graph": _check_graph,
+    "memory_activity": _check_activity,
     "memory_recall": _check_recall,
     "memory_context": _check_graph_context,
     "memory_observations": _check_observations,

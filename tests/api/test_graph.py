@@ -201,6 +201,9 @@ def test_a_changed_note_has_its_new_relations_and_observations_alone(backend: Ba
         ("recall", "query=a&max_tokens=0", "max_tokens"),
         ("recall", f"query=a&loaded={','.join('m' * 101)}", "loaded"),
         ("recall", "query=a&recent_tools=a,,b", "recent_tools"),
+        ("activity", "timeframe=soon", "timeframe"),
+        ("activity", "page_size=101", "page_size"),
+        ("activity", "api_key_id=a&session_id=b", "session_id"),
         ("observations", "valid_at=may", "valid_at"),
         ("observations", f"query={'x' * 1_001}", "query"),
     ],
@@ -224,11 +227,36 @@ def test_what_matters_is_recalled_with_why_and_nothing_where_nothing_does(backen
     assert first["memory_id"] not in [one["memory_id"] for one in again["memories"]]
 
 
+def test_recent_activity_is_grouped_by_memory_the_last_change_first_with_who_changed_it(
+    backend: Backend, store: str
+) -> None:
+    memories = backend.client().beta.memory_stores.memories
+    changed = put(backend, store, "/late.md", "one")
+    memories.update(changed.id, memory_store_id=store, content="two")
+    gone = put(backend, store, "/gone.md", "soon deleted")
+    memories.delete(gone.id, memory_store_id=store)
+    first = ask(backend, store, "activity", page_size=2)
+    assert [(one["path"], one["operation"], one["changes"]) for one in first["memories"]] == [
+        ("/gone.md", "deleted", 2),
+        ("/late.md", "modified", 2),
+    ]
+    assert (first["has_more"], first["truncated"]) == (True, False)
+    rest = ask(backend, store, "activity", page_size=2, page=2)["memories"]
+    assert [one["path"] for one in rest] == ["/other.md", "/machines/engine.md"]
+    [author] = first["memories"][0]["changed_by"]
+    assert author["type"] == "api_actor"
+    by_it = ask(backend, store, "activity", api_key_id=author["api_key_id"], timeframe="24h")
+    assert len(by_it["memories"]) == 6
+    assert ask(backend, store, "activity", session_id="sesn_nobody")["memories"] == []
+
+
 def test_a_root_that_is_not_there_is_not_found(backend: Backend, store: str) -> None:
     assert backend.raw("GET", f"/v1/memory_stores/{store}/graph", "path=/none.md").status == 404
 
 
-@pytest.mark.parametrize("what", ["graph?path=/people/ada.md", "context?url=*", "observations", "recall?query=a"])
+@pytest.mark.parametrize(
+    "what", ["graph?path=/people/ada.md", "context?url=*", "observations", "recall?query=a", "activity"]
+)
 def test_another_workspaces_graph_is_not_found(backend: Backend, store: str, what: str) -> None:
     path, _, query = what.partition("?")
     headers = {"authorization": f"Bearer {backend.issue_key('other', 'admin')}"}

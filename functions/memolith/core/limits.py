@@ -81,6 +81,12 @@ TIMEFRAME_MAX_DAYS = 366
 """How far back recent activity reaches."""
 
 
+ACTIVITY_TIMEFRAME = "7d"
+
+
+ACTIVITY_PAGE_MAX = 100
+
+
 GRAPH_DEPTH_MAX = 3
 
 

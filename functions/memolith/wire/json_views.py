@@ -113,7 +113,7 @@ def version(answer: Version) -> Json:
         "id": answer.id,
         **_what_was_written(answer),
         "redacted_at": _instant(answer.redacted_at),
-        "redacted_by": _actor(answer.redacted_by),
+        "redacted_by": actor(answer.redacted_by),
         "flags": list(answer.flags),
         "withheld": _withheld(answer.withheld),
         "imported": answer.imported,
@@ -138,7 +138,7 @@ def _what_was_written(answer: Version | DivergentVersion) -> Json:
         "content_sha256": answer.content_sha256,
         "content_size_bytes": answer.content_size_bytes,
         "created_at": rfc3339(answer.created_at),
-        "created_by": _actor(answer.created_by),
+        "created_by": actor(answer.created_by),
     }
 
 
@@ -208,7 +208,7 @@ def session(answer: Session) -> Json:
         "created_at": rfc3339(record.created_at),
         "updated_at": rfc3339(changed_at),
         "archived_at": _instant(record.archived_at),
-        "created_by": _actor(record.created_by),
+        "created_by": actor(record.created_by),
         "agent": {**_AGENT, "id": record.agent_id or "", "version": record.agent_version or 0},
         "environment_id": record.environment_id or "",
         "vault_ids": [],
@@ -285,7 +285,7 @@ def restored_version(id: str, answer: Memory | None) -> Json:
 
 
 def _verdict(answer: VerdictRecord) -> Json:
-    by = _actor(answer.decided_by) if answer.by_person else {"type": answer.decided_by}
+    by = actor(answer.decided_by) if answer.by_person else {"type": answer.decided_by}
     return {
         "type": "verdict",
         "memory_version_id": answer.version_id,
@@ -330,7 +330,8 @@ def _withheld(answer: Withheld | None) -> Json | None:
     return {"reason": answer.reason, "rules": list(answer.rules), "since": rfc3339(answer.since)}
 
 
-def _actor(text: str | None) -> Json | None:
+def actor(text: str | None) -> Json | None:
+    """Render who did something, as the API's own types have it."""
     if text is None:
         return None
     kind, _, id = text.partition(":")

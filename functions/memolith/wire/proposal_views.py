@@ -7,7 +7,7 @@ from memolith.core.objects.proposal_record import EditResult
 from memolith.core.proposals import STALE
 from memolith.core.times import rfc3339
 from memolith.core.trust import name_of
-from memolith.wire.json_views import Json, _actor, _instant
+from memolith.wire.json_views import Json, _instant, actor
 
 
 def proposal(answer: Proposal) -> Json:
@@ -19,10 +19,10 @@ def proposal(answer: Proposal) -> Json:
         "status": answer.status,
         "edit_count": answer.edit_count,
         "proposed_at": rfc3339(answer.proposed_at),
-        "proposed_by": _actor(answer.proposed_by or None),
+        "proposed_by": actor(answer.proposed_by or None),
         "expires_at": _instant(answer.expires_at),
         "decided_at": _instant(answer.decided_at),
-        "decided_by": _actor(answer.decided_by),
+        "decided_by": actor(answer.decided_by),
         "complete": answer.complete,
         "erased": answer.erased,
         "why": answer.why,

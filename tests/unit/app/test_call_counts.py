@@ -249,6 +249,11 @@ class Stage:
             self.scene.call(), self.scene.store, category=None, tag=None, valid_at=None, query=None, limit=10
         )
 
+    def activity(self) -> None:
+        self.scene.at(HOME).activity.page(
+            self.scene.call(), self.scene.store, since=0, author=None, page=1, page_size=10
+        )
+
     def context(self) -> None:
         self.scene.at(HOME).graph.context(
             self.scene.call(), self.scene.store, url="*", depth=1, since=None, page=1, page_size=10, max_related=10
@@ -677,6 +682,12 @@ SEARCHES = [
     Path("what matters for a task", Stage.recall, [OPEN_SEARCH, "query versions", *HEADS], [], Stage.searched),
     Path(
         "what memories state, where none does", Stage.observations, [OPEN_SEARCH, "query versions"], [], Stage.searched
+    ),
+    Path(
+        "what was changed last",
+        Stage.activity,
+        ["read control+keys+stores", "query versions", "query versions", "read memories+versions"],
+        [],
     ),
     Path("a page of notes", Stage.context, [OPEN_SEARCH, "query versions", *HEADS], [], Stage.searched),
     Path(

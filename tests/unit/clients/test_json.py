@@ -82,6 +82,7 @@ def of_the_api(desk: Desk, folder: Path) -> Iterator[tuple[str, list[str], bytes
     yield "recall", [store, "edited"], b""
     yield "graph", [store, "/a.md"], b""
     yield "observations", [store], b""
+    yield "activity", [store], b""
     yield "log", [store, "/a.md"], b""
     yield "diff", [store, "/a.md"], b""
     yield "cp", [store, "/a.md", "/copied.md"], b""

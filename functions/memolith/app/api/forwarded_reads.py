@@ -14,6 +14,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from memolith.app.auth.authorizer import AskHome
 from memolith.app.commit.forwarding import Forwarding
+from memolith.app.kernel.activity_results import Activity, decode_activity
 from memolith.app.kernel.graph_results import GraphAnswer, GraphContext, decode_answer, decode_context
 from memolith.app.kernel.region import View
 from memolith.app.kernel.results import (
@@ -42,7 +43,8 @@ _KINDS: dict[str, type[Hit | Memory | MemoryPrefix | Store | Version]] = {
     kind.__name__: kind for kind in (Hit, Memory, MemoryPrefix, Store, Version)
 }
 
-_GRAPHS: dict[str, Callable[[Mapping[str, Any]], object]] = {
+_PARTS: dict[str, Callable[[Mapping[str, Any]], object]] = {
+    "Activity": decode_activity,
     "GraphAnswer": decode_answer,
     "GraphContext": decode_context,
 }
@@ -159,7 +161,7 @@ def encode(answer: object) -> dict[str, Any]:
         return {"type": "Page", "items": [encode(item) for item in answer.items], "next_after": answer.next_after}
     if isinstance(answer, Hit | Memory | MemoryPrefix | Store | Version):
         return {"type": type(answer).__name__, "fields": asdict(answer)}
-    if isinstance(answer, GraphAnswer | GraphContext):
+    if isinstance(answer, GraphAnswer | GraphContext | Activity):
         return {"type": type(answer).__name__, "fields": asdict(answer)}
     raise TypeError(type(answer).__name__)
 
@@ -168,8 +170,8 @@ def decode(payload: Mapping[str, Any]) -> object:
     """Parse what `encode` made. Raises KeyError, TypeError."""
     if payload["type"] == "Page":
         return Page(tuple(decode(item) for item in payload["items"]), payload["next_after"])
-    if payload["type"] in _GRAPHS:
-        return _GRAPHS[payload["type"]](payload["fields"])
+    if payload["type"] in _PARTS:
+        return _PARTS[payload["type"]](payload["fields"])
     fields: dict[str, Any] = {name: _field(name, value) for name, value in payload["fields"].items()}
     return _KINDS[payload["type"]](**fields)
 

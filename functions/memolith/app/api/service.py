@@ -64,6 +64,7 @@ from memolith.ports.sealing import Sealing
 from memolith.ports.signing import SigningKeys
 
 if TYPE_CHECKING:
+    from memolith.app.api.activity import RecentActivity
     from memolith.app.api.bulk_read import BulkRead
     from memolith.app.api.dream_runner import DreamRunner
     from memolith.app.api.dreams import Dreams
@@ -83,7 +84,7 @@ _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
 class Memolith:
     """The use cases of one region, over helpers of which each is built once. They raise `core.errors` only.
 
-    `search`, `graph`, `recall`, `bulk_read` and `proofs` are imported with the first call that needs
+    `activity`, `search`, `graph`, `recall`, `bulk_read` and `proofs` are imported with the first call that needs
     them, and not with a start.
     """
 
@@ -256,6 +257,12 @@ class Memolith:
         from memolith.app.api.graph import Graph
 
         return Graph(self._region, self._authorizer, self._reads, self._pack_cache, self._heads, self._logs)
+
+    @cached_property
+    def activity(self) -> RecentActivity:
+        from memolith.app.api.activity import RecentActivity
+
+        return RecentActivity(self._region, self._authorizer, self._reads, VersionHistory(self._region))
 
     @cached_property
     def recall(self) -> Recall:

@@ -12,8 +12,10 @@ from memolith.core.trust import UNKNOWN
 from memolith.ports.clock import Clock
 from memolith.wire.mcp import texts
 from memolith.wire.mcp.schemas import (
+    Activity,
     Backlink,
     Backlinks,
+    ChangedNote,
     Context,
     ContextArguments,
     Directory,
@@ -91,11 +93,22 @@ class Notes:
         query = search_query(asked, now_us)
         return Hits(hits=[found(row, now_us) for row in self._tree.search(query)])
 
-    def activity(self, limit: int, page: int, timeframe: str | None) -> Versions:
-        """List a page of the store's newest versions within a timeframe. A listing for each hundred."""
-        since = _since("timeframe", timeframe, self._clock.now_us())
-        rows = self._tree.versions(limit, since=since, skip=(page - 1) * limit)
-        return Versions(versions=[_version(row) for row in rows])
+    def activity(self, limit: int, page: int, timeframe: str | None) -> Activity:
+        """List a page of the notes that were changed within a timeframe, the last change first. One question."""
+        _since("timeframe", timeframe, self._clock.now_us())
+        answer = self._tree.graph("activity", {"timeframe": timeframe or None, "page": page, "page_size": limit})
+        return Activity(
+            notes=[
+                ChangedNote(
+                    path=None if one["path"] is None else f"{ROOT}{one['path']}",
+                    changed_by=[_actor_id(actor) or "" for actor in one["changed_by"]],
+                    **{name: one[name] for name in ("memory_id", "operation", "changed_at", "age", "changes", "trust")},
+                )
+                for one in answer["memories"]
+            ],
+            since=answer["since"],
+            has_more=answer["has_more"],
+        )
 
     def versions(self, path: str, limit: int) -> Versions:
         """List a note's newest versions. A listing of its folder, and one of its versions."""
@@ -246,15 +259,18 @@ def _entry(item: File | Folder) -> Entry:
 
 
 def _version(row: Mapping[str, Any]) -> Version:
-    actor = row.get("created_by") or {}
     return Version(
         memory_version_id=row["id"],
         memory_id=row["memory_id"],
         operation=row["operation"],
         path=None if row["path"] is None else f"{ROOT}{row['path']}",
         created_at=row["created_at"],
-        created_by=next((value for name, value in actor.items() if name.endswith("_id")), None),
+        created_by=_actor_id(row.get("created_by") or {}),
         content_sha256=row.get("content_sha256"),
         content_size_bytes=row.get("content_size_bytes"),
         trust=row.get("trust", UNKNOWN),
     )
+
+
+def _actor_id(actor: Mapping[str, Any]) -> str | None:
+    return next((value for name, value in actor.items() if name.endswith("_id")), None)

@@ -351,6 +351,27 @@ class Versions(BaseModel):
     versions: list[Version]
 
 
+class ChangedNote(BaseModel):
+    """A note that was changed: what the last change did, how many there were, and by whom; null for an erased path."""
+
+    path: str | None
+    memory_id: str
+    operation: str
+    changed_at: str
+    age: str
+    changes: int
+    changed_by: list[str]
+    trust: str = TRUST
+
+
+class Activity(BaseModel):
+    """Notes that were changed, the last change first."""
+
+    notes: list[ChangedNote]
+    since: str
+    has_more: bool
+
+
 class Project(BaseModel):
     """A memory store, by the name that tools take as `project`."""
 

@@ -215,7 +215,7 @@ TOOLS: dict[str, Offered] = {
     ),
     "recent_activity": Offered(
         schemas.ActivityArguments,
-        schemas.Versions,
+        schemas.Activity,
         texts.RECENT_ACTIVITY,
         _annotated(reads=True),
         _in_project(lambda store, given: store.notes.activity(given.limit, given.page, given.timeframe)),

@@ -26,8 +26,8 @@ WRITE_NOTE = (
 )
 EDIT_NOTE = "Replace a text that is in a note once. What others change elsewhere in it meanwhile is kept."
 RECENT_ACTIVITY = (
-    "What was created, modified and deleted in this store last, by whom and when; with a timeframe (7d, yesterday, "
-    "2 weeks), no further back than that."
+    "Which notes were created, modified and deleted last, how often, by whom and when; of the last seven days, or of a "
+    "timeframe (24h, yesterday, 2 weeks)."
 )
 BUILD_CONTEXT = (
     "A note with its content, what it states, and the notes that it links to or that link to it, up to three links "

@@ -163,20 +163,11 @@ class Tree:
         rows: list[Mapping[str, Any]] = self._ask("GET", f"/v1/memory_stores/{self._store_id}/search", query)["data"]
         return rows
 
-    def versions(
-        self, limit: int, memory_id: str | None = None, *, since: str | None = None, skip: int = 0
-    ) -> list[Mapping[str, Any]]:
-        """List the newest versions of a memory, or of the whole store, as the API has them; 100 at most.
-
-        Args:
-            since: RFC 3339; no version that is older.
-            skip: how many of the newest to leave out.
-        """
-        query = {"limit": str(min(limit + skip, PAGE)), **({"memory_id": memory_id} if memory_id else {})}
-        if since is not None:
-            query["created_at[gte]"] = since
+    def versions(self, limit: int, memory_id: str) -> list[Mapping[str, Any]]:
+        """List the newest versions of a memory, as the API has them; 100 at most."""
+        query = {"limit": str(min(limit, PAGE)), "memory_id": memory_id}
         rows = self._rows(f"/v1/memory_stores/{self._store_id}/memory_versions", query)
-        return list(islice(rows, skip, skip + min(limit, PAGE)))
+        return list(islice(rows, min(limit, PAGE)))
 
     def graph(self, operation: str, query: Mapping[str, Any]) -> Mapping[str, Any]:
         """Ask the store's graph, as the API answers; what is None is left out. Raises Gone, ToolFailure."""

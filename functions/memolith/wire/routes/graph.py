@@ -58,7 +58,7 @@ def build_context(exchange: Exchange) -> Json:
         exchange.store_id,
         url=url,
         depth=depth,
-        since=_since(timeframe, exchange.now_us),
+        since=None if timeframe is None else since_of(timeframe, exchange.now_us),
         page=page,
         page_size=page_size,
         max_related=query.number("max_related", PAGE_DEFAULT, CONTEXT_RELATED_MAX, lowest=0),
@@ -112,9 +112,8 @@ def _listed(query: Query, name: str, most: int) -> list[str]:
     return values
 
 
-def _since(timeframe: str | None, now_us: int) -> int | None:
-    if timeframe is None:
-        return None
+def since_of(timeframe: str, now_us: int) -> int:
+    """Return the instant at which a timeframe begins. Raises InvalidRequest."""
     try:
         return ages.since(timeframe, now_us)
     except ValueError as rule:

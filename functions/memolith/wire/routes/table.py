@@ -10,6 +10,7 @@ from memolith.wire.errors import MethodNotAllowed, UnknownRoute
 from memolith.wire.exchange import Exchange
 from memolith.wire.json_views import Json
 from memolith.wire.requests import ID_MAX_CHARS, Request
+from memolith.wire.routes.activity import list_activity
 from memolith.wire.routes.divergent import dismiss_divergent, list_divergent, restore_divergent, retrieve_divergent
 from memolith.wire.routes.dreams import archive_dream, cancel_dream, create_dream, list_dreams, retrieve_dream
 from memolith.wire.routes.graph import build_context, list_observations, reach_graph, recall_memories
@@ -105,6 +106,7 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "context"), {"GET": build_context}),
     Route((*_STORE, "observations"), {"GET": list_observations}),
     Route((*_STORE, "recall"), {"GET": recall_memories}),
+    Route((*_STORE, "activity"), {"GET": list_activity}),
     Route((*_STORE, "pack"), {"GET": load_memories}),
     Route((*_STORE, "memory_versions"), {"GET": list_versions, "POST": import_versions}),
     Route((*_STORE, "memory_versions", "*"), {"GET": retrieve_version}),
@@ -161,6 +163,7 @@ PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
     build_context: ("url", "depth", "timeframe", "page", "page_size", "max_related"),
     list_observations: ("category", "tag", "query", "valid_at", "limit"),
     recall_memories: ("query", "recent_tools", "loaded", "limit", "max_tokens"),
+    list_activity: ("timeframe", "page", "page_size", "api_key_id", "session_id", "service_account_id"),
     load_memories: ("page",),
     list_versions: (
         "memory_id", "operation", "api_key_id", "session_id", "service_account_id", *_CREATED, "view", *_PAGED,
