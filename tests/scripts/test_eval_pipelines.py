@@ -17,7 +17,6 @@ from scripts.pipelines.sessions import Session, sessions
 from tests.support.scanners import compiled_rules
 
 SEED = 20
-KNOWN = frozenset(("secrets that are stored anywhere", "secrets that were sent to the model, or answered by it"))
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +39,13 @@ def test_a_run_keeps_out_what_must_be_kept_out_and_a_second_one_writes_nothing(
     scanner: Scanner, made: list[Session]
 ) -> None:
     figures = Trial(ExtractiveModels(), scanner, SEED).run(made)
-    safe = [row for row in rows(figures, service=STAND_IN) if row.most and row.name not in KNOWN]
+    safe = [row for row in rows(figures, service=STAND_IN) if row.most]
     assert [str(row) for row in safe if not row.met] == []
     assert figures.recall[0] > 0 and figures.precision[1] > 0 and figures.questions == len(made)
-    kept = [one for one in figures.failures if one.startswith("secret kept")]
-    assert [one for one in kept if "The password for the" not in one] == [], "but passwords in prose, which get past"
+
+
+def test_the_stand_in_meets_every_floor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert eval_pipelines.main([]) == 0, capsys.readouterr().out
 
 
 def test_a_scanner_that_lets_all_through_is_seen_in_the_secrets_and_in_the_orders(made: list[Session]) -> None:

@@ -54,6 +54,8 @@ def test_a_note_becomes_a_memory_with_frontmatter_and_the_least_class_of_its_eve
         ([event("a", trust="x")], note("a"), "untrusted"),
         ([event("a", trust=None)], note("a"), "untrusted"),
         ([event("a")], note("a", body="We release tomorrow."), "excl-relative-date"),
+        ([event("a")], note("a", body="The key of the forge is [REDACTED:generic-api-key]."), "redacted"),
+        ([event("a")], note("a", body="[REDACTED:jwt]"), "redacted"),
     ],
 )
 def test_a_note_without_trusted_events_or_worth_is_dropped_and_counted(
@@ -61,6 +63,11 @@ def test_a_note_without_trusted_events_or_worth_is_dropped_and_counted(
 ) -> None:
     found = gleaned(events, given)
     assert (found.notes, found.dropped) == ((), {reason: 1})
+
+
+def test_a_note_that_says_more_than_that_a_secret_was_taken_out_is_kept() -> None:
+    body = "The key of the forge is [REDACTED:generic-api-key]. It is rotated by Ada every quarter."
+    assert len(gleaned([event("a")], note("a", body=body)).notes) == 1
 
 
 def test_no_more_than_a_few_notes_of_one_session_remain_and_equal_ones_are_one() -> None:

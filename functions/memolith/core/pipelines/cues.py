@@ -1,8 +1,8 @@
 """What a person said in a session that is worth keeping, found by cues alone, without a model.
 
-Read are sentences of the user's own events: what they asked to be remembered, always or never to be done, what they
-prefer, what they use, and corrections and confirmations. Nothing else becomes a note, and a sentence that asks
-something is none. Every note names the event that it stands in.
+Read are sentences of the user's own events (`speech`): what they asked to be remembered, rules, preferences, who they
+are, decisions, corrections and confirmations, and how the things they work with are set up. Nothing else becomes a
+note. Every note names the event that it stands in.
 """
 
 from __future__ import annotations
@@ -13,33 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from memolith.core.pipelines import cue_patterns
+from memolith.core.pipelines.cue_patterns import FEEDBACK, PERSON, PROJECT
+from memolith.core.pipelines.speech import Sentence, own_sentences
+
 USER_EVENT = "user.message"
 NOTES_MAX = 12
-SENTENCE_MAX_CHARS = 600
 SENTENCE_MIN_WORDS = 3
 NAME_MAX_CHARS = 80
 SLUG_MAX_CHARS = 60
 DESCRIPTION_MAX_CHARS = 160
 
-_CUES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("feedback", re.compile(r"^(?:no|nope|wrong|that's wrong|not like that)[,.:;!]\s*(?P<said>\S.*)", re.I)),
-    ("feedback", re.compile(r"^yes,?\s+(?:exactly|perfect|that's right)[,.:;!]?\s*(?P<said>.*)", re.I)),
-    ("feedback", re.compile(r"^(?P<said>(?:please\s+)?keep doing\b.*)", re.I)),
-    ("feedback", re.compile(r"^(?:from now on|in future|in the future|going forward)[,:]?\s*(?P<said>\S.*)", re.I)),
-    ("feedback", re.compile(r"^(?P<said>(?:please\s+)?(?:always|never)\s+\S.*)", re.I)),
-    ("feedback", re.compile(r"^(?P<said>(?:please\s+)?(?:don't|do not|stop)\s+\S.*)", re.I)),
-    ("user", re.compile(r"^(?:please\s+)?remember(?:\s+that|:)?\s+(?P<said>(?:i|my|i'm|i am)\b.*)", re.I)),
-    ("user", re.compile(r"^(?P<said>(?:i|we)\s+(?:always\s+|really\s+)?(?:prefer|like|want|hate|dislike)\b.*)", re.I)),
-    ("user", re.compile(r"^(?P<said>(?:my|our)\s+(?:name|role|time zone|timezone|team|job)\b.*)", re.I)),
-    ("project", re.compile(r"^(?:please\s+)?(?:remember|note)(?:\s+that|:)?\s+(?P<said>\S.*)", re.I)),
-    (
-        "project",
-        re.compile(r"^(?P<said>(?:we|our team|this project)\s+(?:always\s+|now\s+)?(?:use|uses|deploy)\b.*)", re.I),
-    ),
-    ("project", re.compile(r"^(?P<said>(?:we|the team)\s+(?:have\s+)?(?:decided|agreed|switched|moved)\b.*)", re.I)),
-)
-_TASK = re.compile(r"\b(?:right now|for now|this time|just this once|in this session|currently)\b", re.I)
-_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _RELATIVE = re.compile(r"\b(?P<word>today|yesterday|tomorrow)\b(?! \()", re.I)
 _OFFSETS = {"today": 0, "yesterday": -1, "tomorrow": 1}
 _WORDS = re.compile(r"\w+", re.UNICODE)
@@ -79,42 +63,80 @@ def slug(name: str) -> str:
     return whole or hashlib.sha256(name.encode()).hexdigest()[:12]
 
 
-def sentences(text: str) -> Iterator[str]:
-    """Yield the sentences and lines of a text outside of fences, without list marks."""
-    outside = re.sub(r"```.*?(?:```|\Z)", "\n", text, flags=re.DOTALL)
-    for part in _END.split(outside):
-        sentence = part.strip().lstrip("-*> ").strip()
-        if sentence:
-            yield sentence
-
-
 def _notes(text: str, event_id: str, at: str) -> Iterator[dict[str, Any]]:
-    for sentence in sentences(text):
-        if len(sentence) > SENTENCE_MAX_CHARS or sentence.endswith("?") or _TASK.search(sentence):
+    for kind, said in _statements(list(own_sentences(text))):
+        if len(_WORDS.findall(said)) < SENTENCE_MIN_WORDS:
             continue
-        kind, said = _cue(sentence.replace("’", "'"))
-        if kind and len(_WORDS.findall(said)) >= SENTENCE_MIN_WORDS:
-            body = _dated(said[0].upper() + said[1:], at)
-            yield {
-                "type": kind,
-                "name": _cut(body.rstrip(".!"), NAME_MAX_CHARS),
-                "description": _cut(body, DESCRIPTION_MAX_CHARS),
-                "body": body,
-                "why": f"The user said so{f' on {at[:10]}' if at else ''}."
-                if kind in ("feedback", "project")
-                else None,
-                "how_to_apply": "Whenever it concerns the task." if kind in ("feedback", "project") else None,
-                "evidence": [event_id],
-                "update_of": None,
-            }
+        body = _dated(said[0].upper() + said[1:], at)
+        is_ours = kind in (FEEDBACK, PROJECT)
+        yield {
+            "type": kind,
+            "name": _cut(body.rstrip(".!"), NAME_MAX_CHARS),
+            "description": _cut(body, DESCRIPTION_MAX_CHARS),
+            "body": body,
+            "why": f"The user said so{f' on {at[:10]}' if at else ''}." if is_ours else None,
+            "how_to_apply": "Whenever it concerns the task." if is_ours else None,
+            "evidence": [event_id],
+            "update_of": None,
+        }
 
 
-def _cue(sentence: str) -> tuple[str, str]:
-    for kind, pattern in _CUES:
-        match = pattern.match(sentence)
+def _statements(sentences: list[Sentence]) -> list[tuple[str, str]]:
+    """Return what is to be kept, with its kind; a sentence that leans on the one before goes with it."""
+    found: list[tuple[str, str]] = []
+    asked = ""
+    joins = False
+    for number, sentence in enumerate(sentences):
+        text, before = sentence.text, sentences[number - 1] if number and not sentence.opens else None
+        if cue_patterns.KEEP_ALL.match(text):
+            asked = PROJECT
+            if before is not None and before.teaches and not joins:
+                found.append((PROJECT, before.text))
+            joins = False
+            continue
+        if cue_patterns.CORRECTS.match(text):
+            asked, joins = FEEDBACK, False
+            continue
+        kind, said = _cue(sentence) if sentence.teaches else ("", "")
+        if not kind and asked and sentence.teaches:
+            kind, said = asked, text
+        leans = sentence.is_reason or (kind and sentence.is_dependent)
+        if joins and before is not None and sentence.teaches and leans:
+            found[-1] = (found[-1][0], f"{found[-1][1]} {text}")
+        elif kind and sentence.is_dependent and before is not None and before.teaches and not asked:
+            found.append((kind, f"{before.text} {text}"))
+        elif kind:
+            found.append((kind, said))
+        joins, asked = bool(kind) or (joins and sentence.is_reason), ""
+    return found
+
+
+def _cue(sentence: Sentence) -> tuple[str, str]:
+    text = sentence.text
+    for kind, pattern in (
+        (PROJECT, cue_patterns.KEEP),
+        (FEEDBACK, cue_patterns.CORRECTED),
+        (FEEDBACK, cue_patterns.CONFIRMED),
+    ):
+        match = pattern.match(text)
         if match:
-            return kind, match["said"].strip()
-    return "", ""
+            said = match["said"].strip()
+            return (PERSON if re.match(r"(?:i|my|i'm)\b", said, re.I) else kind), said
+    texts = dict.fromkeys((text, cue_patterns.ADVERBIAL.sub("", text)))
+    for kind, pattern in cue_patterns.CUES:
+        for one in texts:
+            match = pattern.match(one) if pattern.match(cue_patterns.QUOTED.sub('""', one)) else None
+            if match:
+                return kind, (match.groupdict().get("said") or text).strip()
+    text = cue_patterns.ADVERBIAL.sub("", text)
+    if sentence.is_dependent or cue_patterns.PASSING.search(text):
+        return "", ""
+    is_setup = (
+        cue_patterns.OWN.match(text)
+        or cue_patterns.HABIT.match(text)
+        or (cue_patterns.SETUP.match(text) and not cue_patterns.NO_SUBJECT.match(text))
+    )
+    return (PROJECT, sentence.text) if is_setup else ("", "")
 
 
 def _dated(text: str, at: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,10 @@ OMITTED = "[... omitted ...]"
 
 _SKIPPED = ("<memory_index>", "<oai-mem-citation>", "# AGENTS.md instructions", "<skill>", "<system-reminder>")
 """How texts begin that were shown to the agent and said by no one; what memory says of itself teaches nothing new."""
+
+_REDACTED = re.compile(r"\[REDACTED:[^\]\n]{1,64}\]")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_WORD = re.compile(r"\w")
 
 PROMPT = """\
 You read what was said and done in one session of a person with an agent, and answer with what later sessions should
@@ -125,7 +130,15 @@ def _refusal(given: Mapping[str, Any], evidence: Sequence[Event]) -> str | None:
         return "unsupported"
     if any(rank(event.trust) < rank(AGENT) for event in evidence):
         return "untrusted"
+    if not _says_more(given["body"]):
+        return "redacted"
     return next((one.rule for one in exclusions(given["body"])), None)
+
+
+def _says_more(body: str) -> bool:
+    """Tell whether a text says anything beside what a secret was taken out of."""
+    left = (one for one in _SENTENCE_END.split(body) if not _REDACTED.search(one))
+    return any(_WORD.search(one) for one in left)
 
 
 def _note(given: Mapping[str, Any], evidence: Sequence[Event]) -> Note:
