@@ -216,6 +216,52 @@ def test_what_is_imported_is_believed_only_as_far_as_its_import_says(desk: Desk)
     assert desk.read(desk.agent, {"id": version["memory_id"]})["trust"] == "imported"
 
 
+def told(number: int, trust: str | None, memory: int = 900) -> dict[str, Any]:
+    """A version of a history, as an import brings it; the memory's first one is its creation."""
+    return {
+        "id": f"memver_01k{'0' * 20}{memory + number:03d}",
+        "memory_id": f"mem_01k{'0' * 20}{memory:03d}",
+        "operation": "created" if number == 0 else "modified",
+        "created_at": f"2026-01-02T03:04:{number:02d}Z",
+        "path": f"/told-{memory}",
+        "content": f"text {number}",
+        **({} if trust is None else {"trust": trust}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("holder", "max_trust", "stated", "classes"),
+    [
+        (None, "user", ["user", "approved"], ["agent", "agent"]),
+        ("agent", "user", [None], ["agent"]),
+        ("service", "user", ["user"], ["tool_internal"]),
+        ("person", "user", ["user", "agent"], ["user", "agent"]),
+        ("person", "user", ["tool_external", "agent", "user"], ["tool_external", "tool_external", "user"]),
+        ("person", "agent", ["tool_external", "user"], ["tool_external", "tool_external"]),
+        ("person", None, ["user"], ["imported"]),
+    ],
+)
+def test_no_import_is_more_trusted_than_what_its_caller_writes_nor_than_what_it_replaces(
+    desk: Desk, holder: str | None, max_trust: str | None, stated: list[str | None], classes: list[str]
+) -> None:
+    by = desk.backend.api_key if holder is None else desk.backend.issue_key("main", "admin", holder=holder)
+    versions = [told(number, trust) for number, trust in enumerate(stated)]
+    body: dict[str, Any] = {"versions": versions} | ({} if max_trust is None else {"max_trust": max_trust})
+    done = desk.ask("POST", f"/v1/memory_stores/{desk.store}/memory_versions", by, body)["data"]
+    assert [row["status"] for row in done] == ["imported"] * len(stated)
+    address = f"/v1/memory_stores/{desk.store}/memory_versions"
+    assert [desk.ask("GET", f"{address}/{one['id']}", by)["trust"] for one in versions] == classes
+
+
+def test_an_import_does_not_raise_a_text_that_is_here_by_writing_over_it(desk: Desk) -> None:
+    web = desk.web_note()
+    version = {**told(1, "agent"), "memory_id": web["id"], "path": "/web.md"}
+    body = {"versions": [version], "max_trust": "agent"}
+    [row] = desk.ask("POST", f"/v1/memory_stores/{desk.store}/memory_versions", desk.backend.api_key, body)["data"]
+    assert row["status"] == "imported"
+    assert desk.read(desk.agent, web)["trust"] == "tool_external"
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_sessions_that_consolidate_notes_never_launder_a_planted_instruction(desk: Desk, seed: int) -> None:
     """Through the API, with random reads and writes: 0 planted instructions reach `agent`, `user` or `approved`."""

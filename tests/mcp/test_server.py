@@ -277,9 +277,13 @@ def test_a_wrong_project_timeframe_or_path_is_refused_with_the_rule(
     assert said in text
 
 
-def test_a_note_a_hit_and_a_version_say_where_their_text_comes_from(server: Server) -> None:
-    put(server, "/a.md", "vim")
+def test_a_note_a_hit_an_entry_and_a_version_say_where_their_text_comes_from(server: Server) -> None:
+    put(server, "/a.md", "vim is the editor for deployments")
+    put(server, "/b/c.md", "another")
     assert (server.call("read_note", path="a.md")[1] or {})["trust"] == "agent"
+    assert (server.call("recall", query="vim editor deployments")[1] or {})["memories"][0]["trust"] == "agent"
+    entries = (server.call("list_directory")[1] or {})["entries"]
+    assert [(one["path"], one["trust"]) for one in entries] == [("/memories/a.md", "agent"), ("/memories/b", None)]
     assert (server.call("search_notes", query="vim")[1] or {})["hits"][0]["trust"] == "agent"
     assert (server.call("memory_versions", path="a.md")[1] or {})["versions"][0]["trust"] == "agent"
 

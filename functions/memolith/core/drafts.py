@@ -53,7 +53,14 @@ def draft_of(command: WriteCommand, now_us: int, flags: tuple[str, ...], version
         case ImportVersion():
             version = command.version
             return Draft(
-                version_id, command.memory_id, actor, version.created_at, flags, imported=True, trust=version.trust
+                version_id,
+                command.memory_id,
+                actor,
+                version.created_at,
+                flags,
+                imported=True,
+                trust=version.trust,
+                replaces=True,
             )
         case _:
             replaces = isinstance(command, UpdateMemory)

@@ -18,7 +18,7 @@ from memolith.core import ids, limits
 from memolith.core.commands import ImportedVersion
 from memolith.core.errors import InvalidRequest
 from memolith.core.times import parse_rfc3339
-from memolith.core.trust import of_import
+from memolith.core.trust import TrustName, of_import
 from memolith.wire import strict_json
 from memolith.wire.json_views import actor_text
 from memolith.wire.requests import ID_MAX_CHARS
@@ -110,9 +110,6 @@ Sources = Annotated[
     Field(max_length=limits.SOURCES_MAX, fail_fast=True),
 ]
 """The versions of the same store that a text was made of."""
-TrustName = Literal[
-    "user", "approved", "workspace", "agent", "tool_internal", "tool_external", "untrusted_document", "imported"
-]
 
 
 class MemoryCreate(Body):

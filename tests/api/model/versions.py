@@ -18,6 +18,7 @@ from memolith.core.commands import ImportedVersion
 from memolith.core.errors import (
     InvalidRequest,
 )
+from memolith.core.trust import AGENT, least
 from tests.api.model.state import State, cap, page, within
 
 
@@ -95,7 +96,7 @@ class Imports:
                 born,
                 one.created_at,
                 one.content,
-                trust=one.trust,
+                trust=least([one.trust] if old is None else [one.trust, old.trust], AGENT),
             )
             self.state.record(call, shelf, memory, one.operation)
             shelf.versions[-1] = replace(shelf.versions[-1], created_by=one.actor, imported=True)

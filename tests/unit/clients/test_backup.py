@@ -53,6 +53,38 @@ def test_a_destroyed_deployment_is_restored_from_a_backup_with_every_store_and_v
     assert (archived.name, archived.metadata, archived.archived_at is None) == ("Archived", {"team": "core"}, False)
 
 
+@pytest.mark.parametrize(
+    ("holder", "options", "restored"),
+    [
+        ("person", ["--max-trust", "user"], {"/person": "user", "/agent": "agent", "/web": "tool_external"}),
+        ("person", [], {"/person": "agent", "/agent": "agent", "/web": "tool_external"}),
+        ("agent", ["--max-trust", "user"], {"/person": "agent", "/agent": "agent", "/web": "tool_external"}),
+        ("person", ["--max-trust", "imported"], {"/person": "imported", "/agent": "imported", "/web": "imported"}),
+    ],
+)
+def test_a_backup_keeps_trust_classes_as_far_as_the_restoration_and_its_key_go(
+    desk: Desk, holder: str, options: list[str], restored: dict[str, str]
+) -> None:
+    person = desk.backend.issue_key("main", "write", holder="person")
+    web = {
+        "id": f"memver_01k{'0' * 23}",
+        "memory_id": f"mem_01k{'0' * 23}",
+        "operation": "created",
+        "created_at": "2026-01-02T03:04:05Z",
+        "path": "/web",
+        "content": "a page",
+        "trust": "tool_external",
+    }
+    body = {"versions": [web], "max_trust": "agent"}
+    assert desk.backend.raw("POST", f"/v1/memory_stores/{desk.store}/memory_versions", body=body).status == 200
+    desk.ok("put", desk.store, "/person", "--api-key", person, typed=b"mine")
+    desk.ok("put", desk.store, "/agent", typed=b"noted")
+    desk.ok("backup", "create", "saved")
+    key = desk.backend.issue_key("main", "admin", holder=holder)
+    [made] = json.loads(desk.ok("backup", "restore", "saved", "--api-key", key, *options, "--json"))["stores"]
+    assert {row["path"]: row["trust"] for row in desk.json("ls", made["store"])} == restored
+
+
 def test_a_deleted_and_erased_store_alone_comes_back_from_a_backup(desk: Desk) -> None:
     lived(desk)
     desk.json("stores", "create", "Other")

@@ -64,7 +64,7 @@ def test_a_terminal_is_told_a_memorys_age_and_a_pipe_gets_the_text_alone(
     monkeypatch.setattr(cat, "is_terminal", lambda: True)
     _, out, err = desk.run("cat", desk.store, "/a.md")
     assert out == "kept"
-    assert re.fullmatch(r"\(last changed (today|\d+ days ago)\)\n", err)
+    assert re.fullmatch(r"\(last changed (today|\d+ days ago); trust: agent\)\n", err)
 
 
 def test_a_deleted_store_is_listed_and_restored(desk: Desk) -> None:

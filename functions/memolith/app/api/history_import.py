@@ -39,6 +39,7 @@ from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
+from memolith.core.trust import least
 from memolith.scanner import Finding, Verdict
 
 Status = Literal["imported", "known", "waiting", "refused"]
@@ -119,6 +120,8 @@ class HistoryImport:
     ) -> list[ImportResult]:
         """Import versions, in this order, each after those of its memory that are here. Repeatable.
 
+        None is more trusted than what the caller writes, nor, unless that is a person, than the text that it replaces.
+
         A version costs an index read and what a write of its kind costs; one that is withheld a verdict besides, one
         that was redacted an order. A refused version stops only its own memory.
 
@@ -128,6 +131,7 @@ class HistoryImport:
         """
         access = self._authorizer.enter_store(call, Scope.admin, store_id)
         self._check(versions)
+        versions = [replace(version, trust=least([version.trust], access.trust)) for version in versions]
         payload = {"call": "import", "store_id": store_id, "versions": [asdict(version) for version in versions]}
         store, answer = self._forwarding.reach(access.view, access.store, payload)
         if answer is None:

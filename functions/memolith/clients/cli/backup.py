@@ -11,7 +11,7 @@ import typer
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.import_ import make_like, settings_left_behind
 from memolith.clients.cli.output import Json, show_rows
-from memolith.clients.cli.transfer_options import counting, ending_report
+from memolith.clients.cli.transfer_options import MAX_TRUST, MaxTrust, counting, ending_report
 from memolith.clients.transfer import backup, history
 from memolith.clients.transfer.backup import StoredHistory
 from memolith.clients.transfer.history import HistoryImporter
@@ -78,6 +78,7 @@ def restore(
     store: Annotated[
         list[str] | None, typer.Option("--store", help="Only this one of its stores; may be repeated.")
     ] = None,
+    max_trust: MaxTrust = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -86,6 +87,9 @@ def restore(
 
     The whole backup is verified first. Memories and versions keep their ids; a store gets a new one, which the report
     names. Every text is scanned again. If the command stops, it says how to go on.
+
+    A version keeps its trust class up to --max-trust, and up to what the key writes: what persons wrote stays theirs
+    with a person's key and --max-trust user.
 
     Example: memolith backup restore /backups/2026-11-22 --api-url https://memory.example.com --api-key sk-memolith-…
     """
@@ -98,9 +102,9 @@ def restore(
         with counting("restoring versions", sum(one.versions for one in chosen)) as advance:
             for number, one in enumerate(chosen):
                 try:
-                    rows += _restore(client, folder, one, restored, advance)
+                    rows += _restore(client, folder, one, restored, advance, max_trust or MAX_TRUST)
                 except BaseException:
-                    _say_how_to_go_on(folder, chosen[number:], restored)
+                    _say_how_to_go_on(folder, chosen[number:], restored, max_trust or MAX_TRUST)
                     raise
 
 
@@ -118,13 +122,15 @@ def _chosen(found: list[StoredHistory], wanted: list[str] | None) -> list[Stored
     return [one for one in found if not wanted or one.store_id in wanted]
 
 
-def _restore(client: Any, folder: Path, one: StoredHistory, restored: list[dict[str, str]], advance: Any) -> list[Row]:
+def _restore(
+    client: Any, folder: Path, one: StoredHistory, restored: list[dict[str, str]], advance: Any, max_trust: str
+) -> list[Row]:
     """Make one store anew; return what became of its memories. Adds its old and new id to `restored` at once."""
     rows: list[Row] = []
     with history.opened(folder / one.file) as (manifest, versions):
         made = make_like(client, manifest.store, None)
         restored.append({"from": one.store_id, "store": made})
-        HistoryImporter(client, made, advance).run(versions, rows.append)
+        HistoryImporter(client, made, advance, max_trust).run(versions, rows.append)
     rows += settings_left_behind(one.store)
     if one.store.get("archived_at") is not None:
         client.stores.archive(made)
@@ -132,12 +138,16 @@ def _restore(client: Any, folder: Path, one: StoredHistory, restored: list[dict[
     return rows
 
 
-def _say_how_to_go_on(folder: Path, left: list[StoredHistory], restored: list[dict[str, str]]) -> None:
+def _say_how_to_go_on(folder: Path, left: list[StoredHistory], restored: list[dict[str, str]], max_trust: str) -> None:
     rest = left
     if restored and restored[-1]["from"] == left[0].store_id:
         source = shlex.quote(str(folder / left[0].file))
-        typer.echo(f"to go on: memolith import {source} --store {restored[-1]['store']}", err=True)
+        typer.echo(
+            f"to go on: memolith import {source} --store {restored[-1]['store']} --max-trust {max_trust}", err=True
+        )
         rest = left[1:]
     if rest:
         names = " ".join(f"--store {one.store_id}" for one in rest)
-        typer.echo(f"then: memolith backup restore {shlex.quote(str(folder))} {names}", err=True)
+        typer.echo(
+            f"then: memolith backup restore {shlex.quote(str(folder))} {names} --max-trust {max_trust}", err=True
+        )

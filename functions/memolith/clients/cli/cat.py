@@ -28,6 +28,7 @@ from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.ages import age
 from memolith.core.errors import InvalidRequest
 from memolith.core.times import parse_rfc3339
+from memolith.core.trust import UNKNOWN
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -80,7 +81,7 @@ def cat(
         text = visible_text(found.content) if is_terminal() else found.content
         typer.echo(text.encode(), nl=False)
         if is_terminal():
-            typer.echo(f"({_age(found)})", err=True)
+            typer.echo(f"({_age(found)}; trust: {found.get('trust', UNKNOWN)})", err=True)
 
 
 def is_terminal() -> bool:

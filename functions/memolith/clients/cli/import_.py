@@ -14,7 +14,16 @@ import typer
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.output import Json
 from memolith.clients.cli.store_argument import one_called
-from memolith.clients.cli.transfer_options import Format, Replace, Under, counting, ending_report, progress
+from memolith.clients.cli.transfer_options import (
+    MAX_TRUST,
+    Format,
+    MaxTrust,
+    Replace,
+    Under,
+    counting,
+    ending_report,
+    progress,
+)
 from memolith.clients.transfer import archives, discovery, history, known_tools
 from memolith.clients.transfer.discovery import Found
 from memolith.clients.transfer.history import HistoryImporter
@@ -46,6 +55,7 @@ def import_(
     under: Under = "/",
     replace: Replace = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
+    max_trust: MaxTrust = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -57,7 +67,8 @@ def import_(
     by the safety scanner. Run again, it continues in the store that it made, also after a stop. Exit code 3: something
     was not imported. Files that programs keep for themselves, and those that .memolithignore names, are left out.
 
-    A tar made by `memolith export --history` is recognised and imported with all its versions.
+    A tar made by `memolith export --history` is recognised and imported with all its versions. Each keeps its trust
+    class up to --max-trust, and up to what the key writes.
 
     Example: memolith import ~/notes --name "Team notes"
 
@@ -77,8 +88,10 @@ def import_(
                 "SOURCE", "has a history, which goes in as it is: without --under, --replace, --dry-run"
             )
         with ending_report(rows, as_json) as ending:
-            _import_history(place.folder, store, name, rows, ending, lambda: connect(url, key))
+            _import_history(place.folder, store, name, max_trust or MAX_TRUST, rows, ending, lambda: connect(url, key))
         return
+    if max_trust is not None:
+        raise InvalidRequest("--max-trust", "is for a history: files have the trust class of the key that imports them")
     with _read(place, under) as read, ending_report(rows, as_json) as ending:
         rows += told(read.left_out)
         ending["source"], ending["store"] = str(place.folder), store
@@ -99,6 +112,7 @@ def _import_history(
     path: Path,
     store: str | None,
     name: str | None,
+    max_trust: str,
     rows: list[Row],
     ending: dict[str, Any],
     client_of: Callable[[], Any],
@@ -110,11 +124,14 @@ def _import_history(
         if store is None:
             ending["store"] = store = make_like(client, manifest.store, name)
         with counting("importing versions", manifest.versions) as advance:
-            importer = HistoryImporter(client, store, advance)
+            importer = HistoryImporter(client, store, advance, max_trust)
             try:
                 ending["versions"] = dict(importer.run(versions, rows.append))
             except BaseException:
-                typer.echo(f"to go on: memolith import {shlex.quote(str(path))} --store {store}", err=True)
+                typer.echo(
+                    f"to go on: memolith import {shlex.quote(str(path))} --store {store} --max-trust {max_trust}",
+                    err=True,
+                )
                 raise
         rows += settings_left_behind(manifest.store)
 

@@ -11,6 +11,7 @@ from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
 from memolith.clients.cli.output import Json, say, visible
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.limits import RECALL_LIMIT
+from memolith.core.trust import UNKNOWN
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -40,4 +41,8 @@ def recall(
         print(json.dumps(found, ensure_ascii=False))
         return
     for one in found:
-        say(visible(f"{one['path']}  {one['title']} ({one['age']}): {'; '.join(one['why'])}"))
+        say(
+            visible(
+                f"{one['path']}  {one['title']} ({one['age']}, {one.get('trust', UNKNOWN)}): {'; '.join(one['why'])}"
+            )
+        )

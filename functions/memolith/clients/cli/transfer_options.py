@@ -17,8 +17,22 @@ from memolith.clients.transfer.known_tools import Format
 from memolith.clients.transfer.report import MOVED, Row, Tell, as_json, complete
 from memolith.core.errors import InvalidRequest
 from memolith.core.paths import check_path_prefix
+from memolith.core.trust import TrustName
 
-__all__ = ["Format", "Replace", "Under", "counting", "ending_report", "known_tools", "progress"]
+MAX_TRUST: TrustName = "agent"
+"""What an import of a history believes where it does not say: as much as a session that has read nothing."""
+
+__all__ = [
+    "MAX_TRUST",
+    "Format",
+    "MaxTrust",
+    "Replace",
+    "Under",
+    "counting",
+    "ending_report",
+    "known_tools",
+    "progress",
+]
 
 
 def _check_under(under: str) -> str:
@@ -32,6 +46,13 @@ Under = Annotated[
     str,
     typer.Option(
         "--under", metavar="/FOLDER/", callback=_check_under, help="The store's folder to import into or export from."
+    ),
+]
+MaxTrust = Annotated[
+    TrustName | None,
+    typer.Option(
+        "--max-trust",
+        help="Up to which trust class a history is believed (agent); never above that of the key.",
     ),
 ]
 Replace = Annotated[bool, typer.Option("--replace", help="Overwrite texts that differ.")]

@@ -33,7 +33,11 @@ MANIFEST, VERSIONS = "manifest.json", "versions.jsonl"
 BATCH_MAX_BYTES = 700_000
 """Of JSON in one request, which may be a mebibyte; one version may be as much alone."""
 
-_TOLD = ("id", "memory_id", "operation", "created_at", "created_by", "path", "content", "redacted_at", "redacted_by")
+_TOLD = (
+    "id", "memory_id", "operation", "created_at", "created_by", "path", "content", "redacted_at", "redacted_by", "trust"
+)  # fmt: skip
+_UNTOLD = "imported"
+"""The trust class of a version in a tar of an earlier release, which tells none."""
 _MANIFEST_MAX_BYTES = 1_000_000
 
 
@@ -215,12 +219,14 @@ class HistoryImporter:
 
     Args:
         advance: called with how many versions were settled.
+        max_trust: up to which class that of each version is believed.
     """
 
-    def __init__(self, client: ApiClient, store_id: str, advance: Callable[[int], None]) -> None:
+    def __init__(self, client: ApiClient, store_id: str, advance: Callable[[int], None], max_trust: str) -> None:
         self._client = client.repeating_writes()
         self._store_id = store_id
         self._advance = advance
+        self._max_trust = max_trust
         self._memories: dict[str, _Memory] = {}
 
     def run(self, versions: Iterable[dict[str, Any]], tell: Tell) -> Counter[str]:
@@ -244,6 +250,7 @@ class HistoryImporter:
     def _in_order(self, versions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Put erased versions right before the next one of their memory: they have no path, and show none."""
         for version in versions:
+            version.setdefault("trust", _UNTOLD)
             memory = self._memories.setdefault(version["memory_id"], _Memory())
             memory.path = version["path"] or memory.path
             if version["content"] is None and version["operation"] != "deleted":
@@ -275,7 +282,7 @@ class HistoryImporter:
     def _send(self, batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Send one call; return those of its versions that have to wait."""
         path = f"/v1/memory_stores/{self._store_id}/memory_versions"
-        answer: Any = self._client.post(path, {"versions": batch})
+        answer: Any = self._client.post(path, {"versions": batch, "max_trust": self._max_trust})
         rows = answer["data"]
         waiting = []
         for version, row in zip(batch, rows, strict=True):

@@ -129,7 +129,7 @@ class Notes:
             memories=[
                 Recalled(
                     path=f"{ROOT}{one['path']}",
-                    **{name: one[name] for name in ("memory_id", "title", "age", "why", "content")},
+                    **{name: one[name] for name in ("memory_id", "title", "age", "why", "trust", "content")},
                 )
                 for one in answer["memories"]
             ]
@@ -255,7 +255,7 @@ def _entry(item: File | Folder) -> Entry:
     if isinstance(item, Folder):
         return Entry(path=f"{ROOT}{item.path}", type="directory")
     path, size_bytes = f"{ROOT}{item.path}", item.size_bytes
-    return Entry(path=path, type="note", content_size_bytes=size_bytes, updated_at=item.updated_at)
+    return Entry(path=path, type="note", content_size_bytes=size_bytes, updated_at=item.updated_at, trust=item.trust)
 
 
 def _version(row: Mapping[str, Any]) -> Version:

@@ -272,12 +272,13 @@ class Hits(BaseModel):
 
 
 class Entry(BaseModel):
-    """What stands in a directory. A directory has neither size nor time."""
+    """What stands in a directory. A directory has neither size nor time nor trust."""
 
     path: str
     type: Literal["note", "directory"]
     content_size_bytes: int | None = None
     updated_at: str | None = None
+    trust: str | None = Field(default=None, description="As `trust` of a note")
 
 
 class Directory(BaseModel):
@@ -306,6 +307,7 @@ class Recalled(BaseModel):
     title: str
     age: str
     why: list[str]
+    trust: str = TRUST
     content: str | None
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from memolith.core.trust import LETTERS, ORIGINS
+
 MAX_LINES = 999_999
 NUMBER_WIDTH = len(str(MAX_LINES))
 
@@ -73,6 +75,8 @@ AGED = (
     "verify it against the present before asserting it as fact.)"
 )
 
+BELOW_AGENT = "\n\n(This memory is {origin}.)"
+
 DAY_US = 24 * 3600 * 1_000_000
 OCCURRENCES_SHOWN = 1_000
 DIRECTORY_SIZE = "4K"
@@ -137,6 +141,12 @@ def age_remark(age_us: int) -> str:
     if days < 1:
         return ""
     return AGED.format(age="yesterday" if days == 1 else f"{days} days ago")
+
+
+def trust_remark(trust: str) -> str:
+    """Return a remark for content of a class below an agent's: where it comes from; for any other class nothing."""
+    origin = ORIGINS.get(LETTERS.get(trust, ""))
+    return BELOW_AGENT.format(origin=origin) if origin else ""
 
 
 def redaction_remark(kinds: Sequence[str]) -> str:

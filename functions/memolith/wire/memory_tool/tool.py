@@ -88,7 +88,8 @@ class MemoryTool:
             return texts.directory_view(path, self._rows(found.path, "", 1))
         file = self._read(found, path)
         shown = texts.file_view(path, file.content or "", command.get("view_range"))
-        return shown + texts.age_remark(self._clock.now_us() - parse_rfc3339(file.updated_at))
+        age = texts.age_remark(self._clock.now_us() - parse_rfc3339(file.updated_at))
+        return shown + texts.trust_remark(file.trust) + age
 
     def _rows(self, folder: str, relative: str, level: int) -> Iterator[tuple[str, str]]:
         """Yield rows depth first, each folder by name; skip what begins with a dot, with all that is in it."""
