@@ -74,6 +74,21 @@ def test_a_deletion_at_the_end_of_a_rename_ends_the_memory_at_its_source_too(sta
     assert stage.listed(THIRD) == {"/a": again.id}
 
 
+def test_a_rename_counts_as_soon_as_what_followed_at_its_destination_has_come_whichever_came_first(
+    stage: MovingStage,
+) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.update(memory.id, path="/b")
+    stage.update(memory.id, "two")
+    moved_in, moved_out, changed = logged(stage)
+    take_over(stage, changed)
+    stage.come_late(moved_in, moved_out)
+    stage.come_late(changed)
+    stage.at_rest(divergent=[])
+    assert stage.listed(THIRD) == {"/b": memory.id}
+
+
 def test_a_memory_that_was_about_to_go_on_is_where_it_was_about_to_go_on_from(stage: MovingStage) -> None:
     memory = stage.create("/a", "one")
     stage.deliver()
@@ -109,6 +124,75 @@ def test_the_text_of_a_rename_that_nobody_can_end_any_more_goes(stage: MovingSta
         stored = stage.cloud.buckets.current(region, half)
         assert stored is not None and stored.body == b"", region
     assert stage.listed(THIRD) == {"/a": memory.id}
+
+
+# ---- stays at a path that another memory has taken since -----------------------------------------------------------
+
+
+def test_what_a_memory_was_elsewhere_stands_apart_once_its_creation_came_late_and_was_adopted(
+    stage: MovingStage,
+) -> None:
+    """The new home knows of its stay at /d nothing but a number of slots, below the creation that took the path."""
+    memory = stage.create("/a", "one")
+    there = stage.update(memory.id, path="/d").version_id
+    back = stage.update(memory.id, path="/a").version_id
+    other = stage.create("/d", "other")
+    created, *renamed, taken = logged(stage)
+    take_over(stage, taken)
+    stage.come_late(created)
+    assert stage.listed(AWAY) == {"/a": memory.id, "/d": other.id}
+    stage.come_late(*renamed)
+    stage.at_rest(divergent=[there, back])
+    for region in stage.cloud.regions:
+        assert [version.id for version in stage.history_of(memory.id, region)] == [memory.version_id]
+
+
+def test_what_a_memory_was_elsewhere_stands_apart_though_it_came_before_its_creation_was_adopted(
+    stage: MovingStage,
+) -> None:
+    memory = stage.create("/a", "one")
+    there = stage.update(memory.id, path="/d").version_id
+    back = stage.update(memory.id, path="/a").version_id
+    other = stage.create("/d", "other")
+    created, *renamed, taken = logged(stage)
+    take_over(stage, taken)
+    stage.come_late(*renamed)
+    stage.come_late(created)
+    stage.at_rest(divergent=[there, back])
+    assert stage.listed(THIRD) == {"/a": memory.id, "/d": other.id}
+
+
+def test_a_stay_at_another_path_of_which_a_fail_over_found_nothing_stands_apart(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    there = stage.update(memory.id, path="/d").version_id
+    changed = stage.update(memory.id, "two").version_id
+    back = stage.update(memory.id, path="/a").version_id
+    other = stage.create("/d", "other")
+    *stay, taken = logged(stage)
+    take_over(stage, taken)
+    assert stage.listed(AWAY) == {"/a": memory.id, "/d": other.id}
+    stage.come_late(*stay)
+    stage.at_rest(divergent=[there, changed, back])
+    assert stage.listed(THIRD) == {"/a": memory.id, "/d": other.id}
+    again = stage.update(memory.id, "again", region=AWAY)
+    stage.at_rest(divergent=[there, changed, back])
+    assert [version.id for version in stage.history_of(memory.id, THIRD)] == [again.version_id, memory.version_id]
+
+
+def test_a_deletion_at_another_path_of_which_a_fail_over_found_nothing_does_not_delete(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    there = stage.update(memory.id, path="/d").version_id
+    stage.delete(memory.id)
+    other = stage.create("/d", "other")
+    *stay, deleted, taken = logged(stage)
+    take_over(stage, taken)
+    stage.come_late(*stay, deleted)
+    ended = stage.cloud.buckets.current(HOME, deleted)
+    assert ended is not None
+    stage.at_rest(divergent=[there, ended.metadata["id"]])
+    assert stage.listed(THIRD) == {"/a": memory.id, "/d": other.id}
 
 
 # ---- paths and their ancestors --------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from memolith.core import fold
 from memolith.core.epochs import current_epoch, has_snapshot
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogRef, Slot
-from memolith.core.objects.entry import Entry
+from memolith.core.objects.entry import Entry, Operation
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import LogRow, MemoryRow
 from memolith.core.rows.identity import StoreRow
@@ -55,7 +55,9 @@ class EpochRepair:
             return False
         place = self._snapshots.place(store, row.memory_id)
         late = self._snapshots.is_straggler(store, row.path_hash, slot)
-        if not late and (row.gone or place == LogRef(row.path_hash, slot) or self.is_behind(row, place)):
+        if place is None and row.gone and not late:
+            return False
+        if not late and (place == LogRef(row.path_hash, slot) or self.is_behind(row, place)):
             return False
         self.restore(view, store, row.memory_id, row, place)
         return True
@@ -156,25 +158,52 @@ class EpochRepair:
         """
         if not self._stragglers.counts_elsewhere(view, store, version):
             self._rows.mark_divergent(view, version)
-        self._repair_rows_of(view, store, version)
+        self._repair_rows(view, store, version, *self._rows_of(view, store, version))
 
     def mark_counted(self, view: View, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> None:
         """Return versions of an older epoch that count to the history, in case a late copy of them came first.
 
         They may be what the snapshot knows to be over, without a later entry here to say so: the rows are repaired;
-        those of a rebuild at its end. Two reads. Raises as `mark_straggler`.
+        those of a rebuild at its end. One whose memory was begun anew in a later epoch is divergent: its head, read
+        after the version was projected, shows it. Two reads. Raises as `mark_straggler`.
         """
-        for one in resolved:
-            if one.is_version:
-                self._rows.return_to_history(view, one.entry)
-                if view.complete:
-                    self._repair_rows_of(view, store, one.entry)
+        for version in (one.entry for one in resolved if one.is_version):
+            if not view.complete:
+                self._rows.return_to_history(view, version)
+                continue
+            memory, log = self._rows_of(view, store, version)
+            head = None if memory is None else Slot.parse(memory.slot).epoch
+            if self._logs.is_passed_over(store, version.ref, version.memory_id, version.generation, head):
+                self._rows.mark_divergent(view, version)
+            else:
+                self._rows.return_to_history(view, version)
+            self._repair_rows(view, store, version, memory, log)
 
-    def _repair_rows_of(self, view: View, store: StoreRow, version: Entry) -> None:
+    def mark_passed_over(self, view: View, store: StoreRow, first: Entry) -> None:
+        """Make the older versions of a memory divergent that `first` begins anew in the present epoch.
+
+        The failover did not find them, and `first` was adopted, or imported, before they came. No call for any other
+        entry, and none in a store's first epoch; otherwise a query, and what is found. Raises as `mark_straggler`.
+        """
+        again = first.operation is Operation.CREATED and (first.adopts is not None or first.imported)
+        if not again or len(store.epochs) == 1 or not has_snapshot(store):
+            return
+        stragglers = self._stragglers.of_memory(view, store, first.memory_id, None)
+        if stragglers:
+            present = str(current_epoch(store))
+            self._rows.restore(view, RestoredRows(store.store_id, present, stragglers=stragglers))
+
+    def _rows_of(self, view: View, store: StoreRow, version: Entry) -> tuple[MemoryRow | None, LogRow | None]:
         memory_key = MemoryRow.key(store.store_id, version.memory_id)
         log_key = LogRow.key(store.store_id, version.key.path_hash)
         rows = self._region.read(view.index, [memory_key, log_key])
-        if memory_key in rows:
-            self.memory(view, store, MemoryRow.from_attributes(rows[memory_key]))
-        if log_key in rows:
-            self.log(view, store, version.key.path_hash, LogRow.from_attributes(rows[log_key]))
+        memory = MemoryRow.from_attributes(rows[memory_key]) if memory_key in rows else None
+        return memory, LogRow.from_attributes(rows[log_key]) if log_key in rows else None
+
+    def _repair_rows(
+        self, view: View, store: StoreRow, version: Entry, memory: MemoryRow | None, log: LogRow | None
+    ) -> None:
+        if memory is not None:
+            self.memory(view, store, memory)
+        if log is not None:
+            self.log(view, store, version.key.path_hash, log)

@@ -1,4 +1,7 @@
-"""Stragglers: versions that an older epoch's home wrote above the snapshot that the next epoch began with."""
+"""Stragglers: versions that an older epoch's home wrote above the snapshot that the next epoch began with.
+
+What such a snapshot passes over (`LogReader.is_passed_over`) is a straggler too, wherever it stands.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
-from memolith.core.log_position import LogKey, LogRef, Slot
+from memolith.core.epochs import current_epoch
+from memolith.core.log_position import Epoch, LogKey, LogRef, Slot
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry
 from memolith.core.rows.content import MemoryRow, VersionRow
@@ -48,14 +52,32 @@ class Stragglers:
         return self.among(view, store, rows.values())
 
     def among(self, view: View, store: StoreRow, rows: Iterable[VersionRow]) -> list[VersionRow]:
-        """Return the stragglers that count nowhere else. A HEAD for each straggler."""
+        """Return the stragglers that count nowhere else.
+
+        A read for a hundred memories that the snapshot does not have, a HEAD for each straggler, and one for each other
+        version whose memory has changed its path since.
+        """
         positions = [(row, LogRef.parse(row.position)) for row in rows if row.position is not None]
-        late = [(row, at) for row, at in positions if self._snapshots.is_straggler(store, at.path_hash, at.slot)]
+        heads = self._heads(view, store, [row for row, at in positions if at.slot.epoch != current_epoch(store)])
+        late = [
+            (row, at)
+            for row, at in positions
+            if self._snapshots.is_straggler(store, at.path_hash, at.slot)
+            or self._logs.is_passed_over(store, at, row.memory_id or "", row.generation or 0, heads.get(row.memory_id))
+        ]
         return [
             row
             for row, at in late
             if not self.counts_elsewhere(view, store, self._logs.entry(at.key_in(store.store_id)))
         ]
+
+    def _heads(self, view: View, store: StoreRow, rows: Iterable[VersionRow]) -> dict[str | None, Epoch]:
+        """Return the epochs of the heads of those memories that had no place as the present epoch began."""
+        ids = dict.fromkeys(row.memory_id for row in rows if row.memory_id is not None)
+        keys = [MemoryRow.key(store.store_id, id) for id in ids if self._snapshots.place(store, id) is None]
+        found = self._region.read(view.index, keys) if keys else {}
+        heads = [MemoryRow.from_attributes(attributes) for attributes in found.values()]
+        return {head.memory_id: Slot.parse(head.slot).epoch for head in heads}
 
     def counts_elsewhere(self, view: View, store: StoreRow, copy: Entry | None) -> bool:
         """Tell whether a version with a late copy counts at another position of its log; then its row says so.
@@ -67,7 +89,7 @@ class Stragglers:
             return False
         for key in self._later(store, copy, copy.adopts):
             entry = self._logs.entry(key)
-            if entry is not None and entry.version_id == copy.version_id:
+            if entry is not None and entry.version_id == copy.version_id and entry.key != copy.key:
                 self._rows.return_to_history(view, entry, instead_of=str(copy.ref))
                 return True
         return False

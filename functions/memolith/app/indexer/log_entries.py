@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.index.projector import Projector, not_of
@@ -53,6 +54,35 @@ class LogEntries:
         if entry is None:
             return []
         store = stored_store(self._region, view, key.store_id)
+        reactions = self._project_entry(view, store, entry, journal, paths_too)
+        arrival = None if store is None else self._arrival_that_counts(store, entry)
+        if arrival is not None:
+            reactions += self._project_entry(view, store, arrival, journal, paths_too)
+        return reactions
+
+    def _arrival_that_counts(self, store: StoreRow, entry: Entry) -> Entry | None:
+        """Return the first half of a rename that counts because of `entry`, though its second half is a straggler.
+
+        It may have come before and have been divergent until now. No call in the present epoch, nor for an entry that
+        is not the first at its path of its memory; otherwise at most a HEAD. Raises Unavailable.
+        """
+        below = entry.slot.preceding
+        if entry.slot.epoch == current_epoch(store) or below is None or entry.parent_version_id is None:
+            return None
+        if entry.operation is Operation.MOVED_IN or entry.arrived not in (None, below):
+            return None
+        if self._logs.is_straggler(store, entry):
+            return None
+        arrival = self._logs.entry(replace(entry.key, slot=below))
+        if arrival is None or arrival.version_id != entry.parent_version_id or arrival.source is None:
+            return None
+        source = arrival.source
+        return arrival if self._snapshots.is_straggler(store, source.path_hash, source.slot) else None
+
+    def _project_entry(
+        self, view: View, store: StoreRow | None, entry: Entry, journal: bool, paths_too: bool
+    ) -> list[Callable[[], object]]:
+        key = entry.key
         resolved = self._logs.resolve(entry, store=store)
         if not resolved and store is not None and key.slot.epoch != current_epoch(store):
             reactions = self._handle_straggler(view, store, entry)
@@ -64,6 +94,8 @@ class LogEntries:
         self._projector.fold(view, resolved, journal=journal, paths_too=paths_too, salt=salt)
         if store is not None and key.slot.epoch != current_epoch(store):
             self._repair.mark_counted(view, store, resolved)
+        elif store is not None:
+            self._repair.mark_passed_over(view, store, entry)
         if journal and not entry.blank:
             self._measure(entry)
         reactions = []
@@ -90,7 +122,7 @@ class LogEntries:
         version = next((one.entry for one in raw if one.is_version), None)
         if version is None:
             half = entry.operation is Operation.MOVED_IN and entry.source is not None and not raw
-            if half and not self._logs.is_straggler(store, entry) and not self._is_source_straggler(store, entry):
+            if half and not self._is_late(store, entry):
                 return None
             if half and view.complete and entry.slot.epoch.home == self._region.name:
                 return [lambda: self._fence(entry.key)]
@@ -106,9 +138,14 @@ class LogEntries:
         self._writer.fence(moved_in)
         self._erasures.erase(moved_in)
 
-    def _is_source_straggler(self, store: StoreRow, moved_in: Entry) -> bool:
+    def _is_late(self, store: StoreRow, moved_in: Entry) -> bool:
+        """Tell whether half a rename is a straggler, by its own slot, its source's, or its memory's later places."""
         source = moved_in.source
-        return source is not None and self._snapshots.is_straggler(store, source.path_hash, source.slot)
+        if self._logs.is_straggler(store, moved_in):
+            return True
+        if source is not None and self._snapshots.is_straggler(store, source.path_hash, source.slot):
+            return True
+        return self._logs.is_passed_over(store, moved_in.ref, moved_in.memory_id, moved_in.generation)
 
     def _request_scan(self, inspections: Queue, key: LogKey) -> None:
         """Request the post-commit scan of a new version of this home. A rebuild, which only projects, requests none."""

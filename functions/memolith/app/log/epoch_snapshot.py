@@ -45,7 +45,11 @@ class EpochSnapshots:
 
         Raises as `tail`.
         """
-        text = self._shard(store, len(store.epochs) - 1, Cut.shard_of_memory(memory_id)).occupants.get(memory_id)
+        return self.place_of(store, len(store.epochs) - 1, memory_id)
+
+    def place_of(self, store: StoreRow, number: int, memory_id: str) -> LogRef | None:
+        """Return where a live memory was as the `number`-th epoch, from 0, began. Raises as `tail`."""
+        text = self._shard(store, number, Cut.shard_of_memory(memory_id)).occupants.get(memory_id)
         return None if text is None else LogRef.parse(text)
 
     def resident(self, store: StoreRow, path_hash: str) -> str | None:

@@ -14,8 +14,9 @@ from memolith.app.kernel.region import Region
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.core.epochs import current_epoch
 from memolith.core.errors import Unavailable
-from memolith.core.log_position import LogKey, LogRef, Slot
+from memolith.core.log_position import Epoch, LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.store_record import parse_epoch
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.identity import StoreRow
 
@@ -120,6 +121,9 @@ class LogReader:
         arrival = next((one.entry for one in resolved if one.entry.operation is Operation.MOVED_IN), entry)
         if self.is_straggler(store, arrival):
             return ()
+        is_version = arrival.operation is not Operation.VOID and not any(one.void for one in resolved)
+        if is_version and self.is_passed_over(store, arrival.ref, arrival.memory_id, arrival.generation):
+            return ()
         if arrival.operation is not Operation.MOVED_IN or arrival.source is None:
             return resolved
         if not self._snapshots.is_straggler(store, arrival.source.path_hash, arrival.source.slot):
@@ -138,6 +142,48 @@ class LogReader:
     def is_straggler(self, store: StoreRow, entry: Entry) -> bool:
         """Tell whether it is late. See `EpochSnapshots.is_straggler`."""
         return self._snapshots.is_straggler(store, entry.key.path_hash, entry.slot)
+
+    def is_passed_over(
+        self, store: StoreRow, at: LogRef, memory_id: str, generation: int, head: Epoch | None = None
+    ) -> bool:
+        """Tell whether a version of a closed epoch, below the tail of its path, is no part of its memory's history.
+
+        A failover finds what is last at each path. It does not find a memory that came to a path, changed there and
+        left before another one came, if none of that had arrived. So a later epoch may have begun with an earlier
+        version of the memory. It may also have begun the memory anew, without any of its versions: `head`, the epoch of
+        the memory's head where that is known, shows it.
+
+        No call for a version at the path at which its memory is since; otherwise a GET of a shard, unless it is known,
+        and a HEAD of the entry that the snapshot names.
+
+        Raises:
+            Unavailable: what decides has not arrived.
+        """
+        epochs = [parse_epoch(text) for text in store.epochs]
+        written = epochs.index(at.slot.epoch) if at.slot.epoch in epochs else len(epochs)
+        known = epochs.index(head) if head in epochs else -1
+        number, continues = min(len(epochs) - 1, len(store.cuts or ())), False
+        while written < number:
+            place = self._snapshots.place_of(store, number, memory_id)
+            if place is None and (continues or known == number):
+                return True
+            if place is None and not written < known < number:
+                return False
+            before = known if place is None else epochs.index(place.slot.epoch)
+            if place is not None and before <= written:
+                return self._is_beyond(store, at, generation, place)
+            number, continues = before, True
+        return False
+
+    def _is_beyond(self, store: StoreRow, at: LogRef, generation: int, place: LogRef) -> bool:
+        """Tell whether a version is newer than the one at the place where a snapshot found its memory."""
+        if place.path_hash == at.path_hash:
+            return at.slot.rank > place.slot.rank
+        key, home = place.key_in(store.store_id), current_epoch(store).home
+        entry = self.entry(key) or (None if home == self._region.name else self.entry(key, home))
+        if entry is None:
+            raise Unavailable("what the store's epoch began with has not arrived here yet; try again")
+        return generation > entry.generation
 
     def _at(self, entry: Entry, ref: LogRef | None, region: str | None) -> Entry | None:
         return None if ref is None else self.entry(ref.key_in(entry.key.store_id), region)
