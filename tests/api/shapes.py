@@ -304,6 +304,19 @@ def _check_observations(body: Mapping[str, Any]) -> None:
         _check_node(one["memory"])
 
 
+def _check_conflicts(body: Mapping[str, Any]) -> None:
+    _fields(body, "conflicts truncated")
+    for one in body["conflicts"]:
+        assert set(one) == _names("kind status superseded_by sides")
+        assert (one["status"] == "open") == (one["superseded_by"] is None)
+        assert len(one["sides"]) == 2
+        for side in one["sides"]:
+            names = "memory memory_version_id written_at written_by line observation relation"
+            assert set(side) == _names(names)
+            _check_node(side["memory"])
+            _instants(side, "written_at")
+
+
 def _check_activity(body: Mapping[str, Any]) -> None:
     _fields(body, "memories since page page_size has_more truncated")
     _instants(body, "since")
@@ -322,7 +335,7 @@ def _check_recall(body: Mapping[str, Any]) -> None:
 
 
 def _check_node(node: Mapping[str, Any]) -> None:
-    names = "memory_id path title type permalink tags created_at updated_at age distance flags trust"
+    names = "memory_id path title type permalink tags created_at updated_at age distance flags trust valid"
     assert set(node) == set(names.split())
     assert node["memory_id"].startswith("mem_")
     _instants(node, "created_at", "updated_at")
@@ -405,6 +418,7 @@ _CHECKS = {
     "session_deleted": _check_tombstone,
     "memory_graph": _check_graph,
     "memory_activity": _check_activity,
+    "memory_conflicts": _check_conflicts,
     "memory_recall": _check_recall,
     "memory_context": _check_graph_context,
     "memory_observations": _check_observations,

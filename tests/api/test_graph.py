@@ -201,6 +201,8 @@ def test_a_changed_note_has_its_new_relations_and_observations_alone(backend: Ba
         ("recall", "query=a&max_tokens=0", "max_tokens"),
         ("recall", f"query=a&loaded={','.join('m' * 101)}", "loaded"),
         ("recall", "query=a&recent_tools=a,,b", "recent_tools"),
+        ("conflicts", "status=closed", "status"),
+        ("conflicts", "path_prefix=a", "path_prefix"),
         ("activity", "timeframe=soon", "timeframe"),
         ("activity", "page_size=101", "page_size"),
         ("activity", "api_key_id=a&session_id=b", "session_id"),
@@ -255,7 +257,7 @@ def test_a_root_that_is_not_there_is_not_found(backend: Backend, store: str) -> 
 
 
 @pytest.mark.parametrize(
-    "what", ["graph?path=/people/ada.md", "context?url=*", "observations", "recall?query=a", "activity"]
+    "what", ["graph?path=/people/ada.md", "context?url=*", "observations", "recall?query=a", "activity", "conflicts"]
 )
 def test_another_workspaces_graph_is_not_found(backend: Backend, store: str, what: str) -> None:
     path, _, query = what.partition("?")

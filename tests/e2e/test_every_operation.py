@@ -161,6 +161,7 @@ def test_the_graph_of_a_store_is_asked_in_every_region(here: Anthropic, store_id
     [result] = ask("context", url="memory://graph/ada")["results"]
     assert [one["content"] for one in result["observations"]] == ["counts #math"]
     assert ask("observations", tag="math")["observations"][0]["memory"]["memory_id"] == ada.id
+    assert ask("conflicts", path_prefix="/graph/")["conflicts"] == []
     assert [one["path"] for one in ask("activity")["memories"][:2]] == ["/graph/eve.md", "/graph/ada.md"]
 
 

@@ -17,6 +17,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "search_notes": {"query": "deploys"},
     "build_context": {"url": "memory://n/a"},
     "backlinks": {"path": "/memories/n/a.md"},
+    "conflicts": {},
     "recall": {"query": "when do deploys go out?"},
     "list_memory_projects": {},
 }

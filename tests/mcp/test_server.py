@@ -14,7 +14,7 @@ from tests.mcp.calls import every_call
 from tests.mcp.conftest import Server
 
 TOOLS = ["memory", "search_notes", "read_note", "write_note", "edit_note"]
-TOOLS += ["recent_activity", "build_context", "recall", "backlinks", "list_directory", "memory_versions"]
+TOOLS += ["recent_activity", "build_context", "recall", "conflicts", "backlinks", "list_directory", "memory_versions"]
 TOOLS += ["list_memory_projects"]
 
 
@@ -317,6 +317,19 @@ def test_a_context_and_backlinks_follow_the_links_of_notes(server: Server) -> No
     assert "does not exist" in server.call("backlinks", path="nobody.md")[0]
     text, _, failed = server.call("build_context", url="http://a")
     assert failed and "url: must be a memory:// URL" in text
+
+
+def test_what_contradicts_each_other_is_listed_with_both_sides_and_when_each_holds(server: Server) -> None:
+    put(server, "/ops/a.md", "# Plan\n\n- [day] @effective[2026-01-01,2026-07-01) We deploy on Thursdays\n")
+    put(server, "/b.md", "- [day] [[Plan]]: We deploy on Fridays\n")
+    for directory, count in (("/memories", 1), ("/memories/ops", 1), ("ops", 1), ("/memories/none", 0)):
+        found = (server.call("conflicts", directory=directory)[1] or {})["conflicts"]
+        assert len(found) == count
+    [one] = (server.call("conflicts")[1] or {})["conflicts"]
+    sides = {side["path"]: side for side in one["sides"]}
+    assert sides["/memories/ops/a.md"]["says"] == "[day] We deploy on Thursdays"
+    assert sides["/memories/ops/a.md"]["valid"]["from"].startswith("2026-01-01")
+    assert sides["/memories/b.md"]["written_by"].startswith("apikey_")
 
 
 def test_what_matters_now_is_recalled_and_what_is_loaded_is_not_recalled_again(server: Server) -> None:

@@ -40,6 +40,19 @@ class ObservationFilter:
     limit: int = 100
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimRow:
+    """A statement of a note, and the value that it claims; a note may give several `free` ones (`core.graph.claims`).
+
+    Values are equal if their numbers are.
+    """
+
+    memory_id: str
+    statement: Observation | Relation
+    value: int
+    free: bool
+
+
 class GraphPack(Protocol):
     """The graph in an open pack. Every method raises DamagedPack."""
 
@@ -60,3 +73,9 @@ class GraphPack(Protocol):
 
     def observations(self, wanted: ObservationFilter) -> list[tuple[str, Observation]]:
         """Return observations, each with its note."""
+
+    def claims_that_differ(self, limit: int) -> list[Sequence[ClaimRow]]:
+        """Return groups of statements that claim values for the same, not all the same; the newest notes' first."""
+
+    def relations_of_types(self, types: Sequence[str], limit: int) -> list[tuple[str, Relation]]:
+        """Return relations of these types, each with its note, the newest notes' first."""

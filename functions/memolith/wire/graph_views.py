@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from memolith.app.kernel.conflict_results import Conflicts, Side
 from memolith.app.kernel.graph_results import GraphAnswer, GraphContext, GraphEdge, GraphNode, GraphObservation
 from memolith.core.ages import age
 from memolith.core.graph.valid_time import Interval
 from memolith.core.times import rfc3339
 from memolith.core.trust import name_of
-from memolith.wire.json_views import Json
+from memolith.wire.json_views import Json, actor
 
 
 def graph(answer: GraphAnswer, now_us: int) -> Json:
@@ -29,6 +30,33 @@ def observations(answer: GraphAnswer, now_us: int) -> Json:
     nodes = {one.memory_id: _node(one, now_us) for one in answer.nodes}
     rows = [_observation(one) | {"memory": nodes[one.memory_id]} for one in answer.observations]
     return {"type": "memory_observations", "observations": rows, "truncated": answer.truncated}
+
+
+def conflicts(answer: Conflicts, now_us: int) -> Json:
+    """Render statements that contradict each other, each with both sides."""
+    rows = [
+        {
+            "kind": one.kind,
+            "status": "open" if one.superseded_by is None else "superseded",
+            "superseded_by": one.superseded_by,
+            "sides": [_side(side, now_us) for side in one.sides],
+        }
+        for one in answer.items
+    ]
+    return {"type": "memory_conflicts", "conflicts": rows, "truncated": answer.truncated}
+
+
+def _side(side: Side, now_us: int) -> Json:
+    type, target = side.relation or (None, None)
+    return {
+        "memory": _node(side.memory, now_us),
+        "memory_version_id": side.version_id,
+        "written_at": rfc3339(side.memory.updated_at),
+        "written_by": actor(side.written_by),
+        "line": side.line,
+        "observation": None if side.observation is None else _observation(side.observation),
+        "relation": None if type is None else {"type": type, "target_text": target},
+    }
 
 
 def recalled(answer: GraphAnswer, now_us: int) -> Json:
@@ -103,6 +131,7 @@ def _node(node: GraphNode, now_us: int) -> Json:
         "distance": node.distance,
         "flags": list(node.flags),
         "trust": name_of(node.trust),
+        "valid": _interval(node.valid),
     }
 
 

@@ -216,6 +216,7 @@ def _reads(memolith: Memolith) -> dict[str, Callable[..., object]]:
         "graph": lambda call, **arguments: memolith.graph.reach(call, **arguments),
         "context": lambda call, **arguments: memolith.graph.context(call, **arguments),
         "activity": lambda call, **arguments: memolith.activity.page(call, **arguments),
+        "conflicts": lambda call, **arguments: memolith.conflicts.page(call, **arguments),
         "recall": lambda call, **arguments: memolith.recall.recall(call, **arguments),
         "observations": lambda call, **arguments: memolith.graph.observations(call, **arguments),
         "load_memories": lambda call, **arguments: memolith.bulk_read.page(call, **arguments),

@@ -254,6 +254,15 @@ class Stage:
             self.scene.call(), self.scene.store, since=0, author=None, page=1, page_size=10
         )
 
+    def contradicted(self) -> None:
+        self.scene.create("/p.md", "# P\n\n- [port] The port is 8080\n- [port] The port is 9090\n")
+        self.searched()
+
+    def conflicts(self) -> None:
+        self.scene.at(HOME).conflicts.page(
+            self.scene.call(), self.scene.store, path_prefix=None, superseded=False, limit=10
+        )
+
     def context(self) -> None:
         self.scene.at(HOME).graph.context(
             self.scene.call(), self.scene.store, url="*", depth=1, since=None, page=1, page_size=10, max_related=10
@@ -688,6 +697,20 @@ SEARCHES = [
         Stage.activity,
         ["read control+keys+stores", "query versions", "query versions", "read memories+versions"],
         [],
+    ),
+    Path(
+        "what contradicts each other, where nothing does",
+        Stage.conflicts,
+        [OPEN_SEARCH, "query versions"],
+        [],
+        Stage.searched,
+    ),
+    Path(
+        "what contradicts each other",
+        Stage.conflicts,
+        [OPEN_SEARCH, "query versions", *HEADS, "read versions"],
+        [],
+        Stage.contradicted,
     ),
     Path("a page of notes", Stage.context, [OPEN_SEARCH, "query versions", *HEADS], [], Stage.searched),
     Path(

@@ -50,6 +50,18 @@ def test_the_graph_is_shown_by_a_name_and_observations_by_what_they_state(desk: 
     assert "was not found" in desk.fails(Exit.NOT_FOUND, "graph", desk.store, "Nobody")
 
 
+def test_both_sides_of_a_contradiction_are_shown_with_their_time_and_author(desk: Desk) -> None:
+    desk.put("/plan.md", "---\nvalid_from: 2026-01-01\n---\n\n# Plan\n\n- [day] We deploy on Thursdays\n")
+    desk.put("/ops/b.md", "- [day] [[Plan]]: we deploy on Fridays\n")
+    shown = desk.ok("observations", desk.store, "--conflicts")
+    assert "/plan.md:7: [day] We deploy on Thursdays  [2026-01-01, )" in shown
+    assert "/ops/b.md:1: [day] [[Plan]]: we deploy on Fridays\n    agent, today, by apikey_" in shown
+    assert len(desk.json("observations", desk.store, "--conflicts", "--in", "/ops/")["conflicts"]) == 1
+    assert desk.ok("observations", desk.store, "--conflicts", "--superseded") == ""
+    assert "--conflicts" in desk.fails(Exit.USAGE, "observations", desk.store, "--in", "/ops/")
+    assert "--conflicts" in desk.fails(Exit.USAGE, "observations", desk.store, "--conflicts", "-c", "day")
+
+
 def test_what_matters_for_a_task_is_recalled_and_nothing_else(desk: Desk) -> None:
     desk.put("/deploys.md", "Deploys go out on Tuesdays.")
     assert desk.ok("recall", desk.store, "when", "do", "deploys", "go", "out?").startswith("/deploys.md  deploys (")

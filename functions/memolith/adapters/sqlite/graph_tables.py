@@ -5,6 +5,7 @@
     relation      its relations, with the keys of their targets: which note a target means is found when that is asked
                   for, so that a link to a note that does not exist yet leads to it once it does
     observation   its observations
+    claim         what these claim (`claim_table`)
 
 All are keyed by the memory's row in ``doc`` and are removed with it.
 """
@@ -17,14 +18,16 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
+from memolith.adapters.sqlite import claim_table
 from memolith.core.graph.grammar import Observation, Relation
 from memolith.core.graph.names import Rank, note_keys, target_key
 from memolith.core.graph.note import TEXT_MAX_CHARS, Note
 from memolith.core.graph.resolution import Named
 from memolith.core.graph.valid_time import Interval
-from memolith.ports.graph import NoteRow, ObservationFilter
+from memolith.ports.graph import ClaimRow, NoteRow, ObservationFilter
 
-SCHEMA = """
+SCHEMA = f"""
+{claim_table.SCHEMA}
 CREATE TABLE note (
   doc INTEGER PRIMARY KEY, title TEXT NOT NULL, type TEXT NOT NULL, permalink TEXT, tags TEXT NOT NULL,
   valid_since INTEGER, valid_until INTEGER
@@ -38,13 +41,14 @@ CREATE TABLE relation (
   key TEXT NOT NULL, context TEXT, PRIMARY KEY (doc, number)
 ) WITHOUT ROWID;
 CREATE INDEX relation_key ON relation (key);
+CREATE INDEX relation_type ON relation (type);
 CREATE TABLE observation (
   doc INTEGER NOT NULL, number INTEGER NOT NULL, line INTEGER NOT NULL, category TEXT, text TEXT NOT NULL,
   tags TEXT NOT NULL, context TEXT, valid_since INTEGER, valid_until INTEGER, PRIMARY KEY (doc, number)
 ) WITHOUT ROWID;
 CREATE INDEX observation_category ON observation (category);
 """
-TABLES = ("note", "name", "relation", "observation")
+TABLES = ("note", "name", "relation", "observation", "claim")
 PARAMETERS_MAX = 500
 _NOTE = (
     "SELECT memory_id, version_id, path, title, type, permalink, tags, created_at, updated_at, valid_since, "
@@ -84,6 +88,7 @@ def insert(connection: sqlite3.Connection, doc: int, path: str, note: Note) -> N
             for number, one in enumerate(note.observations)
         ],
     )  # fmt: skip
+    claim_table.insert(connection, doc, path, note)
 
 
 def remove(connection: sqlite3.Connection, doc: object) -> None:
@@ -137,6 +142,12 @@ def relations_to(connection: sqlite3.Connection, keys: Sequence[str], limit: int
         query = f"{_RELATION} WHERE relation.key IN ({_marks(some)}) ORDER BY updated_at DESC, doc.id, number LIMIT ?"
         found += [_relation(row) for row in connection.execute(query, [*some, limit])]
     return found[:limit]
+
+
+def relations_of_types(connection: sqlite3.Connection, types: Sequence[str], limit: int) -> list[tuple[str, Relation]]:
+    """Read relations by their types."""
+    query = f"{_RELATION} WHERE relation.type IN ({_marks(types)}) ORDER BY updated_at DESC, doc.id, number LIMIT ?"
+    return [_relation(row) for row in connection.execute(query, [*types, limit])]
 
 
 def observations(connection: sqlite3.Connection, wanted: ObservationFilter) -> list[tuple[str, Observation]]:
@@ -195,6 +206,14 @@ class GraphTables:
     def observations(self, wanted: ObservationFilter) -> list[tuple[str, Observation]]:
         with self._asking() as connection:
             return observations(connection, wanted)
+
+    def claims_that_differ(self, limit: int) -> list[Sequence[ClaimRow]]:
+        with self._asking() as connection:
+            return claim_table.differing(connection, limit)
+
+    def relations_of_types(self, types: Sequence[str], limit: int) -> list[tuple[str, Relation]]:
+        with self._asking() as connection:
+            return relations_of_types(connection, types, limit)
 
 
 def _note(row: Sequence[object]) -> NoteRow:

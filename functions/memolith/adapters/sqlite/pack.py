@@ -4,7 +4,7 @@
     words        FTS5 over the stems (t) and the names (n), without a copy of them: contentless
     stem         in how many memories each stem is, and in how many it is a name
     property     what memories say of themselves, to filter by
-    note, name, relation, observation   the graph of notes (`graph_tables`)
+    note, name, relation, observation, claim   the graph of notes (`graph_tables`)
     vector       what a model makes of each memory's passages, where there is a model (`vector_table`)
 
 The stems are made outside, so that FTS5 parts them at blanks and does nothing else (``ascii`` leaves every letter
@@ -30,7 +30,7 @@ from memolith.adapters.sqlite import graph_tables, vector_table
 from memolith.adapters.sqlite.database import SharedDatabase
 from memolith.ports.packs import DamagedPack, Document, Matching, Restriction
 
-FORMAT = 4
+FORMAT = 5
 """Another format, or other rules of taking a text apart, is another number: then packs are made anew."""
 
 MAGIC = b"SQLite format 3\0"

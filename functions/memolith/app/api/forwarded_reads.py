@@ -15,6 +15,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 from memolith.app.auth.authorizer import AskHome
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.kernel.activity_results import Activity, decode_activity
+from memolith.app.kernel.conflict_results import Conflicts, decode_conflicts
 from memolith.app.kernel.graph_results import GraphAnswer, GraphContext, decode_answer, decode_context
 from memolith.app.kernel.region import View
 from memolith.app.kernel.results import (
@@ -45,6 +46,7 @@ _KINDS: dict[str, type[Hit | Memory | MemoryPrefix | Store | Version]] = {
 
 _PARTS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     "Activity": decode_activity,
+    "Conflicts": decode_conflicts,
     "GraphAnswer": decode_answer,
     "GraphContext": decode_context,
 }
@@ -161,7 +163,7 @@ def encode(answer: object) -> dict[str, Any]:
         return {"type": "Page", "items": [encode(item) for item in answer.items], "next_after": answer.next_after}
     if isinstance(answer, Hit | Memory | MemoryPrefix | Store | Version):
         return {"type": type(answer).__name__, "fields": asdict(answer)}
-    if isinstance(answer, GraphAnswer | GraphContext | Activity):
+    if isinstance(answer, GraphAnswer | GraphContext | Activity | Conflicts):
         return {"type": type(answer).__name__, "fields": asdict(answer)}
     raise TypeError(type(answer).__name__)
 

@@ -263,14 +263,17 @@ def node_of(note: NoteRow, head: MemoryRow, distance: int = 0, content: str | No
     """Return a note as an answer shows it, with its head's flags and trust class."""
     return GraphNode(
         note.memory_id, note.path, note.title, note.type, note.permalink, note.tags, note.created_at, note.updated_at,
-        distance, tuple(head.flags or ()), content, trust=head.trust,
+        distance, tuple(head.flags or ()), content, trust=head.trust, valid=note.valid,
     )  # fmt: skip
 
 
 def _observations(found: Iterable[tuple[str, Observation]]) -> tuple[GraphObservation, ...]:
-    return tuple(
-        GraphObservation(id, one.line, one.category, one.text, one.tags, one.context, one.valid) for id, one in found
-    )
+    return tuple(observation_of(id, one) for id, one in found)
+
+
+def observation_of(memory_id: str, one: Observation) -> GraphObservation:
+    """Return a note's observation as an answer shows it."""
+    return GraphObservation(memory_id, one.line, one.category, one.text, one.tags, one.context, one.valid)
 
 
 def _by_id(notes: Iterable[NoteRow]) -> dict[str, NoteRow]:

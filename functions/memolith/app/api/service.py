@@ -66,6 +66,7 @@ from memolith.ports.signing import SigningKeys
 if TYPE_CHECKING:
     from memolith.app.api.activity import RecentActivity
     from memolith.app.api.bulk_read import BulkRead
+    from memolith.app.api.conflicts import ConflictList
     from memolith.app.api.dream_runner import DreamRunner
     from memolith.app.api.dreams import Dreams
     from memolith.app.api.extraction import Extractions
@@ -84,8 +85,7 @@ _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
 class Memolith:
     """The use cases of one region, over helpers of which each is built once. They raise `core.errors` only.
 
-    `activity`, `search`, `graph`, `recall`, `bulk_read` and `proofs` are imported with the first call that needs
-    them, and not with a start.
+    What is a cached property, such as `search`, is imported with the first call that needs it, and not with a start.
     """
 
     def __init__(
@@ -263,6 +263,12 @@ class Memolith:
         from memolith.app.api.activity import RecentActivity
 
         return RecentActivity(self._region, self._authorizer, self._reads, VersionHistory(self._region))
+
+    @cached_property
+    def conflicts(self) -> ConflictList:
+        from memolith.app.api.conflicts import ConflictList
+
+        return ConflictList(self._region, self._authorizer, self._reads, self._pack_cache, self._heads)
 
     @cached_property
     def recall(self) -> Recall:

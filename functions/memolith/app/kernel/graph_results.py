@@ -12,7 +12,8 @@ from memolith.core.graph.valid_time import Interval
 @dataclass(frozen=True, slots=True)
 class GraphNode:
     """A note. `distance` is from the nearest root; `content` is None unless it was asked for; `why` says, of a memory
-    that was recalled, what speaks for it; `trust` is the letter of its class.
+    that was recalled, what speaks for it; `trust` is the letter of its class; `valid` is when its frontmatter says that
+    it holds.
     """
 
     memory_id: str
@@ -28,6 +29,7 @@ class GraphNode:
     content: str | None = None
     why: tuple[str, ...] = ()
     trust: str | None = None
+    valid: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +89,9 @@ class GraphContext:
 def decode_answer(fields: Mapping[str, Any]) -> GraphAnswer:
     """Parse what ``asdict`` made of an answer, and JSON of that. Raises KeyError, TypeError."""
     return GraphAnswer(
-        tuple(GraphNode(**_tuples(one)) for one in fields["nodes"]),
+        tuple(map(decode_node, fields["nodes"])),
         tuple(GraphEdge(**_tuples(one)) for one in fields["edges"]),
-        tuple(GraphObservation(**_tuples(one)) for one in fields["observations"]),
+        tuple(map(decode_observation, fields["observations"])),
         tuple(fields["candidates"]),
         fields["truncated"],
         fields["more"],
@@ -99,6 +101,16 @@ def decode_answer(fields: Mapping[str, Any]) -> GraphAnswer:
 def decode_context(fields: Mapping[str, Any]) -> GraphContext:
     """Parse what ``asdict`` made of a context, and JSON of that. Raises KeyError, TypeError."""
     return GraphContext(tuple(map(decode_answer, fields["items"])), tuple(fields["candidates"]), fields["more"])
+
+
+def decode_node(fields: Mapping[str, Any]) -> GraphNode:
+    """Parse what ``asdict`` made of a note. Raises TypeError."""
+    return GraphNode(**_tuples(fields))
+
+
+def decode_observation(fields: Mapping[str, Any]) -> GraphObservation:
+    """Parse what ``asdict`` made of an observation. Raises TypeError."""
+    return GraphObservation(**_tuples(fields))
 
 
 def _tuples(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,6 +24,16 @@ def observations(
     valid_at: Annotated[
         str | None, typer.Option("--valid-at", help="Only what holds at this instant, 2026-07-01T00:00:00Z.")
     ] = None,
+    conflicts: Annotated[
+        bool, typer.Option("--conflicts", help="Only what contradicts each other, both sides; `--in` narrows it.")
+    ] = False,
+    folder: Annotated[
+        str | None,
+        typer.Option("--in", metavar="FOLDER", help="With --conflicts: where one side is below this folder."),
+    ] = None,
+    superseded: Annotated[
+        bool, typer.Option("--superseded", help="With --conflicts: what a memory says that it supersedes.")
+    ] = False,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=GRAPH_LIMIT_MAX, help="The greatest number of results.")
     ] = GRAPH_LIMIT_DEFAULT,
@@ -36,7 +46,18 @@ def observations(
     Example: memolith observations memstore_useast1_01kb… --category decision
 
     Example: memolith observations memstore_useast1_01kb… redis --valid-at 2026-07-01T00:00:00Z --json
+
+    Example: memolith observations "Team notes" --conflicts --in /decisions/
     """
+    if conflicts:
+        if query or category or tag or valid_at:
+            raise typer.BadParameter(
+                "takes neither words nor --category, --tag or --valid-at", param_hint="--conflicts"
+            )
+        _conflicts(store, folder, superseded, limit, url, key, as_json)
+        return
+    if folder is not None or superseded:
+        raise typer.BadParameter("needs --conflicts", param_hint="--in" if folder is not None else "--superseded")
     asked: dict[str, str | int] = {"limit": limit}
     given = {"category": category, "tag": tag, "valid_at": valid_at, "query": " ".join(query or ())}
     asked |= {name: value for name, value in given.items() if value}
@@ -51,3 +72,46 @@ def observations(
         say(visible(line))
     if found["truncated"]:
         typer.echo("there are more; ask for more with --limit", err=True)
+
+
+def _conflicts(
+    store: str, folder: str | None, superseded: bool, limit: int, url: str | None, key: str | None, as_json: bool
+) -> None:
+    asked: dict[str, str | int] = {"limit": limit, **({"path_prefix": folder} if folder else {})}
+    asked |= {"status": "superseded"} if superseded else {}
+    with speaking():
+        found = connect(url, key).get(f"/v1/memory_stores/{store}/conflicts", asked)
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    for one in found["conflicts"]:
+        for mark, side in zip("-+", one["sides"], strict=True):
+            say(visible(f"{mark} {_place(side)}: {_said(side)}{_holds(side)}"))
+            say(visible(f"    {side['memory']['trust']}, {side['memory']['age']}, {_author(side)}"))
+        typer.echo("")
+    if found["truncated"]:
+        typer.echo("there are more; ask for more with --limit, or narrow them with --in", err=True)
+
+
+def _place(side: dict[str, Any]) -> str:
+    return str(side["memory"]["path"]) + ("" if side["line"] is None else f":{side['line']}")
+
+
+def _said(side: dict[str, Any]) -> str:
+    stated, relation = side["observation"], side["relation"]
+    if stated is not None:
+        return (f"[{stated['category']}] " if stated["category"] else "") + str(stated["content"])
+    return f"{relation['type']} [[{relation['target_text']}]]" if relation else "the memory as a whole"
+
+
+def _holds(side: dict[str, Any]) -> str:
+    valid = (side["observation"] or {}).get("valid") or side["memory"]["valid"]
+    if valid is None:
+        return ""
+    since, until = ((valid[name] or "")[:10] for name in ("from", "until"))
+    return f"  [{since}, {until})"
+
+
+def _author(side: dict[str, Any]) -> str:
+    found = next((text for name, text in (side["written_by"] or {}).items() if name.endswith("_id")), None)
+    return f"by {found}" if found else "by nobody who is known"

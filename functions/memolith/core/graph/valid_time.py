@@ -68,6 +68,15 @@ def overlap(one: Interval | None, other: Interval | None) -> bool:
     return begins_before and (other_until is None or since is None or since < other_until)
 
 
+def both(one: Interval | None, other: Interval | None) -> Interval | None:
+    """Return the interval in which a statement holds of which it and its note each say when."""
+    if one is None or other is None:
+        return other if one is None else one
+    since = max((bound for bound in (one[0], other[0]) if bound is not None), default=None)
+    until = min((bound for bound in (one[1], other[1]) if bound is not None), default=None)
+    return since, until
+
+
 def _range(match: re.Match[str]) -> Interval | None:
     """Return the interval of a range; None where a bound is no date, or where it is empty."""
     since, until = _span(match["since"]), _span(match["until"])

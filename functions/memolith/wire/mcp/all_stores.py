@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from memolith.core import ids
 from memolith.core.limits import SESSION_STORES_MAX
 from memolith.ports.clock import Clock
-from memolith.wire.mcp import schemas, texts
+from memolith.wire.mcp import answers, schemas, texts
 from memolith.wire.mcp.notes import found, search_query
 from memolith.wire.mcp.server import PROJECT, SCHEME, OpenStore
 from memolith.wire.memory_tool.texts import ToolFailure
@@ -66,7 +66,7 @@ class AllStores:
             raise ToolFailure(_which(project, wanted, there))
         return self._open(wanted[0].id)
 
-    def search(self, asked: schemas.SearchArguments) -> schemas.Hits:
+    def search(self, asked: schemas.SearchArguments) -> answers.Hits:
         """Search the store that is named; without a name all of them at once, each hit with its store's name.
 
         Raises:
@@ -86,17 +86,17 @@ class AllStores:
         query = {"memory_store_ids": ",".join(names), **search_query(asked, self._clock.now_us())}
         rows = accepted(self._caller.call("GET", "/v1/search", query))["data"]
         hits = [found(row, self._clock.now_us(), names[row["memory"]["memory_store_id"]]) for row in rows]
-        return schemas.Hits(hits=hits)
+        return answers.Hits(hits=hits)
 
-    def projects(self) -> list[schemas.Project]:
+    def projects(self) -> list[answers.Project]:
         """List the stores, at most `STORES_MAX`. A call for each hundred, or one for each that was named."""
         if self._only is not None:
             return [self._open(store_id).project() for store_id in self._only()]
-        listed: list[schemas.Project] = []
+        listed: list[answers.Project] = []
         query = {"limit": str(PAGE)}
         while len(listed) < STORES_MAX:
             body = accepted(self._caller.call("GET", "/v1/memory_stores", query))
-            listed += map(schemas.Project.of, body["data"])
+            listed += map(answers.Project.of, body["data"])
             if not body["next_page"]:
                 break
             query["page"] = str(body["next_page"])
@@ -124,7 +124,7 @@ class AllStores:
         return self._only is None or store_id in self._only()
 
 
-def _which(project: str | None, wanted: Sequence[schemas.Project], there: Sequence[schemas.Project]) -> str:
+def _which(project: str | None, wanted: Sequence[answers.Project], there: Sequence[answers.Project]) -> str:
     """Say which stores there are, where `project` names none of them, or several."""
     if not there:
         return texts.NO_PROJECT
@@ -136,6 +136,6 @@ def _which(project: str | None, wanted: Sequence[schemas.Project], there: Sequen
     return texts.NONE_CALLED.format(name=project, names=_names(there))
 
 
-def _names(there: Sequence[schemas.Project]) -> str:
+def _names(there: Sequence[answers.Project]) -> str:
     more = f" and {len(there) - NAMED_MAX} more" if len(there) > NAMED_MAX else ""
     return ", ".join(repr(one.name) for one in there[:NAMED_MAX]) + more

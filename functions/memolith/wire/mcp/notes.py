@@ -11,13 +11,15 @@ from memolith.core.times import parse_rfc3339, rfc3339
 from memolith.core.trust import UNKNOWN
 from memolith.ports.clock import Clock
 from memolith.wire.mcp import texts
-from memolith.wire.mcp.schemas import (
+from memolith.wire.mcp.answers import (
     Activity,
     Backlink,
     Backlinks,
     ChangedNote,
+    Conflict,
+    Conflicts,
+    ConflictSide,
     Context,
-    ContextArguments,
     Directory,
     Entry,
     Found,
@@ -25,10 +27,13 @@ from memolith.wire.mcp.schemas import (
     Note,
     Recall,
     Recalled,
-    SearchArguments,
     Version,
     Versions,
     Written,
+)
+from memolith.wire.mcp.schemas import (
+    ContextArguments,
+    SearchArguments,
 )
 from memolith.wire.memory_tool import texts as tool_texts
 from memolith.wire.memory_tool.places import ROOT, note_place
@@ -132,6 +137,16 @@ class Notes:
                     **{name: one[name] for name in ("memory_id", "title", "age", "why", "trust", "content")},
                 )
                 for one in answer["memories"]
+            ]
+        )
+
+    def conflicts(self, directory: str, limit: int) -> Conflicts:
+        """List statements that contradict each other, with both sides. One question to the graph."""
+        folder = note_place(directory)
+        answer = self._tree.graph("conflicts", {"path_prefix": f"{folder}/" if folder else None, "limit": limit})
+        return Conflicts(
+            conflicts=[
+                Conflict(kind=one["kind"], sides=[_side(side) for side in one["sides"]]) for one in answer["conflicts"]
             ]
         )
 
@@ -269,6 +284,24 @@ def _version(row: Mapping[str, Any]) -> Version:
         content_sha256=row.get("content_sha256"),
         content_size_bytes=row.get("content_size_bytes"),
         trust=row.get("trust", UNKNOWN),
+    )
+
+
+def _side(side: Mapping[str, Any]) -> ConflictSide:
+    """Return one side of a conflict: what it says, where, who wrote it and when, and when it says that it holds."""
+    memory, stated, relation = side["memory"], side["observation"], side["relation"]
+    said = f"{relation['type']} [[{relation['target_text']}]]" if relation else None
+    if stated is not None:
+        said = f"[{stated['category']}] {stated['content']}" if stated["category"] else stated["content"]
+    return ConflictSide(
+        path=f"{ROOT}{memory['path']}",
+        memory_id=memory["memory_id"],
+        line=side["line"],
+        says=said,
+        valid=(None if stated is None else stated["valid"]) or memory["valid"],
+        written_at=side["written_at"],
+        written_by=_actor_id(side["written_by"] or {}),
+        trust=memory["trust"],
     )
 
 

@@ -38,7 +38,7 @@ from mcp_types import (
 from pydantic import BaseModel, ValidationError
 
 from memolith.ports.clock import Clock
-from memolith.wire.mcp import schemas, texts
+from memolith.wire.mcp import answers, schemas, texts
 from memolith.wire.mcp.notes import Notes
 from memolith.wire.memory_tool.places import ROOT, note_place
 from memolith.wire.memory_tool.texts import ToolFailure
@@ -79,10 +79,10 @@ class OpenStore:
         """The template of the URIs of its memories."""
         return f"{SCHEME}{self.store_id}/{{+path}}"
 
-    def project(self) -> schemas.Project:
+    def project(self) -> answers.Project:
         """Return what the store says of itself. One read. Raises ToolFailure."""
         try:
-            return schemas.Project.of(self.tree.store())
+            return answers.Project.of(self.tree.store())
         except Gone:
             raise ToolFailure(texts.NO_STORE.format(id=self.store_id)) from None
 
@@ -94,11 +94,11 @@ class OpenStore:
                 raise ToolFailure(texts.NO_SUCH_PROJECT.format(name=name, id=self.store_id))
         return self
 
-    def search(self, asked: schemas.SearchArguments) -> schemas.Hits:
+    def search(self, asked: schemas.SearchArguments) -> answers.Hits:
         """Search this store. Raises ToolFailure."""
         return self.choose(asked.project).notes.search(asked)
 
-    def projects(self) -> list[schemas.Project]:
+    def projects(self) -> list[answers.Project]:
         """List the one store. One read. Raises ToolFailure."""
         return [self.project()]
 
@@ -122,10 +122,10 @@ class Stores(Protocol):
     def choose(self, project: str | None) -> OpenStore:
         """Return the store that a tool's `project` names, or the only one. Raises ToolFailure."""
 
-    def search(self, asked: schemas.SearchArguments) -> schemas.Hits:
+    def search(self, asked: schemas.SearchArguments) -> answers.Hits:
         """Search the store that is named, or all of them. Raises ToolFailure."""
 
-    def projects(self) -> list[schemas.Project]:
+    def projects(self) -> list[answers.Project]:
         """List the stores. Raises ToolFailure."""
 
     def page(self, cursor: str | None) -> tuple[list[tuple[str, File]], str | None]:
@@ -175,92 +175,99 @@ def _in_project(run: Callable[[OpenStore, Any], BaseModel]) -> Callable[[Stores,
 
 
 def _memory(store: OpenStore, given: schemas.MemoryArguments) -> BaseModel:
-    return schemas.Said(text=store.tool.run(given.model_dump(exclude_unset=True, exclude={"project"})))
+    return answers.Said(text=store.tool.run(given.model_dump(exclude_unset=True, exclude={"project"})))
 
 
 def _edit(store: OpenStore, given: schemas.EditArguments) -> BaseModel:
     path = f"{ROOT}{note_place(given.path)}"
-    return schemas.Said(
+    return answers.Said(
         text=store.tool.run({"command": "str_replace", **given.model_dump(exclude={"project"}), "path": path})
     )
 
 
 TOOLS: dict[str, Offered] = {
     "memory": Offered(
-        schemas.MemoryArguments, schemas.Said, texts.MEMORY, _annotated(destroys=True), _in_project(_memory)
+        schemas.MemoryArguments, answers.Said, texts.MEMORY, _annotated(destroys=True), _in_project(_memory)
     ),
     "search_notes": Offered(
         schemas.SearchArguments,
-        schemas.Hits,
+        answers.Hits,
         texts.SEARCH_NOTES,
         _annotated(reads=True),
         lambda stores, given: stores.search(given),
     ),
     "read_note": Offered(
         schemas.ReadArguments,
-        schemas.Note,
+        answers.Note,
         texts.READ_NOTE,
         _annotated(reads=True),
         _in_project(lambda store, given: store.notes.read(given.path)),
     ),
     "write_note": Offered(
         schemas.WriteArguments,
-        schemas.Written,
+        answers.Written,
         texts.WRITE_NOTE,
         _annotated(destroys=True, repeatable=True),
         _in_project(lambda store, given: store.notes.write(given.path, given.content, given.expected_content_sha256)),
     ),
     "edit_note": Offered(
-        schemas.EditArguments, schemas.Said, texts.EDIT_NOTE, _annotated(destroys=True), _in_project(_edit)
+        schemas.EditArguments, answers.Said, texts.EDIT_NOTE, _annotated(destroys=True), _in_project(_edit)
     ),
     "recent_activity": Offered(
         schemas.ActivityArguments,
-        schemas.Activity,
+        answers.Activity,
         texts.RECENT_ACTIVITY,
         _annotated(reads=True),
         _in_project(lambda store, given: store.notes.activity(given.limit, given.page, given.timeframe)),
     ),
     "build_context": Offered(
         schemas.ContextArguments,
-        schemas.Context,
+        answers.Context,
         texts.BUILD_CONTEXT,
         _annotated(reads=True),
         _in_project(lambda store, given: store.notes.context(given)),
     ),
     "recall": Offered(
         schemas.RecallArguments,
-        schemas.Recall,
+        answers.Recall,
         texts.RECALL,
         _annotated(reads=True),
         _in_project(lambda store, given: store.notes.recall(given.query, given.recent_tools, given.loaded)),
     ),
+    "conflicts": Offered(
+        schemas.ConflictsArguments,
+        answers.Conflicts,
+        texts.CONFLICTS,
+        _annotated(reads=True),
+        _in_project(lambda store, given: store.notes.conflicts(given.directory, given.limit)),
+    ),
     "backlinks": Offered(
         schemas.BacklinksArguments,
-        schemas.Backlinks,
+        answers.Backlinks,
         texts.BACKLINKS,
         _annotated(reads=True),
         _in_project(lambda store, given: store.notes.backlinks(given.path, given.limit)),
     ),
     "list_directory": Offered(
         schemas.DirectoryArguments,
-        schemas.Directory,
+        answers.Directory,
         texts.LIST_DIRECTORY,
         _annotated(reads=True),
         _in_project(lambda store, given: store.notes.directory(given.path)),
     ),
     "memory_versions": Offered(
         schemas.VersionsArguments,
-        schemas.Versions,
+        answers.Versions,
         texts.MEMORY_VERSIONS,
         _annotated(reads=True),
         _in_project(lambda store, given: store.notes.versions(given.path, given.limit)),
     ),
     "list_memory_projects": Offered(
         schemas.ProjectsArguments,
-        schemas.Projects,
+        answers.Projects,
         texts.LIST_MEMORY_PROJECTS,
         _annotated(reads=True),
-        lambda stores, _: schemas.Projects(projects=stores.projects()),
+        lambda stores, _: answers.Projects(projects=stores.projects()),
     ),
 }
 
@@ -302,7 +309,7 @@ class _Handlers:
             return _told(str(failure))
         except ValidationError as wrong:
             return _told("\n".join(_arguments_in_words(wrong)))
-        text = answer.text if isinstance(answer, schemas.Said) else answer.model_dump_json()
+        text = answer.text if isinstance(answer, answers.Said) else answer.model_dump_json()
         return CallToolResult(content=[TextContent(text=text)], structured_content=answer.model_dump(mode="json"))
 
     async def list_resources(self, _: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:

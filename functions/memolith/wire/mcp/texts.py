@@ -38,6 +38,10 @@ RECALL = (
     "where nothing matters. Ask it before you begin a task. What you have read already, name in loaded."
 )
 BACKLINKS = "The notes that link to a note, by [[title]], by relation or by path."
+CONFLICTS = (
+    "Statements of notes that contradict each other, with both sides: the same words but for one value, at the same "
+    "time. Check which is right before you rely on either; a note that says `supersedes [[other]]` settles it."
+)
 SEVERAL_NOTES = "{path} may mean {paths}. Name one of them."
 LIST_DIRECTORY = "What stands directly in a directory: notes with size and time, and directories."
 LIST_MEMORY_PROJECTS = (

@@ -20,6 +20,7 @@ from memolith.core.limits import (
     RECALL_TOOLS_MAX,
     SEARCH_QUERY_MAX_CHARS,
 )
+from memolith.core.paths import check_path_prefix
 from memolith.wire import graph_views
 from memolith.wire.exchange import Exchange
 from memolith.wire.json_views import Json
@@ -84,6 +85,19 @@ def list_observations(exchange: Exchange) -> Json:
         limit=query.limit(GRAPH_LIMIT_DEFAULT, GRAPH_LIMIT_MAX),
     )
     return graph_views.observations(answer, exchange.now_us)
+
+
+def list_conflicts(exchange: Exchange) -> Json:
+    query = exchange.request.query
+    prefix = query.words("path_prefix")
+    answer = exchange.memolith.conflicts.page(
+        exchange.call,
+        exchange.store_id,
+        path_prefix=None if prefix is None else check_path_prefix(prefix),
+        superseded=query.one_of("status", "open", "superseded") == "superseded",
+        limit=query.limit(GRAPH_LIMIT_DEFAULT, GRAPH_LIMIT_MAX),
+    )
+    return graph_views.conflicts(answer, exchange.now_us)
 
 
 def recall_memories(exchange: Exchange) -> Json:

@@ -13,7 +13,7 @@ from memolith.wire.requests import ID_MAX_CHARS, Request
 from memolith.wire.routes.activity import list_activity
 from memolith.wire.routes.divergent import dismiss_divergent, list_divergent, restore_divergent, retrieve_divergent
 from memolith.wire.routes.dreams import archive_dream, cancel_dream, create_dream, list_dreams, retrieve_dream
-from memolith.wire.routes.graph import build_context, list_observations, reach_graph, recall_memories
+from memolith.wire.routes.graph import build_context, list_conflicts, list_observations, reach_graph, recall_memories
 from memolith.wire.routes.integrity import list_integrity_keys, prove_version
 from memolith.wire.routes.memories import (
     create_memory,
@@ -105,6 +105,7 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "graph"), {"GET": reach_graph}),
     Route((*_STORE, "context"), {"GET": build_context}),
     Route((*_STORE, "observations"), {"GET": list_observations}),
+    Route((*_STORE, "conflicts"), {"GET": list_conflicts}),
     Route((*_STORE, "recall"), {"GET": recall_memories}),
     Route((*_STORE, "activity"), {"GET": list_activity}),
     Route((*_STORE, "pack"), {"GET": load_memories}),
@@ -162,6 +163,7 @@ PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
     reach_graph: ("path", "memory_id", "direction", "depth", "types", "limit"),
     build_context: ("url", "depth", "timeframe", "page", "page_size", "max_related"),
     list_observations: ("category", "tag", "query", "valid_at", "limit"),
+    list_conflicts: ("path_prefix", "status", "limit"),
     recall_memories: ("query", "recent_tools", "loaded", "limit", "max_tokens"),
     list_activity: ("timeframe", "page", "page_size", "api_key_id", "session_id", "service_account_id"),
     load_memories: ("page",),
