@@ -49,13 +49,25 @@ def test_what_a_person_said_is_proposed_once_and_written_when_it_is_approved(
     assert (found["outcome"], found["model"], found["dropped"]) == ("proposed", "memolith-extractive-1", {})
     [note] = found["notes"]
     assert paths(backend, store) == [], "nothing is written before"
-    assert extract(backend, session)["proposal_id"] == found["proposal_id"]
+    second = extract(backend, session)
+    assert (second["outcome"], second["proposal_id"], second["model"]) == ("unchanged", found["proposal_id"], None)
+    assert extract(backend, session, again=True)["proposal_id"] == found["proposal_id"], (
+        "a question, and the same answer"
+    )
     approver = {"authorization": f"Bearer {backend.issue_key('main', 'admin')}"}
     address = f"/v1/memory_stores/{store}/proposals/{found['proposal_id']}/approve"
     assert backend.raw("POST", address, headers=approver).body["status"] == "approved"
     assert paths(backend, store) == [note["path"]]
-    again = extract(backend, session)
+    again = extract(backend, session, again=True)
     assert (again["outcome"], again["proposal_id"], again["dropped"]) == ("no_output", None, {"known": 1})
+
+
+def test_a_session_is_asked_about_again_once_something_was_said_in_it(backend: Backend, session: str) -> None:
+    say(backend, session, "What is the time?")
+    outcomes = [extract(backend, session)["outcome"] for _ in range(2)]
+    say(backend, session, "I prefer short answers.")
+    outcomes += [extract(backend, session)["outcome"] for _ in range(2)]
+    assert outcomes == ["no_output", "unchanged", "proposed", "unchanged"]
 
 
 def test_a_session_that_taught_nothing_proposes_nothing(backend: Backend, store: str, session: str) -> None:

@@ -125,7 +125,9 @@ MAY: dict[str, set[tuple[str, str]]] = {
     | READ_OBJECTS
     | READ_SIGNING_KEYS
     | READ_VERIFICATION_KEYS
-    | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in [*PUT_AT_HOME, "session", "transcript"]])
+    | each(
+        ["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in [*PUT_AT_HOME, "job", "session", "transcript"]]
+    )
     | each(["s3:PutObject"], [f"{bucket(region)}/*/{kind}/*" for region in (THERE, FAR) for kind in PUT_BEYOND])
     | each(
         ["lambda:InvokeFunction"],

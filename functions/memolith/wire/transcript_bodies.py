@@ -45,6 +45,7 @@ class ExtractBody(Body):
     """POST /v1/sessions/{id}/extract; may be empty."""
 
     memory_store_id: StoreId | None = None
+    again: bool = False
 
 
 def read_events(body: bytes, *, sent: bool) -> list[EventDraft]:

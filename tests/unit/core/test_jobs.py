@@ -125,3 +125,13 @@ def test_a_record_is_read_back_and_fields_of_a_newer_release_are_ignored() -> No
 def test_a_body_that_is_no_record_of_a_job_is_refused(body: bytes) -> None:
     with pytest.raises(ValueError):
         JobRecord.from_json(body)
+
+
+def test_a_job_that_was_done_with_the_same_input_is_up_to_date_however_it_is_asked_for() -> None:
+    ended = done(replace(claimed(), input_sha256="a"), NOW + 5, run_id="prop_1", outcome="proposed")
+    same = claim(ended, NAME, who(NOW + 6), 11, requested=True, input_sha256="a")
+    assert (same.answer, same.record, same.done) == (ClaimAnswer.UP_TO_DATE, None, ended)
+    assert claim(ended, NAME, who(NOW + 6), 11, requested=True, input_sha256="b").answer is ClaimAnswer.CLAIMED
+    assert claim(ended, NAME, who(NOW + 6), 11, requested=True).answer is ClaimAnswer.CLAIMED
+    broken = failed(replace(claimed(), input_sha256="a"), NOW + 5, run_id="", error="Busy")
+    assert claim(broken, NAME, who(NOW + 6), 11, requested=True, input_sha256="a").answer is ClaimAnswer.CLAIMED

@@ -2,15 +2,17 @@
 
     the session's newest events -> one question to a model -> notes that rest on events -> one proposal
 
-Nothing is written to the store here. Asked again about the same events, it answers with the proposal that is there.
-See docs/extraction.md.
+Nothing is written to the store here. One call at a time works on a session in a region; what it did is a record, so
+that the same events are not asked about twice. See docs/extraction.md.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from memolith.app.api.proposals import Proposals
@@ -19,11 +21,14 @@ from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.auth.session_access import SessionAccess
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import RequestContext
+from memolith.app.pipelines.job_log import JobLog, LostJobError
 from memolith.app.safety.write_gate import TextScanner, read
-from memolith.core.errors import InvalidRequest, Unavailable
+from memolith.core.errors import Busy, InvalidRequest, MemolithError, Unavailable
+from memolith.core.objects.job_record import JobRecord
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.pipelines.extraction import PROMPT, PROMPT_SHA256, Gleaned, Note, document, glean
 from memolith.core.pipelines.framing import framed
+from memolith.core.pipelines.jobs import Claim, JobName
 from memolith.core.proposed_edits import EditRequest
 from memolith.core.rows.content import PathRow
 from memolith.ports.model import (
@@ -44,6 +49,10 @@ from memolith.scanner import Verdict
 EVENTS_MAX = 2_000
 """Of a session that are read: its newest."""
 
+JOB = "extract"
+LEASE_US = 300_000_000
+"""For how long a call that died has its session: a little longer than the longest answer of a model."""
+
 MODEL = "small"
 """The name of the model that is asked, which a deployment maps to one of a service."""
 
@@ -52,7 +61,8 @@ MODEL = "small"
 class Extraction:
     """What was found: the notes that are proposed, what was dropped and why, and which model was asked what.
 
-    `proposal_id` is None where nothing is proposed.
+    `proposal_id` is None where nothing is proposed. `unchanged`: nothing was said since it was proposed, or nothing was
+    found, so that no model was asked.
     """
 
     session_id: str
@@ -63,6 +73,14 @@ class Extraction:
     model: str | None
     usage: Usage
     prompt_sha256: str = PROMPT_SHA256
+    unchanged: bool = False
+
+    @property
+    def outcome(self) -> str:
+        """In one word, what came of it."""
+        if self.unchanged:
+            return "unchanged"
+        return "no_output" if self.proposal_id is None else "proposed"
 
 
 class Extractions:
@@ -77,6 +95,7 @@ class Extractions:
         proposals: Proposals,
         scanner: TextScanner,
         models: Models,
+        jobs: JobLog,
     ) -> None:
         self._region = region
         self._authorizer = authorizer
@@ -85,16 +104,21 @@ class Extractions:
         self._proposals = proposals
         self._scanner = scanner
         self._models = models
+        self._jobs = jobs
 
-    def extract(self, call: RequestContext, session_id: str, store_id: str | None = None) -> Extraction:
+    def extract(
+        self, call: RequestContext, session_id: str, store_id: str | None = None, *, again: bool = False
+    ) -> Extraction:
         """Propose what a session taught, at most `core.pipelines.extraction.WRITES_MAX` memories.
 
-        Repeatable. What reading `EVENTS_MAX` events costs, an index read, one question to a model, and for what is
-        proposed an index read and what opening a proposal costs.
+        Repeatable: about events that were extracted before no model is asked, unless `again`. What reading `EVENTS_MAX`
+        events costs, an index read, a LIST and a GET of the session's job, and two PUTs; one question to a
+        model, and for what is proposed an index read and what opening a proposal costs.
 
         Raises:
             InvalidRequest: the session has no such store, or no model is set up. NotFound, PermissionDenied,
-            Unavailable: the model did not answer, or a port; Busy, OutcomeUnknown, Unauthenticated.
+            Unavailable: the model did not answer, or a port; Busy: another call extracts the session;
+            OutcomeUnknown, Unauthenticated.
         """
         access, record, _ = self._sessions.enter(call, session_id, Scope.write)
         store_id = _store_of(record, store_id)
@@ -102,20 +126,45 @@ class Extractions:
         input_document = document(session_id, events)
         if not input_document["events"]:
             return Extraction(session_id, store_id, (), {}, None, None, Usage())
-        answered = self._ask(session_id, input_document)
-        found = glean(answered.data, input_document, events)
         store = self._authorizer.enter_store(call, Scope.write, store_id)
-        found = self._admitted(store, found)
-        proposal_id = self._propose(store, session_id, found.notes) if found.notes else None
-        return Extraction(session_id, store_id, found.notes, found.dropped, proposal_id, answered.model, answered.usage)
-
-    def _ask(self, session_id: str, input_document: Mapping[str, Any]) -> Any:
         question = framed(input_document)
+        digest = hashlib.sha256(f"{session_id}\n{PROMPT_SHA256}\n{question}".encode()).hexdigest()
+        name = JobName(store_id, JOB, session_id)
+        claim = self._claim(store, name, max(event.at for event in events), None if again else digest)
+        if claim.done is not None:
+            return Extraction(session_id, store_id, (), {}, claim.done.run_id or None, None, Usage(), unchanged=True)
+        try:
+            answered = self._ask(question, digest)
+            found = self._admitted(store, glean(answered.data, input_document, events))
+            proposal_id = self._propose(store, session_id, found.notes) if found.notes else None
+        except MemolithError as error:
+            self._end(claim, partial(self._jobs.failed, run_id="", error=type(error).__name__))
+            raise
+        extraction = Extraction(
+            session_id, store_id, found.notes, found.dropped, proposal_id, answered.model, answered.usage
+        )
+        self._end(claim, partial(self._jobs.done, run_id=proposal_id or "", outcome=extraction.outcome), digest)
+        return extraction
+
+    def _claim(self, store: StoreAccess, name: JobName, watermark: int, digest: str | None) -> Claim:
+        """Take the session's job in this region, unless it was done about the same events."""
+        claim = self._jobs.claim(store.store, name, self._region.name, watermark, requested=True, input_sha256=digest)
+        if claim.record is None and claim.done is None:
+            raise Busy(f"another call extracts session {name.job_key}; try again when that is done")
+        return claim
+
+    def _end(self, claim: Claim, end: Callable[[JobRecord], JobRecord], digest: str | None = None) -> None:
+        """Record the end. A call that lost the job meanwhile leaves that to the other: the proposal is the same."""
+        if claim.record is not None:
+            with suppress(LostJobError):
+                end(claim.record if digest is None else replace(claim.record, input_sha256=digest))
+
+    def _ask(self, question: str, key: str) -> Any:
         ask = Ask(
             system=(Block(PROMPT, cache=True),),
             turns=(Turn(Role.USER, question),),
             purpose=Purpose.EXTRACT,
-            key=hashlib.sha256(f"{session_id}\n{PROMPT_SHA256}\n{question}".encode()).hexdigest(),
+            key=key,
             form=AnswerForm.EXTRACTION,
             effort=Effort.LOW,
         )

@@ -219,7 +219,8 @@ class Memolith:
 
     @cached_property
     def extractions(self) -> Extractions:
-        from memolith.app.api.extraction import Extractions
+        from memolith.app.api.extraction import LEASE_US, Extractions
+        from memolith.app.pipelines.job_log import JobLog
 
         return Extractions(
             self._region,
@@ -229,6 +230,7 @@ class Memolith:
             self.proposals,
             self._scanner,
             self._models,
+            JobLog(self._region, LEASE_US),
         )
 
     @cached_property

@@ -27,7 +27,7 @@ class LostJobError(Exception):
 
 
 class JobLog:
-    """Claims, renews and ends jobs of stores whose home this region is."""
+    """Claims, renews and ends jobs: those of a store at its home; one that a caller asks for where the call landed."""
 
     def __init__(self, region: Region, lease_us: int = LEASE_US) -> None:
         """Put it together. `lease_us`: for how long a claim holds if its worker is not heard of."""
@@ -45,9 +45,10 @@ class JobLog:
         return max(self._last_records(store, name), key=lambda record: record.rank, default=None)
 
     def _last_records(self, store: StoreRow, name: JobName) -> list[JobRecord]:
-        """Return the last record that each home wrote: its newest, as the epochs of one home only rise."""
+        """Return the last record that each home, and this region, wrote: its newest, as epochs only rise."""
         found = []
-        for home in dict.fromkeys([*(parse_epoch(epoch).home for epoch in store.epochs), store.home]):
+        homes = [*(parse_epoch(epoch).home for epoch in store.epochs), store.home, self._region.name]
+        for home in dict.fromkeys(homes):
             prefix = JobKey.prefix(home, name.store_id, name.kind, name.job_key)
             last: str | None = None
             for key in keys_under(self._region.objects, prefix):
@@ -69,8 +70,11 @@ class JobLog:
         *,
         cooldown_us: int = 0,
         requested: bool = False,
+        input_sha256: str | None = None,
     ) -> Claim:
-        """Claim a job at its store's home. As `state`, and one PUT where it is to be had. Never waits.
+        """Claim a job here. As `state`, and one PUT where it is to be had. Never waits.
+
+        `requested`, `input_sha256`: see `core.pipelines.jobs.claim`.
 
         Raises:
             Unavailable, Busy: nothing was claimed. OutcomeUnknown: the claim may be there; its lease will end it.
@@ -88,11 +92,12 @@ class JobLog:
             cooldown_us=cooldown_us,
             lease_us=self._lease_us,
             requested=requested,
+            input_sha256=input_sha256,
         )
         if decided.record is None:
             return decided
         after = max((record.sequence for record in records), default=0)
-        record = replace(decided.record, sequence=after + 1)
+        record = replace(decided.record, sequence=after + 1, input_sha256=input_sha256)
         return Claim(ClaimAnswer.CLAIMED, record) if self._put(record) else Claim(ClaimAnswer.RUNNING)
 
     def beat(self, held: JobRecord) -> JobRecord:

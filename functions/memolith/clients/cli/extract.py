@@ -22,6 +22,9 @@ def extract(
     store: Annotated[
         str | None, typer.Option("--store", help="Which of the session's stores, by id or name, if it has several.")
     ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Ask the model even if nothing was said since it was asked last.")
+    ] = False,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -29,13 +32,15 @@ def extract(
     """Propose memories of what a session taught: at most five, each resting on events of its transcript.
 
     Nothing is written until a person approves the proposal. Run it again as often as you like: about the same events it
-    answers with the same proposal.
+    asks no model, and answers with the same proposal.
 
     Example: memolith extract sesn_useast1_01kb…
     """
     if ids.SESSION.fullmatch(session) is None:
         raise InvalidRequest("SESSION", f"{session} is not the id of a session (sesn_…)")
-    body = {} if store is None else {"memory_store_id": store_called(store, url, key)}
+    body: dict[str, object] = {} if store is None else {"memory_store_id": store_called(store, url, key)}
+    if again:
+        body["again"] = True
     with speaking():
         found = connect(url, key).post(f"/v1/sessions/{session}/extract", body)
     if as_json:
@@ -45,4 +50,6 @@ def extract(
         say(visible(f"{note['path']}  {note['name']}"))
     for reason, count in sorted(found["dropped"].items()):
         say(f"{count} dropped: {reason}")
+    if found["outcome"] == "unchanged":
+        say("nothing was said since the last extraction (--again asks the model all the same)")
     say(f"proposed as {found['proposal_id']}" if found["proposal_id"] else "nothing to propose")

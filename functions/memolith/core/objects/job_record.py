@@ -37,6 +37,7 @@ class JobRecord:
         run_id, outcome: of the last run.
         error: what kind of failure the last one was.
         retry_at, retries_left: of the input that failed.
+        input_sha256: a hash of the run's input, where jobs of this kind go by that; None where they do not.
     """
 
     store_id: str
@@ -57,6 +58,7 @@ class JobRecord:
     error: str | None = None
     retry_at: int | None = None
     retries_left: int | None = None
+    input_sha256: str | None = None
 
     @property
     def rank(self) -> tuple[int, int]:

@@ -66,10 +66,11 @@ class Claimant:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The answer, and the record that takes the job, where it can be taken."""
+    """The answer, and the record that takes the job, where it can be taken; `done`: the run that did it already."""
 
     answer: ClaimAnswer
     record: JobRecord | None = None
+    done: JobRecord | None = None
 
 
 def claim(
@@ -81,8 +82,11 @@ def claim(
     cooldown_us: int = 0,
     lease_us: int = LEASE_US,
     requested: bool = False,
+    input_sha256: str | None = None,
 ) -> Claim:
     """Decide a claim on input up to `input_watermark`.
+
+    With an `input_sha256`, a job whose last run was done with input of the same hash is up to date.
 
     A worker whose lease ran out has failed: another may claim, with one retry less. A claim that is `requested` by a
     caller is refused only while another worker has the job: neither what was done nor what failed holds it up.
@@ -91,6 +95,8 @@ def claim(
         return Claim(ClaimAnswer.CLAIMED, _claimed(None, name, who, input_watermark, RETRIES, lease_us))
     if state.is_held and who.now_us < state.lease_until and who.epoch == state.epoch:
         return Claim(ClaimAnswer.RUNNING)
+    if has_done(state, input_sha256):
+        return Claim(ClaimAnswer.UP_TO_DATE, done=state)
     if not requested and input_watermark <= state.watermark:
         return Claim(ClaimAnswer.UP_TO_DATE)
     left = RETRIES
@@ -104,6 +110,13 @@ def claim(
     if not requested and state.done_at is not None and who.now_us < state.done_at + cooldown_us:
         return Claim(ClaimAnswer.COOLDOWN)
     return Claim(ClaimAnswer.CLAIMED, _claimed(state, name, who, input_watermark, left, lease_us))
+
+
+def has_done(state: JobRecord | None, input_sha256: str | None) -> bool:
+    """Tell whether the last run of a job was done with input of this hash."""
+    if state is None or input_sha256 is None:
+        return False
+    return state.event is JobEvent.DONE and state.input_sha256 == input_sha256
 
 
 def _claimed(

@@ -62,12 +62,14 @@ def extract_notes(exchange: Exchange) -> Json:
 
     raw = exchange.request.body()
     body = parse(ExtractBody, raw if raw.strip() else b"{}")
-    found = exchange.memolith.extractions.extract(exchange.call, exchange.ids[0], body.memory_store_id)
+    found = exchange.memolith.extractions.extract(
+        exchange.call, exchange.ids[0], body.memory_store_id, again=body.again
+    )
     return {
         "type": "extraction",
         "session_id": found.session_id,
         "memory_store_id": found.store_id,
-        "outcome": "no_output" if found.proposal_id is None else "proposed",
+        "outcome": found.outcome,
         "proposal_id": found.proposal_id,
         "notes": [
             {"path": note.path, "name": note.name, "note_type": note.type, "evidence": list(note.evidence)}
