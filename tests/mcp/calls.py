@@ -19,6 +19,13 @@ CALLS: dict[str, dict[str, Any]] = {
     "backlinks": {"path": "/memories/n/a.md"},
     "conflicts": {},
     "recall": {"query": "when do deploys go out?"},
+    "list_proposals": {},
+    "propose_edits": {
+        "why": "said twice",
+        "key": "a-call",
+        "edits": [{"op": "create", "path": "/memories/n/b.md", "content": "Releases are tagged by the bot.\n"}],
+    },
+    "read_proposal": {},
     "list_memory_projects": {},
 }
 

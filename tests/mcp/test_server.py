@@ -15,7 +15,7 @@ from tests.mcp.conftest import Server
 
 TOOLS = ["memory", "search_notes", "read_note", "write_note", "edit_note"]
 TOOLS += ["recent_activity", "build_context", "recall", "conflicts", "backlinks", "list_directory", "memory_versions"]
-TOOLS += ["list_memory_projects"]
+TOOLS += ["list_proposals", "read_proposal", "propose_edits", "list_memory_projects"]
 
 
 def sha256(text: str) -> str:
@@ -35,9 +35,10 @@ def test_every_tool_says_what_it_takes_what_it_gives_and_what_it_may_do(server: 
         assert all(field.get("description") or "enum" in field for field in tool.input_schema["properties"].values())
         assert (tool.output_schema or {})["properties"]
     hints = {name: tool.annotations for name, tool in tools.items() if tool.annotations is not None}
-    reading = set(TOOLS) - {"memory", "write_note", "edit_note"}
+    writing = {"memory", "write_note", "edit_note"}
+    reading = set(TOOLS) - {*writing, "propose_edits"}
     assert {name for name, hint in hints.items() if hint.read_only_hint} == reading
-    assert {name for name, hint in hints.items() if hint.destructive_hint} == set(TOOLS) - reading
+    assert {name for name, hint in hints.items() if hint.destructive_hint} == writing
     assert {name for name, hint in hints.items() if hint.idempotent_hint} == {*reading, "write_note"}
     assert all(hint.open_world_hint is False for hint in hints.values())
 
@@ -62,6 +63,36 @@ def test_a_note_is_written_read_edited_and_listed(server: Server) -> None:
     assert [(entry["path"], entry["type"]) for entry in listed["entries"]] == [("/memories/a", "directory")]
     (entry,) = (server.call("list_directory", path="/memories/a")[1] or {})["entries"]
     assert (entry["path"], entry["type"], entry["content_size_bytes"]) == ("/memories/a/b.md", "note", 6)
+
+
+def test_what_an_agent_proposes_is_not_in_memory_and_no_tool_decides_it(server: Server) -> None:
+    put(server, "/deploys.md", "Deploys go out on Tuesdays.\n")
+    edits = [
+        {
+            "op": "str_replace",
+            "path": "/memories/deploys.md",
+            "old": "Tuesdays",
+            "new": "Thursdays",
+            "why": "said twice",
+        },
+        {"op": "rename", "path": "n/a.md", "to": "/memories/n/b.md"},
+    ]
+    text, _, is_error = server.call("propose_edits", why="what was said", edits=edits)
+    assert is_error and "n/a.md" in text, "a note that is not there cannot be renamed"
+    made = server.call("propose_edits", why="what was said", edits=edits[:1], key="k")[1] or {}
+    assert (made["status"], made["edits"][0]["path"]) == ("open", "/memories/deploys.md")
+    again = server.call("propose_edits", why="what was said", edits=edits[:1], key="k")[1] or {}
+    assert again["proposal_id"] == made["proposal_id"]
+    assert server.fresh.paths() == {"/deploys.md": "Deploys go out on Tuesdays.\n"}
+    (listed,) = (server.call("list_proposals")[1] or {})["proposals"]
+    assert (listed["proposal_id"], listed["edit_count"]) == (made["proposal_id"], 1)
+    read = server.call("read_proposal")[1] or {}
+    assert "+Deploys go out on Thursdays." in read["edits"][0]["diff"]
+    assert server.call("read_proposal", proposal_id="prop_none")[2]
+    assert not {name for name in TOOLS if "approve" in name or "decide" in name or "reject" in name}
+    server.fresh.backend.raw("POST", f"/v1/memory_stores/{server.store_id}/proposals/{made['proposal_id']}/withdraw")
+    assert "waits" in server.call("read_proposal")[0]
+    assert (server.call("list_proposals", status="withdrawn")[1] or {})["proposals"]
 
 
 def test_a_note_that_is_there_is_replaced_only_on_what_was_read(server: Server) -> None:

@@ -38,7 +38,7 @@ from mcp_types import (
 from pydantic import BaseModel, ValidationError
 
 from memolith.ports.clock import Clock
-from memolith.wire.mcp import answers, schemas, texts
+from memolith.wire.mcp import answers, proposals, schemas, texts
 from memolith.wire.mcp.notes import Notes
 from memolith.wire.memory_tool.places import ROOT, note_place
 from memolith.wire.memory_tool.texts import ToolFailure
@@ -261,6 +261,27 @@ TOOLS: dict[str, Offered] = {
         texts.MEMORY_VERSIONS,
         _annotated(reads=True),
         _in_project(lambda store, given: store.notes.versions(given.path, given.limit)),
+    ),
+    "list_proposals": Offered(
+        proposals.ProposalsArguments,
+        proposals.Proposals,
+        texts.LIST_PROPOSALS,
+        _annotated(reads=True),
+        _in_project(lambda store, given: proposals.listed(store.tree, given)),
+    ),
+    "read_proposal": Offered(
+        proposals.ProposalArguments,
+        proposals.Proposal,
+        texts.READ_PROPOSAL,
+        _annotated(reads=True),
+        _in_project(lambda store, given: proposals.read(store.tree, given.proposal_id)),
+    ),
+    "propose_edits": Offered(
+        proposals.ProposeArguments,
+        proposals.Proposal,
+        texts.PROPOSE_EDITS,
+        _annotated(),
+        _in_project(lambda store, given: proposals.propose(store.tree, given)),
     ),
     "list_memory_projects": Offered(
         schemas.ProjectsArguments,

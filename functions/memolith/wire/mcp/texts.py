@@ -50,6 +50,19 @@ LIST_MEMORY_PROJECTS = (
 )
 MEMORY_VERSIONS = "A note's history: each version, what it did, by whom and when."
 
+LIST_PROPOSALS = (
+    "Groups of edits that wait for a person's decision, or were decided. None of an open one is in memory yet."
+)
+READ_PROPOSAL = "A proposal: why, the lines that each edit changes, what stands against it now, and what became of it."
+PROPOSE_EDITS = (
+    "Propose a group of edits that a person approves or rejects, where you should not write yourself, or are not sure. "
+    "Nothing is in memory before that. No tool approves."
+)
+NO_PROPOSAL = "There is no proposal {id} here, or it is another author's."
+NO_OPEN_PROPOSAL = "No proposal waits for a decision."
+PATH_HELD = "Nothing was proposed: a note is at {path} already. Propose to replace it."
+PROPOSED_ON_OLD = "Nothing was proposed: a note is no longer what you read. Read it again, then decide anew."
+
 STANDS_ALREADY = (
     "{path} is there already. Read it, and write it again with the expected_content_sha256 of what you read."
 )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
+from urllib.parse import quote
 
 from memolith.core.trust import UNKNOWN
 from memolith.wire.memory_tool import texts
@@ -173,6 +174,20 @@ class Tree:
         """Ask the store's graph, as the API answers; what is None is left out. Raises Gone, ToolFailure."""
         asked = {name: str(value) for name, value in query.items() if value is not None}
         return self._ask("GET", f"/v1/memory_stores/{self._store_id}/{operation}", asked)
+
+    def proposals(
+        self,
+        method: str,
+        proposal: str = "",
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Mapping[str, Any]:
+        """Ask about the store's proposals, or about one by its id, as the API answers. Raises Gone, ToolFailure."""
+        below = f"/{quote(proposal, safe='')}" if proposal else ""
+        reply = self._caller.call(method, f"/v1/memory_stores/{self._store_id}/proposals{below}", query, body)
+        if reply.status < 300:
+            return reply.body
+        return accepted(reply, may_be_gone=bool(proposal))
 
     def store(self) -> Mapping[str, Any]:
         """Return the store, as the API has it. Raises Gone, ToolFailure."""
