@@ -11,6 +11,8 @@ There are these kinds:
 ``dependencies``      a layer, the extra ``lambda`` of ``pyproject.toml``; every function has it.
 ``scanner``           a layer, the extra ``scanner``; large, so only the functions that scan have it.
 ``model``             a layer, the extra ``model``; where searches have a model, for the functions that search.
+``anthropic``,
+``openai``            a layer, the extra ``sdk`` or ``openai``; where dreams ask that service, for the dreamer.
 ``custom-resources``  what the mesh stacks run while they deploy; standard library and the runtime's own boto3.
 
 The pins come from ``pyproject.toml``; everything they need comes from ``requirements.lock``, by hash, for the target's
@@ -36,12 +38,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / ".bundle"
-EXTRAS = {"dependencies": "lambda", "mcp": "mcp", "model": "model", "scanner": "scanner"}
+EXTRAS = {"dependencies": "lambda", "mcp": "mcp", "model": "model", "scanner": "scanner"} | {
+    "anthropic": "sdk",
+    "openai": "openai",
+}
 KINDS = ("function", *EXTRAS, "custom-resources")
 AWS_SERVICES = ("bedrock-agent-runtime", "bedrock-runtime", "dynamodb", "lambda", "s3", "secretsmanager", "sqs", "sts")
 """Whose API descriptions botocore keeps. All of them are 24 MB, of which a function reads one or two."""
 
-SCANNING = ("peerwriter", "scanner", "writer")
+SCANNING = ("dreamer", "peerwriter", "scanner", "writer")
 """Functions that scan: their bundle carries the rules, compiled."""
 SCANNER_DATABASE = "scanner.hsdb"
 

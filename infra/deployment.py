@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from infra.dreaming import Dreams, parse_dreams
 from infra.record_checks import InvalidDeployment
 from infra.record_checks import mapping as _mapping
 from infra.record_checks import one_of as _one_of
@@ -38,7 +39,10 @@ FUNCTIONS = (
     "tool",
     "mcp",
     "reconciler",
+    "dreamer",
 )
+OPTIONAL_FUNCTIONS = ("dreamer",)
+"""Functions that a deployment has only where its record switches them on."""
 ARCHITECTURES = ("x86_64", "arm64")
 BUNDLINGS = ("lambda", "host")
 SEARCH_MODELS = ("none", "use")
@@ -170,6 +174,7 @@ class Deployment:
         rollout: How a deployment moves callers to a function's new version: ``gradual``, a tenth of the calls first and
             back again when an alarm rings; ``at_once``; ``unversioned``, without versions and aliases, for an emulator.
         rerankers: Region to the id of the Bedrock rerank model that orders what its searches find; none by default.
+        dreams: Whose language models dreams ask (`infra.dreaming`); by default there are no dreams, and no function.
         search_model: The model of meanings that searches use beside words; ``none``, or ``use`` (docs/search.md).
         log_retention_days: How long logs are kept.
         log_level: Of every function.
@@ -192,6 +197,7 @@ class Deployment:
     routing: Routing | None = None
     rollout: str = "gradual"
     rerankers: Mapping[str, str] = field(default_factory=dict)
+    dreams: Dreams | None = None
     search_model: str = "none"
     log_retention_days: int = 30
     log_level: str = "INFO"
@@ -331,6 +337,7 @@ def parse(record: Mapping[str, Any]) -> Deployment:
     values["alarms"] = _alarms(values.get("alarms", {}))
     if values.get("routing") is not None:
         values["routing"] = _routing(values["routing"])
+    values["dreams"] = parse_dreams(values.get("dreams"))
     return Deployment(**values)
 
 

@@ -30,14 +30,14 @@ from infra.deployment import Deployment
 RUNBOOKS = "docs/operations"
 
 FIVE_MINUTES = Duration.minutes(5)
-QUEUE_AGE = Duration.minutes(15)
-"""S3 replicates within 15 minutes; an index that is further behind its own bucket is what people would notice."""
 LAG_PROMISED = Duration.minutes(15)
 """What S3 promises where replication is paid to be on time."""
 LAG_UNPROMISED = Duration.hours(1)
 FAILED_REQUESTS_PERCENT = 1.0
 FAILURES_IN_FIVE_TICKS = 4
 """A tick that meets another one fails, once in a while, and is none the worse for it."""
+DREAM_AGE = Duration.days(1)
+FAILED_DREAMS_AN_HOUR = 4
 METRICS_PER_ALARM = 10
 """Source: Amazon CloudWatch User Guide, "Create a CloudWatch alarm based on a metric math expression"."""
 MISSING = {False: cloudwatch.TreatMissingData.NOT_BREACHING, True: cloudwatch.TreatMissingData.BREACHING}
@@ -98,6 +98,7 @@ class RegionAlarms(Construct):
             *self._integrity(),
             *self._seals(),
             *self._reconciling(functions),
+            *self._dreaming(),
         ):
             self._make(alarm)
 
@@ -139,7 +140,7 @@ class RegionAlarms(Construct):
                 "queue-age",
                 "A queue is not worked off as fast as it fills.",
                 queue.queue.metric_approximate_age_of_oldest_message(statistic="Maximum", period=FIVE_MINUTES),
-                above=QUEUE_AGE.to_seconds(),
+                above=queue.late.to_seconds(),
             )
 
     def _functions(self, functions: RegionFunctions) -> Iterator[Alarm]:
@@ -326,6 +327,22 @@ class RegionAlarms(Construct):
                 periods=3,
                 never_silent=True,
             )
+
+    def _dreaming(self) -> Iterator[Alarm]:
+        if self._deployment.dreams is None:
+            return
+        yield Alarm(
+            "dreams-late",
+            "dreams",
+            "A dream was asked for a day ago and is not over: its worker dies of it, or there are more than it can do.",
+            self._counted("dream_age_ms", statistic="Maximum"),
+            above=DREAM_AGE.to_milliseconds(),
+        )
+        failed = measures.counted(
+            self._deployment, self._region, "dream.runs", period=Duration.hours(1), outcome="failed"
+        )
+        meaning = "Dreams fail, one after the other: their model is set up wrongly, or does not answer."
+        yield Alarm("dreams-failing", "dreams", meaning, failed, above=FAILED_DREAMS_AN_HOUR)
 
     def _counted(self, name: str, *, statistic: str = "Sum", **dimensions: str) -> cloudwatch.Metric:
         return measures.counted(

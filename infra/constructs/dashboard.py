@@ -1,6 +1,7 @@
 """``{prefix}-{region}``: how far this region is behind, what is wrong with it, and what it does.
 
-The rows from top to bottom are the order in which to look: freshness, what waits, the fold, writes, functions, API.
+The rows from top to bottom are the order in which to look: freshness, what waits, the fold, writes, dreams, functions,
+API.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ class RegionDashboard(Construct):
         _row(board, _waiting(deployment, region, queues))
         _row(board, _folding(deployment, region))
         _row(board, _writing(deployment, region))
+        if deployment.dreams is not None:
+            _row(board, _dreaming(deployment, region))
         _row(board, _functions(functions))
         _row(board, _requests(api))
 
@@ -133,6 +136,24 @@ def _writing(deployment: Deployment, region: str) -> list[_Graph]:
         _graph(
             "Requests by operation and status",
             [measures.searched(deployment, region, "requests", "operation", "status")],
+        ),
+    ]
+
+
+def _dreaming(deployment: Deployment, region: str) -> list[_Graph]:
+    """Show what dreams come to, and what they cost."""
+    return [
+        _graph("Dreams by outcome", [measures.searched(deployment, region, "dream.runs", "outcome")]),
+        _graph(
+            "Oldest dream that is not over, ms",
+            [measures.searched(deployment, region, "dream_age_ms", statistic="Maximum")],
+        ),
+        _graph(
+            "Tokens by purpose and kind", [measures.searched(deployment, region, "model.tokens", "purpose", "kind")]
+        ),
+        _graph(
+            "Cost by purpose, millionths of a dollar",
+            [measures.searched(deployment, region, "model.micro_usd", "purpose")],
         ),
     ]
 

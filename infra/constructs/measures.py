@@ -19,6 +19,8 @@ from memolith.core.tables import TABLES
 NAMESPACE = "Memolith"
 
 EMITTED_BY = {
+    "dream.runs": "dreamer",
+    "dream_age_ms": "reconciler",
     "erasures_pending": "eraser",
     "guardrail_unavailable": "scanner",
     "integrity_broken": "reconciler",

@@ -1,5 +1,5 @@
 """The region's queues: what happened to the bucket, what a rebuild still has to read, what the scanner is to look at
-again, and which stores' packs are behind.
+again, and which stores' packs are behind; and which dreams wait, where there are dreams.
 
 Each has its dead-letter queue. A message is tried five times, then set aside for two weeks and an alarm rings.
 """
@@ -17,6 +17,10 @@ from memolith.core.objects.search_pack import REFRESH_DELAY_S
 
 RECEIVES_MAX = 5
 KEPT = Duration.days(14)
+LATE = Duration.minutes(15)
+"""S3 replicates within 15 minutes; an index that is further behind its own bucket is what people would notice."""
+DREAMS_LATE = Duration.hours(2)
+"""A dream may take long, and no caller waits for one."""
 
 
 class WorkQueue(Construct):
@@ -30,6 +34,7 @@ class WorkQueue(Construct):
         *,
         consumer_timeout: Duration,
         delay: Duration | None = None,
+        late: Duration | None = None,
     ) -> None:
         """Make ``{prefix}-{name}`` and ``{prefix}-{name}-dlq``.
 
@@ -40,9 +45,11 @@ class WorkQueue(Construct):
             consumer_timeout: Of the function that reads it. A message stays hidden for six times as long.
                 Source: AWS Lambda Developer Guide, "Using Lambda with Amazon SQS", queue configuration.
             delay: How long a message waits before it is taken; None for not at all.
+            late: How old its oldest message may be before an alarm rings; None for `LATE`.
         """
         super().__init__(scope, name.title())
         self.name = f"{deployment.prefix}-{name}"
+        self.late = late or LATE
         self.dead_letter_name = f"{self.name}-dlq"
         self.dead_letters = sqs.Queue(
             self,
@@ -80,6 +87,7 @@ class RegionQueues(Construct):
         indexer_timeout: Duration,
         scanner_timeout: Duration,
         packer_timeout: Duration,
+        dreamer_timeout: Duration,
     ) -> None:
         """Make the queues; `index` accepts what the region's bucket reports."""
         super().__init__(scope, "Queues")
@@ -88,6 +96,9 @@ class RegionQueues(Construct):
         self.scan = WorkQueue(self, deployment, "scan", consumer_timeout=scanner_timeout)
         delay = Duration.seconds(REFRESH_DELAY_S)
         self.pack = WorkQueue(self, deployment, "pack", consumer_timeout=packer_timeout, delay=delay)
+        self.dream: WorkQueue | None = None
+        if deployment.dreams is not None:
+            self.dream = WorkQueue(self, deployment, "dream", consumer_timeout=dreamer_timeout, late=DREAMS_LATE)
         self.index.queue.add_to_resource_policy(
             iam.PolicyStatement(
                 sid="BucketReports",
@@ -104,7 +115,8 @@ class RegionQueues(Construct):
     @property
     def all(self) -> tuple[WorkQueue, ...]:
         """Every queue of the region."""
-        return (self.index, self.rebuild, self.scan, self.pack)
+        always = (self.index, self.rebuild, self.scan, self.pack)
+        return always if self.dream is None else (*always, self.dream)
 
     @property
     def index_policy(self) -> IDependable:

@@ -27,6 +27,7 @@ FURTHER_ALARMS = {
     "reconciler": ("reconciler-failing",),
     "scanner": ("scan-dlq",),
     "packer": ("pack-dlq",),
+    "dreamer": ("dream-dlq",),
 }
 """What else than its errors tells that a function's new version is not well."""
 

@@ -9,6 +9,7 @@ from infra.constructs.alarms import RegionAlarms
 from infra.constructs.api import RegionApi
 from infra.constructs.bucket import RegionBucket
 from infra.constructs.dashboard import RegionDashboard
+from infra.constructs.functions.dreamer import SHAPE as DREAMER
 from infra.constructs.functions.indexer import SHAPE as INDEXER
 from infra.constructs.functions.packer import SHAPE as PACKER
 from infra.constructs.functions.region import RegionFunctions
@@ -40,6 +41,7 @@ class BaseStack(Stack):
             indexer_timeout=INDEXER.timeout,
             scanner_timeout=SCANNER.timeout,
             packer_timeout=PACKER.timeout,
+            dreamer_timeout=DREAMER.timeout,
         )
         bucket = RegionBucket(
             self, deployment, region, notified_arn=queues.index.queue.queue_arn, notified_ready=queues.index_policy

@@ -60,7 +60,7 @@ class Plan:
         Bundles are for this machine's Python; cdk-nag is left out, and so is CodeDeploy,
         which the emulator lacks. Two indexers a region at a time, the fewest there
         can be: each is a process, and all regions share this machine. A deleted store is erased at once: what a
-        developer wants to see of an erasure should not take a week.
+        developer wants to see of an erasure should not take a week. Dreams are on, with the stand-in for a model.
         """
         local = {
             "stage": self.stage,
@@ -71,6 +71,7 @@ class Plan:
             "emulated": True,
             "rollout": "unversioned",
             "limits": {"indexer_concurrency": 2, "erase_delay_days": 0},
+            "dreams": {"service": "extractive", "concurrency": 2},
         }
         return json.dumps(merged(local, self.overrides))
 

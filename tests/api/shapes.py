@@ -394,9 +394,20 @@ def _check_integrity_keys(body: Mapping[str, Any]) -> None:
         assert set(key) in (_names("kid region kty crv x"), _names("kid region kty crv x y"))
 
 
+def _check_dream(body: Mapping[str, Any]) -> None:
+    _fields(
+        body,
+        "id status inputs outputs output_behavior model instructions session_id created_at ended_at archived_at usage"
+        " error x_memolith",
+    )
+    _instants(body, "created_at")
+    assert body["status"] in _names("pending running completed failed canceled")
+
+
 _CHECKS = {
     "memory_version_proof": _check_proof,
     "integrity_keys": _check_integrity_keys,
+    "dream": _check_dream,
     "session": _check_session,
     "api_key": _check_api_key,
     "session_context": _check_context,

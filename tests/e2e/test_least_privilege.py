@@ -63,6 +63,13 @@ ROWS = {
         invokes=frozenset({"eraser"}),
         invokes_there=frozenset({"peerwriter"}),
     ),
+    "dreamer": Row(
+        writes_index=True,
+        puts="own",
+        puts_there=True,
+        invokes=frozenset({"eraser"}),
+        invokes_there=frozenset({"peerwriter"}),
+    ),
     "keys": Row(),
     "indexer": Row(writes_index=True, invokes=frozenset({"peerwriter", "eraser"})),
     "scanner": Row(),

@@ -13,6 +13,8 @@ from tests.infra.synthesized import FAR, HERE, THERE, App, record, synthesize
 
 os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "1")
 
+DREAMS = {"service": "bedrock", "models": {"small": {"id": "global.anthropic.claude-haiku-4-5"}}}
+
 Synthesize = Callable[[dict[str, Any]], App]
 
 
@@ -38,8 +40,8 @@ def two_regions(synthesized: Synthesize) -> App:
 
 @pytest.fixture(scope="session")
 def three_regions(synthesized: Synthesize) -> App:
-    """A deployment with every kind of pair."""
-    return synthesized(record(HERE, THERE, FAR))
+    """A deployment with every kind of pair, and with dreams."""
+    return synthesized(record(HERE, THERE, FAR, dreams=DREAMS))
 
 
 @pytest.fixture(scope="session")

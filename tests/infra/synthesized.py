@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from infra.deployment import Deployment, parse
+from infra.deployment import FUNCTIONS, OPTIONAL_FUNCTIONS, Deployment, parse
 
 ACCOUNT = "111122223333"
 HERE = "us-east-1"
 THERE = "eu-west-1"
 FAR = "ap-southeast-2"
+ALWAYS = tuple(name for name in FUNCTIONS if name not in OPTIONAL_FUNCTIONS)
+"""The functions that every deployment has."""
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

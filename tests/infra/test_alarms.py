@@ -94,7 +94,7 @@ def test_every_metric_of_ours_that_an_alarm_watches_is_counted_with_just_these_d
 def test_every_metric_of_ours_on_the_dashboard_is_counted_with_just_these_dimensions(three_regions: App) -> None:
     measured = counted()
     (board,) = three_regions.base(HERE).properties("AWS::CloudWatch::Dashboard")
-    searches = re.findall(r"SEARCH\('\{([\w,]+)\} MetricName=\\+\"(\w+)\\+\"", str(board["DashboardBody"]))
+    searches = re.findall(r"SEARCH\('\{([\w,]+)\} MetricName=\\+\"([\w.]+)\\+\"", str(board["DashboardBody"]))
     assert searches
     for schema, name in searches:
         namespace, *named = schema.split(",")

@@ -32,7 +32,7 @@ WITH_CREDENTIALS = {HTTP, AGENT}
 """Kinds of events that bring a key or a token, which is verified: they are no rights of the caller's own."""
 
 MAKES_CREDENTIALS = {"keys.create"}
-VOUCHED_WRITES = {"write", "store", "redact", "import", "release", "dismiss", "proposal"}
+VOUCHED_WRITES = {"write", "store", "redact", "import", "release", "dismiss", "proposal", "dream"}
 VOUCHED_READS = {"read"}
 ENDS_SOMETHING = {"keys.revoke", "homes.move", "homes.fail_over", "homes.begin", "homes.commit", "homes.give_up"}
 LOWERS_A_SESSION = {"session_shown"}
@@ -56,6 +56,7 @@ ANSWERS: dict[str, set[str]] = {
     "scanner": {TEXT, QUEUE},
     "eraser": {"erase", "erase_proposal", "erase_store", "erase_packs", "erase_transcript", "clear_transcript_part"}
     | {"sweep", "erasure.status", "erasure.search", "repair.page"},
+    "dreamer": {QUEUE},
     "reconciler": {"tick", "compare", "homes.list", "homes.is_held"} | (ENDS_SOMETHING - {"keys.revoke"}),
 }
 ASKS: dict[str, tuple[set[str], set[str]]] = {
@@ -67,6 +68,7 @@ ASKS: dict[str, tuple[set[str], set[str]]] = {
     "indexer": ({"peerwriter", "eraser"}, set()),
     "packer": ({"eraser"}, set()),
     "scanner": (set(), set()),
+    "dreamer": ({"eraser"}, {"peerwriter"}),
     "eraser": (set(), set()),
     "reconciler": ({"peerwriter", "eraser"}, {"peerwriter", "reconciler"}),
     "tool": ({"reader", "writer"}, set()),

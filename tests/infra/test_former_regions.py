@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from infra.deployment import FUNCTIONS, parse
+from infra.deployment import parse
 from infra.record_checks import InvalidDeployment
 from tests.infra.conftest import Synthesize
-from tests.infra.synthesized import FAR, HERE, THERE, record
+from tests.infra.synthesized import ALWAYS, FAR, HERE, THERE, record
 
 
 def test_every_function_is_told_which_regions_were_removed(synthesized: Synthesize) -> None:
     template = synthesized(record(HERE, THERE, former_regions=[FAR])).base(HERE)
-    for name in FUNCTIONS:
+    for name in ALWAYS:
         made = template.named("AWS::Lambda::Function", "FunctionName", f"memolith-test-{name}")
         told = made["Environment"]["Variables"]
         assert (told["MEMOLITH_FORMER_REGIONS"], told["MEMOLITH_REGIONS"]) == (FAR, f"{HERE},{THERE}")

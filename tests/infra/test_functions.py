@@ -15,12 +15,12 @@ from infra.constructs.functions.grants import Grants
 from infra.deployment import parse
 from tests.infra.conftest import Synthesize
 from tests.infra.policies import by_role
-from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App, record
+from tests.infra.synthesized import ACCOUNT, ALWAYS, FAR, HERE, THERE, App, record
 
 REGIONS = [HERE, THERE, FAR]
 GENERATIONS = ["memories", "logs", "paths", "versions", "verdicts", "stores", "keys"]
 
-PUT_AT_HOME = ["log", "store", "redaction", "verdict", "proposal"]
+PUT_AT_HOME = ["log", "store", "redaction", "verdict", "proposal", "run"]
 PUT_BEYOND = ["cut", "log", "redaction", "store"]
 
 
@@ -133,6 +133,24 @@ MAY: dict[str, set[tuple[str, str]]] = {
         ["lambda:InvokeFunction"],
         [function("peerwriter", THERE), function("peerwriter", FAR), function("eraser", HERE)],
     ),
+    "dreamer": READ_INDEX
+    | WRITE_INDEX
+    | READ_OBJECTS
+    | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in [*PUT_AT_HOME, "job", "session"]])
+    | each(["s3:PutObject"], [f"{bucket(region)}/*/{kind}/*" for region in (THERE, FAR) for kind in PUT_BEYOND])
+    | each(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], [queue("dream")])
+    | each(["sqs:SendMessage"], [queue("dream")])
+    | each(
+        ["lambda:InvokeFunction"],
+        [function("peerwriter", THERE), function("peerwriter", FAR), function("eraser", HERE)],
+    )
+    | each(
+        ["bedrock:CountTokens", "bedrock:InvokeModel"],
+        [
+            f"arn:aws:bedrock:{HERE}:{ACCOUNT}:inference-profile/global.anthropic.claude-haiku-4-5",
+            "arn:aws:bedrock:*::foundation-model/anthropic.claude-haiku-4-5",
+        ],
+    ),
     "indexer": READ_INDEX
     | WRITE_INDEX
     | READ_OBJECTS
@@ -164,13 +182,15 @@ MAY: dict[str, set[tuple[str, str]]] = {
 }
 
 
+ALWAYS_IN_TABLE = [name for name in MAY if name in ALWAYS]
+
 RECONCILER = (
     READ_INDEX
     | WRITE_INDEX
     | each(WRITE, [table("control")])
     | READ_OBJECTS
     | each(["s3:PutObject"], [f"{bucket(HERE)}/*"])
-    | each(["sqs:SendMessage"], [queue("index"), queue("rebuild")])
+    | each(["sqs:SendMessage"], [queue("index"), queue("rebuild"), queue("dream")])
     | each(["kms:Sign"], [kms_keys(HERE)])
     | each(["kms:GetPublicKey"], [kms_keys(region) for region in (HERE, THERE, FAR)])
     | each(
@@ -344,7 +364,7 @@ def test_a_guardrail_is_asked_where_the_record_names_one_and_nowhere_else(synthe
     app = synthesized(record(HERE, THERE, guardrails={HERE: {"id": "gr4", "version": "3"}}))
     assert by_role(grants(app, "scanner"), "bedrock:ApplyGuardrail", GUARDRAIL) == "Allow"
     assert by_role(grants(app, "scanner"), "bedrock:ApplyGuardrail", f"{GUARDRAIL}x") == "ImplicitDeny"
-    for name in MAY.keys() - {"scanner"}:
+    for name in set(ALWAYS) & set(MAY) - {"scanner"}:
         assert by_role(grants(app, name), "bedrock:ApplyGuardrail", GUARDRAIL) == "ImplicitDeny"
     told = app.base(HERE).named("AWS::Lambda::Function", "FunctionName", "memolith-test-scanner")
     assert told["Environment"]["Variables"]["MEMOLITH_GUARDRAIL_ID"] == "gr4"
@@ -362,11 +382,11 @@ def test_the_indexer_notes_the_batches_of_a_rebuild_and_never_which_generation_s
 
 
 def test_a_deployment_of_one_region_names_no_other(one_region: App) -> None:
-    for name in MAY:
+    for name in ALWAYS_IN_TABLE:
         assert THERE not in str(grants(one_region, name))
 
 
-@pytest.mark.parametrize("name", MAY)
+@pytest.mark.parametrize("name", ALWAYS_IN_TABLE)
 def test_a_function_is_told_everything_that_it_derives_names_from(two_regions: App, name: str) -> None:
     made = two_regions.base(THERE).named("AWS::Lambda::Function", "FunctionName", f"memolith-test-{name}")
     assert made["Environment"]["Variables"] == {
@@ -404,7 +424,7 @@ def test_a_function_is_as_large_as_the_design_says(one_region: App, name: str, t
     assert (made["Runtime"], made["Architectures"], made["Handler"]) == ("python3.13", ["x86_64"], "handler.handler")
 
 
-@pytest.mark.parametrize("name", MAY)
+@pytest.mark.parametrize("name", ALWAYS_IN_TABLE)
 def test_a_function_is_traced_and_logs_json_that_expires(one_region: App, name: str) -> None:
     template = one_region.base(HERE)
     made = template.named("AWS::Lambda::Function", "FunctionName", f"memolith-test-{name}")
@@ -427,7 +447,7 @@ def test_every_function_carries_the_dependencies_and_some_the_scanner_or_the_mcp
 def test_a_rerank_model_may_be_asked_by_what_reads_in_its_region_and_no_other_model(synthesized: Synthesize) -> None:
     app = synthesized(record(HERE, THERE, rerankers={HERE: "cohere.rerank-v3-5:0"}))
     model = f"arn:aws:bedrock:{HERE}::foundation-model/cohere.rerank-v3-5:0"
-    for name in MAY:
+    for name in ALWAYS_IN_TABLE:
         verdict = "Allow" if name in ("reader", "peerreader") else "ImplicitDeny"
         assert by_role(grants(app, name), "bedrock:InvokeModel", model) == verdict, name
         assert by_role(grants(app, name), "bedrock:InvokeModel", f"{model}x") == "ImplicitDeny", name

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from infra.bundling import Bundle
-from infra.deployment import FUNCTIONS, parse
+from infra.deployment import parse
 from infra.record_checks import InvalidDeployment
 from tests.infra.conftest import Synthesize
 from tests.infra.policies import by_role
-from tests.infra.synthesized import ACCOUNT, HERE, ROOT, THERE, App, Template, record, synthesize
+from tests.infra.synthesized import ACCOUNT, ALWAYS, HERE, ROOT, THERE, App, Template, record, synthesize
 
 
 def versions(template: Template) -> dict[str, str]:
@@ -48,7 +48,7 @@ def alarms(template: Template, name: str) -> set[str]:
 def test_every_function_is_served_by_an_alias_that_codedeploy_moves(two_regions: App, region: str) -> None:
     template = two_regions.base(region)
     aliases = template.properties("AWS::Lambda::Alias")
-    assert {one["FunctionName"] for one in aliases} == {f"memolith-test-{name}" for name in FUNCTIONS}
+    assert {one["FunctionName"] for one in aliases} == {f"memolith-test-{name}" for name in ALWAYS}
     assert {one["Name"] for one in aliases} == {"live"}
     deployed = template.resources("AWS::CodeDeploy::DeploymentGroup")
     moved = {}
@@ -56,10 +56,10 @@ def test_every_function_is_served_by_an_alias_that_codedeploy_moves(two_regions:
         group = body["UpdatePolicy"]["CodeDeployLambdaAliasUpdate"]["DeploymentGroupName"]["Ref"]
         function = template.body["Resources"][body["Properties"]["FunctionName"]["Ref"]]["Properties"]["FunctionName"]
         moved[function] = f"memolith-test-{deployed[group]['Properties']['DeploymentGroupName']}"
-    assert moved == {f"memolith-test-{name}": f"memolith-test-{name}" for name in FUNCTIONS}
+    assert moved == {f"memolith-test-{name}": f"memolith-test-{name}" for name in ALWAYS}
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", ALWAYS)
 def test_a_tenth_of_the_calls_goes_first_and_an_alarm_takes_them_back(one_region: App, name: str) -> None:
     group = groups(one_region.base(HERE))[name]
     assert group["DeploymentConfigName"] == "CodeDeployDefault.LambdaCanary10Percent15Minutes"
@@ -96,7 +96,7 @@ def test_groups_run_with_that_role_and_not_with_codedeploys_own_policy(one_regio
 def test_a_former_version_stays_and_one_that_was_rolled_back_goes(one_region: App) -> None:
     """Lambda publishes the same code only once, so what a rollback left could not be deployed again."""
     found = one_region.base(HERE).resources("AWS::Lambda::Version").values()
-    assert len(found) == len(FUNCTIONS)
+    assert len(found) == len(ALWAYS)
     for version in found:
         assert (version["DeletionPolicy"], version["UpdateReplacePolicy"]) == ("RetainExceptOnCreate", "Retain")
 
@@ -138,7 +138,7 @@ def test_at_once_keeps_the_aliases_and_leaves_codedeploy_out(synthesized: Synthe
     template = synthesized(record(HERE, rollout="at_once")).base(HERE)
     assert not template.resources("AWS::CodeDeploy::DeploymentGroup")
     aliases = template.resources("AWS::Lambda::Alias")
-    assert len(aliases) == len(FUNCTIONS)
+    assert len(aliases) == len(ALWAYS)
     assert not any("UpdatePolicy" in body for body in aliases.values())
 
 
@@ -150,7 +150,7 @@ def test_unversioned_functions_are_invoked_by_their_own_names(emulated: App) -> 
     assert ":live" not in json.dumps(template.body)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", ALWAYS)
 def test_a_function_is_told_by_which_alias_it_invokes_others(one_region: App, name: str) -> None:
     made = one_region.base(HERE).named("AWS::Lambda::Function", "FunctionName", f"memolith-test-{name}")
     assert made["Environment"]["Variables"]["MEMOLITH_FUNCTION_ALIAS"] == "live"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from memolith.adapters.aws.names import DREAM_QUEUE
 from memolith.adapters.aws.queue import SqsQueue
 from memolith.adapters.aws.sealing import KmsSealing
 from memolith.adapters.layered.translated import translated_queue
@@ -42,7 +43,11 @@ def compose(settings: Settings) -> Handler:
         "checkpoints": compare.checkpoints.run,
         "rows": compare.rows.run,
     }
-    reconciling = make_reconciler(region, KmsSealing(running.clients, deployment))
+    due = None
+    if settings.dreams is not None:
+        named = SqsQueue(running.clients, deployment, deployment.queue(DREAM_QUEUE), region.clock, region.randomness)
+        due = translated_queue(named, region.name)
+    reconciling = make_reconciler(region, KmsSealing(running.clients, deployment), dreams=due)
     return running.handler(dispatch(reconciling, comparisons, region.clock, homes_calls(make_homes(region))))
 
 

@@ -19,5 +19,6 @@ def compose(settings: Settings) -> Handler:
     region = running.region
     running.clients.s3(region.name, attempts=1)
     signing = SecretsManagerKeys(running.clients, settings.deployment, region.clock)
-    memolith = Memolith(region, start_scanner(running), signing, models=ExtractiveModels())
+    dreams = settings.dreams is not None
+    memolith = Memolith(region, start_scanner(running), signing, models=ExtractiveModels(), dreams=dreams)
     return running.handler(http_alone(HttpApi(memolith, region.clock, region.randomness, running.metrics)))

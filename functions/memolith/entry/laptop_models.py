@@ -24,10 +24,11 @@ def models_of(chosen: ChosenModel | None, clock: Clock, randomness: Randomness, 
     """
     if chosen is None:
         return ExtractiveModels()
-    return _catalog(chosen, clock, randomness, metrics)
+    return catalog_of(chosen, clock, randomness, metrics)
 
 
-def _catalog(chosen: ChosenModel, clock: Clock, randomness: Randomness, metrics: Metrics) -> Catalog:
+def catalog_of(chosen: ChosenModel, clock: Clock, randomness: Randomness, metrics: Metrics) -> Catalog:
+    """Return the models of a service. No call. Raises ImportError: its SDK is not installed."""
     from memolith.adapters.models.catalog import Catalog
 
     if chosen.service == "anthropic":

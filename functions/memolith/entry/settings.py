@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -47,6 +48,25 @@ class ChosenReranker:
 
 
 @dataclass(frozen=True, slots=True)
+class ChosenDreams:
+    """Whose language models the dreams of a deployment ask.
+
+    Attributes:
+        service: one of `DREAM_SERVICES`.
+        models: the names that a dream may ask for, each with the service's own id; of the stand-in, none.
+        prices: by name, dollars for a million tokens: input, output, cache written, cache read.
+        url: where it answers; None for its usual address.
+        window_tokens: what its models take; None for what is usual there.
+    """
+
+    service: str
+    models: Mapping[str, str] = field(default_factory=dict)
+    prices: Mapping[str, tuple[float, float, float, float]] = field(default_factory=dict)
+    url: str | None = None
+    window_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What a function is told by its deployment.
 
@@ -60,6 +80,7 @@ class Settings:
         erase_delay_days: for how many days a deleted store can be restored; 0 erases it at once.
         search_model: the model of meanings that searches use beside words, one of `SEARCH_MODELS`.
         rerank_model_arn: the rerank model of Bedrock that orders what searches find, or None where that is off.
+        dreams: whose language models dreams ask, or None where the deployment does no dreams.
     """
 
     deployment: Deployment
@@ -71,6 +92,7 @@ class Settings:
     erase_delay_days: int = ERASE_DELAY_DAYS_DEFAULT
     search_model: str = "none"
     rerank_model_arn: str | None = None
+    dreams: ChosenDreams | None = None
 
     @classmethod
     def read(cls, environment: Mapping[str, str] = os.environ) -> Settings:
@@ -103,6 +125,7 @@ class Settings:
             erase_delay_days=_erase_delay_days(environment),
             search_model=_search_model(environment),
             rerank_model_arn=_rerank_model(environment),
+            dreams=_dreams(environment),
         )
 
 
@@ -150,6 +173,43 @@ class ChosenModel:
     url: str | None = None
     window_tokens: int | None = None
     region: str = ""
+
+
+STAND_IN = "extractive"
+KEYED_SERVICES = ("anthropic", "openai")
+"""Services whose key is a secret; Bedrock goes by the function's own rights."""
+
+DREAM_SERVICES = (STAND_IN, *MODEL_SERVICES)
+
+
+def _dreams(environment: Mapping[str, str]) -> ChosenDreams | None:
+    """Read whose models a deployment's dreams ask, off unless a service is named.
+
+    ``MEMOLITH_DREAM_MODELS`` is a JSON object: a name, to the service's own id and four prices or null.
+    """
+    service = environment.get("MEMOLITH_DREAMS", "").strip()
+    if not service:
+        return None
+    if service not in DREAM_SERVICES:
+        raise SettingsError(f"MEMOLITH_DREAMS must be one of {', '.join(DREAM_SERVICES)}; it is {service}")
+    models, prices = {}, {}
+    try:
+        for name, (own, price) in json.loads(environment.get("MEMOLITH_DREAM_MODELS", "") or "{}").items():
+            models[str(name)] = str(own)
+            if price is not None:
+                a, b, c, d = map(float, price)
+                prices[str(name)] = prices[str(own)] = (a, b, c, d)
+    except (ValueError, TypeError, AttributeError):
+        rule = 'must be a JSON object such as {"small": ["the id", [3, 15, 3.75, 0.3]]}'
+        raise SettingsError(f"MEMOLITH_DREAM_MODELS {rule}") from None
+    window = environment.get("MEMOLITH_MODEL_WINDOW_TOKENS", "").strip()
+    return ChosenDreams(
+        service,
+        models,
+        prices,
+        environment.get("MEMOLITH_MODEL_URL", "").strip() or None,
+        _count(environment, "MEMOLITH_MODEL_WINDOW_TOKENS", 1) if window else None,
+    )
 
 
 DEFAULT_ROOT = "~/.memolith"

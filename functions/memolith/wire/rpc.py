@@ -120,6 +120,9 @@ def _writes(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str, Any]]]
             "settled": encode_resolved(resolved),
         }
 
+    def dream(fields: Fields) -> dict[str, Any]:
+        return {"record": memolith.dreams.change_at_home(own(fields["store_id"]), fields).to_json().decode()}
+
     def due(fields: Fields) -> dict[str, Any]:
         return {"done": memolith.proposal_decisions.resume(own(fields["store_id"]), fields["proposal_id"])}
 
@@ -131,6 +134,7 @@ def _writes(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str, Any]]]
         "release": release,
         "dismiss": dismiss,
         "proposal": proposal,
+        "dream": dream,
         "proposal_due": due,
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from aws_cdk import Stack
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
@@ -37,6 +39,19 @@ def code_of(scope: Construct, bundle: Bundle) -> lambda_.Code:
     return lambda_.Code.from_bucket(published, location.object_key)
 
 
+class Carries(Protocol):
+    """What a function carries beside its own code."""
+
+    @property
+    def scans(self) -> bool: ...
+    @property
+    def speaks_mcp(self) -> bool: ...
+    @property
+    def searches(self) -> bool: ...
+    @property
+    def asks(self) -> bool: ...
+
+
 class Layers(Construct):
     """The dependencies of the functions, as layers of the stack they stand in."""
 
@@ -48,10 +63,18 @@ class Layers(Construct):
         self.scanner = self._layer("scanner")
         self.mcp = self._layer("mcp")
         self.model = self._layer("model") if deployment.has_search_model else None
+        dreams = deployment.dreams
+        self.service = self._layer(dreams.service) if dreams is not None and dreams.has_key else None
 
-    def of(self, *, scans: bool, speaks_mcp: bool, searches: bool) -> list[lambda_.ILayerVersion]:
+    def of(self, shape: Carries) -> list[lambda_.ILayerVersion]:
         """Return the layers of one function. A package that is in two of them has one version, by the lock."""
-        chosen = [(self.dependencies, True), (self.scanner, scans), (self.mcp, speaks_mcp), (self.model, searches)]
+        chosen = [
+            (self.dependencies, True),
+            (self.scanner, shape.scans),
+            (self.mcp, shape.speaks_mcp),
+            (self.model, shape.searches),
+            (self.service, shape.asks),
+        ]
         return [layer for layer, carried in chosen if carried and layer is not None]
 
     def _layer(self, kind: str) -> lambda_.LayerVersion:

@@ -26,7 +26,7 @@ RUNTIME_CHOSEN = {"AwsSolutions-L1": "The Python version is chosen in the record
 @dataclass(frozen=True, slots=True)
 class Shape:
     """How large a function is. `scans`: it carries the scanner's layer; `speaks_mcp`: that of the MCP SDK;
-    `searches`: that of the search model, where there is one."""
+    `searches`: that of the search model, where there is one; `asks`: that of the models' service, if it has an SDK."""
 
     name: str
     memory_mb: int
@@ -34,6 +34,7 @@ class Shape:
     scans: bool = False
     speaks_mcp: bool = False
     searches: bool = False
+    asks: bool = False
 
 
 class Function(Construct):
@@ -79,14 +80,14 @@ class Function(Construct):
             architecture=architecture_of(deployment),
             handler="handler.handler",
             code=code_of(self, bundle_of(deployment, "function", shape.name)),
-            layers=layers.of(scans=shape.scans, speaks_mcp=shape.speaks_mcp, searches=shape.searches),
+            layers=layers.of(shape),
             memory_size=shape.memory_mb,
             timeout=shape.timeout,
             environment={**_environment(deployment, region, shape), **(environment or {})},
             tracing=lambda_.Tracing.ACTIVE,
             logging_format=lambda_.LoggingFormat.JSON,
             log_group=log,
-            reserved_concurrent_executions=deployment.limits.reserved_concurrency.get(shape.name),
+            reserved_concurrent_executions=_reserved(deployment, shape.name),
             current_version_options=lambda_.VersionOptions(removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE),
         )
         self.alias = _alias(self.function) if deployment.alias else None
@@ -153,6 +154,12 @@ def _environment(deployment: Deployment, region: str, shape: Shape) -> dict[str,
     }
 
 
+def _reserved(deployment: Deployment, name: str) -> int | None:
+    """Return the function's reserved concurrency. The dreamer has its own, so that dreams take none of the callers'."""
+    own = deployment.dreams.concurrency if deployment.dreams is not None and name == "dreamer" else None
+    return deployment.limits.reserved_concurrency.get(name, own)
+
+
 def shown(resource: str) -> str:
     """Return the resource as cdk-nag prints it."""
     from aws_cdk import Aws
@@ -165,6 +172,8 @@ def _reason(resource: str) -> str:
         return "X-Ray and Bedrock's Rerank have no resources to name."
     if ":log-stream:" in resource:
         return "Lambda names the streams of the function's own log."
+    if ":foundation-model/" in resource:
+        return "An inference profile chooses the region whose model answers."
     if ":dynamodb:" in resource:
         return "A rebuild makes tables of further generations; all begin with this deployment's prefix."
     return "The objects of this deployment's own buckets; their keys cannot be known."

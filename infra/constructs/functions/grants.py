@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 from aws_cdk import aws_iam as iam
 
-from infra.deployment import Deployment
+from infra.deployment import Deployment, partition_of
+from infra.dreaming import profile_model
 from memolith.core.objects.search_pack import PREFIX as PACKS
 from memolith.core.tables import TABLES
 
@@ -156,6 +157,28 @@ class Grants:
             self._allow("Rerank", ["bedrock:Rerank"], ["*"]),
             self._allow("AskRerankModel", ["bedrock:InvokeModel"], [model_arn]),
         ]
+
+    def ask_models(self, ids: Iterable[str]) -> iam.PolicyStatement:
+        """Ask these models of Bedrock, or inference profiles, which name the regions that they send a question to.
+
+        Source: Amazon Bedrock User Guide, "Prerequisites for inference profiles".
+        """
+        arns = []
+        for own in ids:
+            model = profile_model(own)
+            if model is None:
+                arns.append(self._model(self._region, own))
+            else:
+                arns.append(self._deployment.arn("bedrock", self._region, f"inference-profile/{own}"))
+                arns.append(self._model("*", model))
+        return self._allow("AskModels", ["bedrock:CountTokens", "bedrock:InvokeModel"], arns)
+
+    def _model(self, region: str, own: str) -> str:
+        return f"arn:{partition_of(self._region)}:bedrock:{region}::foundation-model/{own}"
+
+    def read_models_key(self) -> iam.PolicyStatement:
+        """Read the API key of the models' service: a secret that an operator makes."""
+        return self._read_secret("ReadModelsKey", "models")
 
     def read_signing_keys(self) -> iam.PolicyStatement:
         """Read the private keys that sign tokens: who may, can make a token for any session of any workspace."""

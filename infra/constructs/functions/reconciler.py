@@ -28,7 +28,7 @@ def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.
         grants.put_copies(),
         grants.seal(),
         grants.read_seal_keys(),
-        grants.send("index", "rebuild"),
+        grants.send("index", "rebuild", *(["dream"] if deployment.dreams is not None else [])),
         *grants.invoke(
             "InvokePeers", *((name, peers) for name in INVOKES), *((name, [region]) for name in INVOKES_HERE)
         ),

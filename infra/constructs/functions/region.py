@@ -9,6 +9,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.constructs.functions import (
+    dreamer,
     eraser,
     indexer,
     keys,
@@ -46,10 +47,10 @@ class RegionFunctions(Construct):
                 self, deployment, region, shape=shape, statements=statements, layers=layers, environment=environment
             )
 
-        reranking = reader.environment(deployment, region)
+        reranking, dreaming = reader.environment(deployment, region), dreamer.environment(deployment)
 
         self.reader = make(reader.SHAPE, reader.statements(grants, deployment, region), reranking)
-        self.writer = make(writer.SHAPE, writer.statements(grants, deployment, region))
+        self.writer = make(writer.SHAPE, writer.statements(grants, deployment, region), dreaming)
         self.peerreader = make(peerreader.SHAPE, peerreader.statements(grants, deployment, region), reranking)
         self.peerwriter = make(peerwriter.SHAPE, peerwriter.statements(grants, deployment, region))
         self.keys = make(keys.SHAPE, keys.statements(grants))
@@ -62,7 +63,7 @@ class RegionFunctions(Construct):
         self.packer = make(packer.SHAPE, packer.statements(grants, deployment, region))
         self.tool = make(tool.SHAPE, tool.statements(grants, region))
         self.mcp = make(mcp.SHAPE, mcp.statements(grants, region))
-        self.reconciler = make(reconciler.SHAPE, reconciler.statements(grants, deployment, region))
+        self.reconciler = make(reconciler.SHAPE, reconciler.statements(grants, deployment, region), dreaming)
         self.all = {
             "reader": self.reader,
             "writer": self.writer,
@@ -78,11 +79,19 @@ class RegionFunctions(Construct):
             "reconciler": self.reconciler,
         }
         Schedule(self, deployment, self.reconciler.invoked)
+        if (dreams := deployment.dreams) is not None:
+            may = dreamer.statements(grants, deployment, region, dreams)
+            self.all["dreamer"] = make(dreamer.SHAPE, may, dreams.environment(region))
+        self._wake_all(deployment, queues)
+
+    def _wake_all(self, deployment: Deployment, queues: RegionQueues) -> None:
         limits = deployment.limits
         for queue, batch_size in ((queues.index, indexer.BATCH_SIZE), (queues.rebuild, indexer.REBUILD_BATCH_SIZE)):
             self._wake(self.indexer, queue, batch_size, limits.indexer_concurrency)
         self._wake(self.scanner, queues.scan, scanner.BATCH_SIZE, limits.scanner_concurrency)
         self._wake(self.packer, queues.pack, packer.BATCH_SIZE, packer.CONCURRENCY)
+        if deployment.dreams is not None and queues.dream is not None:
+            self._wake(self.all["dreamer"], queues.dream, dreamer.BATCH_SIZE, deployment.dreams.concurrency)
 
     def _wake(self, function: Function, queue: WorkQueue, batch_size: int, concurrency: int) -> None:
         """Make a function read a queue, each message for itself."""

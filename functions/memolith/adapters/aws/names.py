@@ -8,6 +8,8 @@ from memolith.core.tables import BY_NAME
 
 QUEUES = ("index", "rebuild", "scan", "pack")
 """Short names of a region's queues; each has a dead-letter queue."""
+DREAM_QUEUE = "dream"
+"""The queue of what does dreams; there is one where they are on, with a dead-letter queue too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,11 @@ class Deployment:
     def seal_alias(self) -> str:
         """The alias, of the same name in every region, of the KMS key that signs the region's checkpoints."""
         return f"alias/{self.prefix}-seal"
+
+    @property
+    def models_secret(self) -> str:
+        """The secret with the API key of the models' service, in one that has keys; an operator makes it."""
+        return f"{self.prefix}-models"
 
     @property
     def gateway_secret(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 from memolith.app.kernel.region import View
 from memolith.app.kernel.results import RequestContext
@@ -28,14 +29,32 @@ class DreamStoppedError(Exception):
     """The dream is over, as it was canceled, or another worker has it: nothing more is to be done here."""
 
 
+class DreamPausedError(Exception):
+    """This process has no more time for the dream, or not all that it reads has arrived: it goes on later."""
+
+
+class Taken(StrEnum):
+    """What came of taking a dream up."""
+
+    ENDED = "ended"
+    """It is over, or someone else has it now: nothing is left to do here."""
+    PAUSED = "paused"
+    """It is to be taken up again, as soon as possible."""
+    WAITS = "waits"
+    """What it reads has not arrived here yet; take it up again in a while."""
+    NOT_HAD = "not_had"
+    """It was not to be had: another worker has it, or another region is the store's home."""
+
+
 @dataclass(slots=True)
 class Run:
-    """One run under way: what is known of it, and what it has come to so far."""
+    """One run under way: what is known of it, until when it may go on here, and what it has come to so far."""
 
     view: View
     record: RunRecord
     held: JobRecord
     call: RequestContext
+    until_us: int | None = None
     dropped: list[str] = field(default_factory=list)
     least: str | None = AGENT
 

@@ -9,14 +9,17 @@ run began with: a dream that was canceled meanwhile stays canceled.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
+from memolith.app.api.dream_edits import DreamEdits
 from memolith.app.api.dream_run import (
     DreamFailedError,
+    DreamPausedError,
     DreamStoppedError,
     Run,
+    Taken,
     failed,
     opened_at_first,
     tokens_of,
@@ -24,34 +27,28 @@ from memolith.app.api.dream_run import (
 )
 from memolith.app.api.dream_sessions import DreamSessions
 from memolith.app.api.memories import Memories
-from memolith.app.api.proposals import Proposals
 from memolith.app.api.sources import Origin
 from memolith.app.auth.session_trust import SessionTrust
-from memolith.app.kernel.proposal_results import Staged
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Memory, RequestContext, SessionCredentials
 from memolith.app.pipelines.job_log import JobLog, LostJobError
 from memolith.app.pipelines.prompts import load_prompt
 from memolith.app.pipelines.questions import CONSOLIDATION, EXTRACTION, Question
 from memolith.app.pipelines.run_log import RunLog
-from memolith.core import ids
-from memolith.core.approval import ApprovalPolicy, author_kind
 from memolith.core.errors import (
-    Busy,
     InvalidRequest,
     NotFound,
     PathConflict,
     PermissionDenied,
-    PreconditionFailed,
     Unauthenticated,
 )
 from memolith.core.limits import LIST_MAX, LIST_MAX_FULL
-from memolith.core.objects.run_record import CREATE_NEW, PROPOSE, UPDATE_EXISTING, DreamStatus, RunRecord
+from memolith.core.objects.run_record import CREATE_NEW, UPDATE_EXISTING, DreamStatus, RunRecord
 from memolith.core.pipelines import dreams, jobs
-from memolith.core.pipelines.dreams import DreamedMemory, Edit
+from memolith.core.pipelines.dreams import DreamedMemory
 from memolith.core.pipelines.framing import framed
 from memolith.core.pipelines.jobs import JobName
-from memolith.core.rows.identity import StoreRow
+from memolith.core.rows.identity import SessionRow, StoreRow
 from memolith.core.times import rfc3339
 from memolith.core.trust import AGENT, least, rank
 from memolith.ports.model import (
@@ -70,7 +67,9 @@ JOB = "consolidate"
 JOB_KEY = "all"
 MEMORIES_MAX = 2_000
 TOKENS_PER_RUN = 2_000_000
-PROPOSED_WHY = "A dream over this store proposes it."
+OUT_OF_TIME = "out_of_time"
+ARRIVES_WITHIN_US = 900_000_000
+"""How long a dream that was asked for in another region waits for its session and its output to arrive."""
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +81,7 @@ class DreamRunner:
         self,
         region: Region,
         memories: Memories,
-        proposals: Proposals,
+        edits: DreamEdits,
         sessions: DreamSessions,
         trust: SessionTrust,
         runs: RunLog,
@@ -91,7 +90,7 @@ class DreamRunner:
     ) -> None:
         self._region = region
         self._memories = memories
-        self._proposals = proposals
+        self._edits = edits
         self._sessions = sessions
         self._trust = trust
         self._runs = runs
@@ -108,32 +107,49 @@ class DreamRunner:
         """
         done = 0
         for record in self._runs.open_runs(self._region.view(), workspace_id):
-            done += self.run(record)
+            done += self.run(record) is not Taken.NOT_HAD
         return done
 
-    def run(self, record: RunRecord) -> bool:
-        """Do one dream, or go on with it; return whether it was to be had."""
-        key = StoreRow.key(record.store_id)
-        view = self._region.view([key])
+    def take_up(self, run_id: str, until_us: int | None = None) -> Taken:
+        """Do a dream by its id, or go on with it, until an instant at most. Repeatable, safe beside another.
+
+        Three index reads, a LIST and a GET where it is over, or another worker has it.
+
+        Raises:
+            Unavailable, OutcomeUnknown, Busy: it is taken up again after its lease.
+        """
+        record = self._runs.read(self._region.view(), run_id)
+        if record is None:
+            return Taken.WAITS
+        return self.run(record, until_us) if record.status.is_open else Taken.ENDED
+
+    def run(self, record: RunRecord, until_us: int | None = None) -> Taken:
+        """Do one dream, or go on with it. Raises as `take_up`."""
+        key, session_key = StoreRow.key(record.store_id), SessionRow.key(record.workspace_id, record.session_id)
+        output_key = StoreRow.key(record.output_store_id)
+        view = self._region.view([key, output_key, session_key])
         if key not in view.rows:
-            return False
+            return Taken.NOT_HAD
         store = StoreRow.from_attributes(view.rows[key])
         if store.home != self._region.name:
-            return False
+            return Taken.NOT_HAD
+        arrived = session_key in view.rows and output_key in view.rows
+        if not arrived and self._region.clock.now_us() < record.created_at + ARRIVES_WITHIN_US:
+            return Taken.WAITS
         name = JobName(record.store_id, JOB, JOB_KEY)
         claim = self._jobs.claim(store, name, record.run_id, record.created_at, requested=True)
         if claim.record is None:
-            return False
+            return Taken.NOT_HAD
         access = {record.output_store_id: "read_write"} | (
             {record.store_id: "read_only"} if record.output_store_id != record.store_id else {}
         )
         credentials = SessionCredentials(record.workspace_id, record.session_id, access, record.key_ids)
-        run = Run(view, record, claim.record, RequestContext(credentials))
+        run = Run(view, record, claim.record, RequestContext(credentials), until_us)
         with suppress(LostJobError, DreamStoppedError):
-            self._carry_out(run)
-        return True
+            return self._carry_out(run)
+        return Taken.ENDED
 
-    def _carry_out(self, run: Run) -> None:
+    def _carry_out(self, run: Run) -> Taken:
         try:
             if run.record.status is DreamStatus.PENDING:
                 now_us = self._region.clock.now_us()
@@ -148,7 +164,11 @@ class DreamRunner:
         except ModelFailure as failure:
             _log.warning("a dream's model failed", extra={"reason": type(failure).__name__, "run": run.record.run_id})
             ended = failed(run.record, "internal_error", str(failure))
+        except DreamPausedError:
+            self._jobs.failed(run.held, run_id=run.record.run_id, error=OUT_OF_TIME)
+            return Taken.PAUSED
         self._end(run, replace(ended, ended_at=self._region.clock.now_us(), dropped=tuple(run.dropped)))
+        return Taken.ENDED
 
     def _end(self, run: Run, record: RunRecord) -> None:
         self._put(run, record)
@@ -167,7 +187,9 @@ class DreamRunner:
         run.record = changed
 
     def _go_on(self, run: Run) -> None:
-        """Check that the dream was not canceled, and renew the claim where that is due. An index read."""
+        """Check the time and that the dream was not canceled, and renew a claim that is due. An index read."""
+        if run.until_us is not None and self._region.clock.now_us() > run.until_us:
+            raise DreamPausedError
         newest = self._runs.read(run.view, run.record.run_id)
         if newest is None or newest.sequence > run.record.sequence:
             raise DreamStoppedError
@@ -264,9 +286,7 @@ class DreamRunner:
                 bounded = run.record.behavior == UPDATE_EXISTING
                 chosen = dreams.selected(answer.data["edits"], memories, sources, bounded_deletes=bounded)
                 run.dropped += chosen.dropped
-                reviewed = self._reviewed(run, chosen.edits)
-                self._propose(run, reviewed, memories)
-                self._apply(run, [one for one in chosen.edits if one not in reviewed], memories)
+                self._edits.carry_out(run, chosen.edits, memories, lambda: self._go_on(run))
                 return
             opened = opened | wanted
         raise DreamFailedError("internal_error", f"the model only opened memories in {dreams.ROUNDS_MAX} rounds")
@@ -315,71 +335,3 @@ class DreamRunner:
             prompt_sha256=prompt.sha256,
         )
         return answer
-
-    # ---- applying -----------------------------------------------------------------------------------------------
-
-    def _reviewed(self, run: Run, edits: Sequence[Edit]) -> list[Edit]:
-        """Return the edits that wait for a person, in one proposal: all, or those that the store's policy stages.
-
-        An index read where the dream writes.
-        """
-        if run.record.behavior == PROPOSE:
-            return list(edits)
-        key = StoreRow.key(run.record.output_store_id)
-        attributes = self._region.view([key]).rows.get(key)
-        policy = ApprovalPolicy.of(None if attributes is None else StoreRow.from_attributes(attributes).approval)
-        author = author_kind(f"session:{run.record.session_id}", None)
-        return [one for one in edits if policy.stages(author, (one.path, one.to))]
-
-    def _propose(self, run: Run, edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) -> None:
-        """Open one proposal of all edits, by the dream's id: a dream that is taken up again finds the one it opened."""
-        if not edits:
-            return
-        asked = dreams.as_proposal(edits, memories)
-        store_id, key = run.record.output_store_id, run.record.run_id
-        try:
-            proposal_id = self._proposals.open(run.call, store_id, why=PROPOSED_WHY, edits=asked, key=key).id
-        except InvalidRequest as error:
-            proposal_id = ids.keyed_id("prop", store_id, f"session:{run.record.session_id}", key)
-            with suppress(NotFound):
-                self._proposals.retrieve(run.call, store_id, proposal_id)
-                run.record = replace(run.record, proposal_id=proposal_id)
-                return
-            raise DreamFailedError("internal_error", f"its edits cannot be proposed: {error.message}") from error
-        except (PathConflict, PreconditionFailed) as error:
-            raise DreamFailedError("internal_error", "the store changed while the dream ran; dream again") from error
-        run.record = replace(run.record, proposal_id=proposal_id)
-
-    def _apply(self, run: Run, edits: Sequence[Edit], memories: dict[str, DreamedMemory]) -> None:
-        for edit in edits:
-            self._go_on(run)
-            try:
-                self._write(run, edit, memories)
-            except (PreconditionFailed, NotFound, PathConflict, Busy):
-                run.record = replace(run.record, conflicts=run.record.conflicts + 1)
-            except InvalidRequest:
-                run.dropped.append("refused")
-            except Staged:  # the policy was set after it was looked at
-                run.dropped.append("proposed")
-
-    def _write(self, run: Run, edit: Edit, memories: dict[str, DreamedMemory]) -> None:
-        store_id, record = run.record.output_store_id, run.record
-        if edit.op == "create":
-            self._memories.create(run.call, store_id, path=edit.path, content=edit.content or "", full=False)
-            run.record = replace(record, created=record.created + 1)
-            return
-        memory = memories[edit.path]
-        if edit.op == "delete":
-            self._memories.delete(run.call, store_id, memory.id, expected_content_sha256=memory.sha256)
-            run.record = replace(record, deleted=record.deleted + 1)
-            return
-        self._memories.update(
-            run.call,
-            store_id,
-            memory.id,
-            content=None if edit.op == "rename" else dreams.new_text(edit, memory),
-            path=edit.to if edit.op == "rename" else None,
-            expected_content_sha256=memory.sha256,
-            full=False,
-        )
-        run.record = replace(record, changed=record.changed + 1)

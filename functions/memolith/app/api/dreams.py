@@ -1,28 +1,31 @@
-"""Dreams: consolidations of a store, asked for through the API, and done by `DreamRunner` where dreams run.
+"""Dreams: consolidations of a store, asked for through the API, and done by `DreamRunner` at the store's home.
 
-A dream has a session of its own, made with its caller's rights; it reads and writes as that session and can do no more
+A call that lands elsewhere lets the caller in and makes the session there; the dream's records are the home's to put. A
+dream has a session of its own, made with its caller's rights; it reads and writes as that session and can do no more
 than that. Its output is a new store, made with the caller's rights too, or the input itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from memolith.app.api.sessions import Sessions
 from memolith.app.api.stores import Stores
 from memolith.app.auth.authorizer import Access, Authorizer, Scope
 from memolith.app.auth.session_access import is_reached, record_of
 from memolith.app.auth.session_tokens import READ_ONLY, READ_WRITE
-from memolith.app.kernel.region import Region
+from memolith.app.commit.forwarding import Forwarding
+from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Page, RequestContext, StoreToAttach
 from memolith.app.pipelines.run_log import RunLog
 from memolith.core import ids
 from memolith.core.errors import Busy, Conflict, InvalidRequest, NotFound, Unavailable
 from memolith.core.limits import STORE_NAME_MAX_CHARS, TOKEN_LIFETIME_MIN_S
 from memolith.core.listing import check_position
-from memolith.core.objects.run_record import CREATE_NEW, PROPOSE, UPDATE_EXISTING, DreamStatus, RunRecord
+from memolith.core.objects.run_record import CREATE_NEW, UPDATE_EXISTING, DreamStatus, RunRecord
 from memolith.core.rows.dreams import DreamRow
 from memolith.core.rows.identity import SessionRow, StoreRow
 
@@ -31,8 +34,8 @@ ROWS_PER_QUERY = 100
 PAGES_MAX = 10
 _POSITION = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}#drm_[a-z0-9]+_[0-7][0-9a-hjkmnp-tv-z]{25}", re.ASCII)
 
-Change = Callable[[RunRecord], RunRecord | None]
-"""What becomes of a dream; None where it is so already."""
+Change = Callable[[RunRecord, int], RunRecord | None]
+"""What becomes of a dream at an instant; None where it is so already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,14 @@ class Dreams:
     """The use cases of dreams. API keys alone make and see them; a key of scope write makes, cancels and archives."""
 
     def __init__(
-        self, region: Region, authorizer: Authorizer, stores: Stores, sessions: Sessions, runs: RunLog, enabled: bool
+        self,
+        region: Region,
+        authorizer: Authorizer,
+        stores: Stores,
+        sessions: Sessions,
+        runs: RunLog,
+        forwarding: Forwarding,
+        enabled: bool,
     ) -> None:
         """Put it together. `enabled`: there is something in this deployment that does dreams."""
         self._region = region
@@ -78,12 +88,14 @@ class Dreams:
         self._stores = stores
         self._sessions = sessions
         self._runs = runs
+        self._forwarding = forwarding
         self._enabled = enabled
 
     def create(self, call: RequestContext, request: DreamRequest) -> RunRecord:
         """Begin a dream, and a store for its output unless that is the input. It runs later.
 
-        Two index reads, what a session costs, for a new store what that costs, and a PUT and a transaction.
+        Two index reads, what a session costs, for a new store what that costs, and a PUT and a transaction; where the
+        store's home is elsewhere, an invocation.
 
         Raises:
             InvalidRequest: dreams are off here, or the store is archived. Conflict: another dream that updates the
@@ -93,14 +105,10 @@ class Dreams:
         if not self._enabled:
             raise InvalidRequest("", "dreams are off in this deployment: it has no worker that runs them")
         access, store = self._enter_inputs(call, request)
+        output = store.store_id
         if request.behavior == UPDATE_EXISTING:
-            for run in self._runs.open_runs(access.view, access.workspace_id):
-                if run.store_id == store.store_id and run.behavior == UPDATE_EXISTING:
-                    raise Conflict(f"dream {run.run_id} updates this memory store and is not over; wait, or cancel it")
-            output = store.store_id
-        elif request.behavior == PROPOSE:
-            output = store.store_id
-        else:
+            self._require_alone(access.view, access.workspace_id, output)
+        if request.behavior == CREATE_NEW:
             name = f"{store.name} (dream)"[:STORE_NAME_MAX_CHARS]
             output = self._stores.create(call, name=name, description=store.description, metadata={}).id
         attached = [StoreToAttach(store.store_id, READ_WRITE if output == store.store_id else READ_ONLY, "")]
@@ -126,7 +134,48 @@ class Dreams:
             key_ids=() if session.record.key_id is None else (session.record.key_id,),
             instructions=request.instructions,
         )
-        if not self._runs.put(access.view, record):
+        return self._at_home(access.view, store, "begin", record)
+
+    def _require_alone(self, view: View, workspace_id: str, store_id: str) -> None:
+        for run in self._runs.open_runs(view, workspace_id):
+            if run.store_id == store_id and run.behavior == UPDATE_EXISTING:
+                raise Conflict(f"dream {run.run_id} updates this memory store and is not over; wait, or cancel it")
+
+    def _at_home(self, view: View, store: StoreRow, change: str, record: RunRecord) -> RunRecord:
+        """Have the store's home put the next record of a dream, and project it here."""
+        payload = {
+            "call": "dream",
+            "change": change,
+            "store_id": record.store_id,
+            "run_id": record.run_id,
+            "record": record.to_json().decode() if change == "begin" else None,
+        }
+        store, answer = self._forwarding.reach(view, store, payload)
+        if answer is None:
+            return self._begun(view, record) if change == "begin" else self._changed(view, record, _CHANGES[change])
+        changed = RunRecord.from_json(answer["record"].encode())
+        self._runs.fold(view, changed, store.home)
+        return changed
+
+    def change_at_home(self, store: StoreRow, asked: Mapping[str, Any]) -> RunRecord:
+        """Do what another region's writer, which let the caller in, asks for. An index read, a PUT and a transaction.
+
+        Raises:
+            Conflict, InvalidRequest, NotFound, Busy, Unavailable, OutcomeUnknown.
+        """
+        view = self._region.view()
+        if asked["change"] == "begin":
+            record = RunRecord.from_json(asked["record"].encode())
+            if record.behavior == UPDATE_EXISTING:
+                self._require_alone(view, store.workspace_id, store.store_id)
+            return self._begun(view, replace(record, workspace_id=store.workspace_id, store_id=store.store_id))
+        known = self._runs.read(view, asked["run_id"])
+        if known is None or known.store_id != store.store_id:
+            raise NotFound("dream", asked["run_id"])
+        return self._changed(view, known, _CHANGES[asked["change"]])
+
+    def _begun(self, view: View, record: RunRecord) -> RunRecord:
+        if not self._runs.put(view, record):
             raise Unavailable("a dream of this id is there already; try again")
         return record
 
@@ -139,8 +188,6 @@ class Dreams:
             raise NotFound("memory_store", request.store_id)
         if store.archived_at is not None:
             raise InvalidRequest("inputs", "names an archived memory store")
-        if store.home != self._region.name:
-            raise InvalidRequest("inputs", f"names a memory store at home in {store.home}; ask that region")
         rows = [SessionRow.key(access.workspace_id, one) for one in request.session_ids]
         found = self._region.read(access.view.index, rows) if rows else {}
         for key, session_id in zip(rows, request.session_ids, strict=True):
@@ -182,44 +229,36 @@ class Dreams:
     def cancel(self, call: RequestContext, run_id: str) -> RunRecord:
         """Cancel a dream that is not over; one that was canceled stays as it is. What it has written stays, too.
 
-        One index read, a PUT and a transaction.
+        Two index reads, a PUT and a transaction; where the store's home is elsewhere, an invocation.
 
         Raises:
             InvalidRequest: it is completed or failed. NotFound, Busy, Unavailable, OutcomeUnknown.
         """
-
-        def canceled(record: RunRecord) -> RunRecord | None:
-            if record.status is DreamStatus.CANCELED:
-                return None
-            if not record.status.is_open:
-                raise InvalidRequest("dream_id", f"names a dream that is {record.status} already")
-            return replace(record, status=DreamStatus.CANCELED, ended_at=self._region.clock.now_us())
-
-        return self._change(call, run_id, canceled)
+        return self._change(call, run_id, "cancel")
 
     def archive(self, call: RequestContext, run_id: str) -> RunRecord:
         """Archive a dream that is over. Repeatable. Costs and raises as `cancel`."""
+        return self._change(call, run_id, "archive")
 
-        def archived(record: RunRecord) -> RunRecord | None:
-            if record.archived_at is not None:
-                return None
-            if record.status.is_open:
-                raise InvalidRequest("dream_id", f"names a dream that is {record.status}; cancel it, or wait")
-            return replace(record, archived_at=self._region.clock.now_us())
-
-        return self._change(call, run_id, archived)
-
-    def _change(self, call: RequestContext, run_id: str, change: Change) -> RunRecord:
+    def _change(self, call: RequestContext, run_id: str, change: str) -> RunRecord:
         access, record = self._find(call, Scope.write, run_id)
+        key = StoreRow.key(record.store_id)
+        rows = self._region.read(access.view.index, [key])
+        store = self._authorizer.store(
+            replace(access.view, rows=rows), record.store_id, access.workspace_id, deleted=True
+        )
+        return self._at_home(access.view, store, change, record)
+
+    def _changed(self, view: View, record: RunRecord, change: Change) -> RunRecord:
         for _ in range(PUT_ATTEMPTS):
             record = self._whole(record)
-            changed = change(record)
+            changed = change(record, self._region.clock.now_us())
             if changed is None:
                 return record
             changed = replace(changed, sequence=record.sequence + 1)
-            if self._runs.put(access.view, changed):
+            if self._runs.put(view, changed):
                 return changed
-            record = self._runs.read(access.view, run_id) or record
+            record = self._runs.read(view, record.run_id) or record
         raise Busy("the dream kept changing; try again")
 
     def _find(self, call: RequestContext, scope: Scope, run_id: str) -> tuple[Access, RunRecord]:
@@ -239,3 +278,22 @@ class Dreams:
     def _whole(self, record: RunRecord) -> RunRecord:
         """Return a record with what its caller wrote, which no row has."""
         return replace(record, instructions=self._runs.instructions(record))
+
+
+def _canceled(record: RunRecord, now_us: int) -> RunRecord | None:
+    if record.status is DreamStatus.CANCELED:
+        return None
+    if not record.status.is_open:
+        raise InvalidRequest("dream_id", f"names a dream that is {record.status} already")
+    return replace(record, status=DreamStatus.CANCELED, ended_at=now_us)
+
+
+def _archived(record: RunRecord, now_us: int) -> RunRecord | None:
+    if record.archived_at is not None:
+        return None
+    if record.status.is_open:
+        raise InvalidRequest("dream_id", f"names a dream that is {record.status}; cancel it, or wait")
+    return replace(record, archived_at=now_us)
+
+
+_CHANGES: Mapping[str, Change] = {"cancel": _canceled, "archive": _archived}

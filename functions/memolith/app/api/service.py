@@ -97,8 +97,12 @@ class Memolith:
         models: Models = NO_MODELS,
         reranker: Reranker | None = None,
         sealing: Sealing = NO_SEALING,
+        *,
+        dreams: bool | None = None,
     ) -> None:
+        """Put them together. `dreams`: whether the deployment has what does dreams; by default where it has models."""
         self._region, self._packs, self._scanner, self._models = region, packs, scanner, models
+        self._dreams = models is not NO_MODELS if dreams is None else dreams
         self._sealing = sealing
         epochs = EpochParts.of(region)
         snapshots, logs, projector, records = epochs.snapshots, epochs.logs, epochs.projector, epochs.records
@@ -173,11 +177,12 @@ class Memolith:
     def dreams(self) -> Dreams:
         from memolith.app.api.dreams import Dreams
 
-        enabled = self._models is not NO_MODELS
-        return Dreams(self._region, self._authorizer, self.stores, self.sessions, RunLog(self._region), enabled)
+        runs, enabled = RunLog(self._region), self._dreams
+        return Dreams(self._region, self._authorizer, self.stores, self.sessions, runs, self._forwarding, enabled)
 
     def dream_runner(self, lease_us: int) -> DreamRunner:
         """Make what does dreams, in a process that has models; one that is killed has its dream for `lease_us` more."""
+        from memolith.app.api.dream_edits import DreamEdits
         from memolith.app.api.dream_runner import DreamRunner
         from memolith.app.api.dream_sessions import DreamSessions
         from memolith.app.pipelines.job_log import JobLog
@@ -188,7 +193,7 @@ class Memolith:
         return DreamRunner(
             self._region,
             self.memories,
-            self.proposals,
+            DreamEdits(self._region, self.memories, self.proposals),
             sessions,
             self.session_trust,
             RunLog(self._region),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from memolith.app.index.ack_journal import AckJournal, commit_joined
@@ -10,7 +11,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.run_record import RunRecord
-from memolith.core.rows.dreams import DreamRow, join_dream
+from memolith.core.rows.dreams import EVERY_OPEN_DREAM, DreamRow, join_dream
 from memolith.ports.index import Change, Index, Query
 
 
@@ -26,6 +27,7 @@ class RunLog:
         Raises:
             Unavailable, Busy: nothing was put. OutcomeUnknown: it may be there; read the dream again.
         """
+        record = replace(record, home=self._region.name)
         key = str(record.key(self._region.name))
         is_mine = partial(self._is, key, record)
         if put_if_absent(self._region, key, record.to_json(), {}, is_mine=is_mine) is not Put.MINE:
@@ -56,16 +58,18 @@ class RunLog:
         key = DreamRow.key(record.run_id)
         listing_key = DreamRow.listing_key(record.workspace_id, record.run_id)
         open_key = DreamRow.listing_key(record.workspace_id, record.run_id, is_open=True)
-        rows = self._region.read(index, [key, listing_key, open_key])
+        everywhere_key = DreamRow.open_everywhere(record.run_id)
+        rows = self._region.read(index, [key, listing_key, open_key, everywhere_key])
         before = rows.get(key)
         joined = join_dream(None if before is None else DreamRow.from_attributes(before), row)
         after = joined.to_attributes()
-        wanted = {key: after, listing_key: after, open_key: after if joined.parsed.status.is_open else None}
+        while_open = after if joined.parsed.status.is_open else None
+        wanted = {key: after, listing_key: after, open_key: while_open, everywhere_key: while_open}
         return [Change(one, rows.get(one), state) for one, state in wanted.items() if rows.get(one) != state]
 
     def instructions(self, record: RunRecord) -> str | None:
-        """Return what the dream's caller wrote, from its first record. One GET."""
-        found = find(self._region.objects, str(record.key(self._region.name)))
+        """Return what the dream's caller wrote; None too where the record has not arrived in this bucket. One GET."""
+        found = find(self._region.objects, str(record.key(record.home or self._region.name)))
         return None if found is None else RunRecord.from_json(found.body).instructions
 
     def read(self, view: View, run_id: str) -> RunRecord | None:
@@ -77,6 +81,11 @@ class RunLog:
     def open_runs(self, view: View, workspace_id: str, limit: int = 100) -> list[RunRecord]:
         """Return dreams that are not over, the oldest first. One query."""
         found = view.index.query(Query("keys", DreamRow.partition(workspace_id, is_open=True), limit=limit))
+        return [DreamRow.from_attributes(one.attributes).parsed for one in found]
+
+    def open_everywhere(self, view: View, limit: int) -> list[RunRecord]:
+        """Return dreams of all workspaces that are not over, the oldest first. One query."""
+        found = view.index.query(Query("keys", EVERY_OPEN_DREAM, limit=limit))
         return [DreamRow.from_attributes(one.attributes).parsed for one in found]
 
     def newest(self, view: View, workspace_id: str, after: str | None, limit: int) -> list[RunRecord]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.app.kernel.region import Region
 from memolith.app.replication.checkpoints import Checkpoints
+from memolith.app.replication.due_dreams import DueDreams
 from memolith.app.replication.due_proposals import DueProposals
 from memolith.app.replication.rotating_audit import RotatingAudit
 from memolith.app.replication.watermark import Watermark
@@ -28,7 +29,7 @@ class ReconcilerResult:
 
 
 class Reconciler:
-    """The reconciler of one region. `batch_max_us` is longer than any batch of reads takes."""
+    """The reconciler of one region. Without `due_dreams` the deployment does no dreams, and the tick looks for none."""
 
     def __init__(
         self,
@@ -38,16 +39,18 @@ class Reconciler:
         epoch_sweep: EpochSweep,
         due_proposals: DueProposals,
         rotating_audit: RotatingAudit,
+        due_dreams: DueDreams | None = None,
     ) -> None:
         self._region = region
         self._due_proposals = due_proposals
         self._rotating_audit = rotating_audit
+        self._due_dreams = due_dreams
         self._checkpoints = checkpoints
         self._watermark = watermark
         self._epoch_sweep = epoch_sweep
 
     def tick(self) -> ReconcilerResult:
-        """Rotate the period, advance the watermarks, go on with sweeps, proposals and the audit.
+        """Rotate the period, advance the watermarks, go on with sweeps, proposals, dreams and the audit.
 
         Repeatable, safe beside another.
 
@@ -66,6 +69,8 @@ class Reconciler:
         self._attempt(ticked, lambda: self._watermark.advance(ticked.period, deadline_us))
         self._attempt(ticked, lambda: self._epoch_sweep.run(deadline_us))
         self._attempt(ticked, due)
+        if (dreams := self._due_dreams) is not None:
+            self._attempt(ticked, lambda: _run(dreams, deadline_us))
         self._attempt(ticked, lambda: self._rotating_audit.run(deadline_us))
         return ticked
 
@@ -75,3 +80,7 @@ class Reconciler:
         except MemolithError as error:
             ticked.failures.append(type(error).__name__)
             self._region.metrics.count("reconcile_failed")
+
+
+def _run(dreams: DueDreams, deadline_us: int) -> None:
+    dreams.run(deadline_us)

@@ -15,6 +15,7 @@ from memolith.app.replication.checkpoints import Checkpoints
 from memolith.app.replication.compare_checkpoints import CompareCheckpoints
 from memolith.app.replication.compare_listing import CompareListing
 from memolith.app.replication.compare_rows import CompareRows
+from memolith.app.replication.due_dreams import DueDreams
 from memolith.app.replication.due_proposals import DueProposals
 from memolith.app.replication.missed_erasures import MissedErasures
 from memolith.app.replication.missing_objects import MissingObjects
@@ -35,16 +36,22 @@ class Comparisons:
     rows: CompareRows
 
 
-def make_reconciler(region: Region, sealing: Sealing, batch_max_us: int = BATCH_MAX_US) -> Reconciler:
-    """Put a region's reconciler together; `sealing` signs its checkpoints and checks the others'. No call."""
+def make_reconciler(
+    region: Region, sealing: Sealing, batch_max_us: int = BATCH_MAX_US, dreams: Queue | None = None
+) -> Reconciler:
+    """Put a region's reconciler together; `sealing` signs its checkpoints and checks the others'. No call.
+
+    `batch_max_us` is longer than any batch of reads takes; `dreams` is the queue of what does dreams, if they are on.
+    """
     parts = EpochParts.of(region)
     indexer = make_indexer(region, parts)
     epoch_sweep = EpochSweep(region, indexer)
     missing_objects, witnesses = MissingObjects(region, indexer, parts.snapshots), Witnesses(region, sealing)
     watermark = Watermark(region, missing_objects, epoch_sweep, witnesses, batch_max_us)
     checkpoints = Checkpoints(region, epoch_sweep, CheckpointSealer(region, sealing))
+    due_dreams = None if dreams is None else DueDreams(region, dreams)
     rotating_audit = RotatingAudit(region, SealedHistory(region, sealing), NamedObjects(region))
-    return Reconciler(region, checkpoints, watermark, epoch_sweep, DueProposals(region), rotating_audit)
+    return Reconciler(region, checkpoints, watermark, epoch_sweep, DueProposals(region), rotating_audit, due_dreams)
 
 
 def make_checkpoints(region: Region, sealing: Sealing, memory: SealMemory) -> Checkpoints:

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from memolith.adapters.aws.names import QUEUES
+from memolith.adapters.aws.names import DREAM_QUEUE, QUEUES
 from memolith.app.indexer.rebuild import Rebuild
 from memolith.app.indexer.rebuild_pages import Progress as Step
 from memolith.app.indexer.service import make_indexer
@@ -144,7 +144,8 @@ def status(region: OneRegion = None, aws: Aws = False, as_json: Json = False) ->
 def redrive(
     region: OneRegion = None,
     queue: Annotated[
-        str | None, typer.Option("--queue", help=f"Only this queue: {', '.join(QUEUES)}; by default every queue.")
+        str | None,
+        typer.Option("--queue", help=f"Only this queue: {', '.join(QUEUES)}, or dream; by default all but dream."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the dead letters.")] = False,
     aws: Aws = False,
@@ -158,8 +159,8 @@ def redrive(
     Example: memolith index redrive --region eu-west-1 --dry-run
     """
     target = find_target(aws)
-    if queue is not None and queue not in QUEUES:
-        raise InvalidRequest("--queue", f"{queue} is not one of {', '.join(QUEUES)}")
+    if queue is not None and queue not in (*QUEUES, DREAM_QUEUE):
+        raise InvalidRequest("--queue", f"{queue} is not one of {', '.join((*QUEUES, DREAM_QUEUE))}")
     rows = [
         _redrive(target, name, one, dry_run, quiet=as_json)
         for name in _regions(target, region)

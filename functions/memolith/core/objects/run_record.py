@@ -54,6 +54,7 @@ class RunRecord:
         conflicts: edits that were left out because a memory had changed.
         dropped: edits that were left out, by reason.
         proposal_id: the proposal that has its edits, where it proposes them and there are any.
+        home: the region that put the record; empty in those of releases that had dreams in one region only.
     """
 
     workspace_id: str
@@ -91,6 +92,7 @@ class RunRecord:
     conflicts: int = 0
     dropped: tuple[str, ...] = ()
     proposal_id: str | None = None
+    home: str = ""
 
     def key(self, home: str) -> RunKey:
         """Return the key under which `home` puts it."""

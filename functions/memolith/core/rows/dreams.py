@@ -1,4 +1,4 @@
-"""Rows of dreams: the newest record of each, a copy in the order of their birth, and another while it is open."""
+"""Rows of dreams: the newest record of each, a copy in the order of their birth, and two while it is open."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from memolith.core.objects.run_record import RunRecord
 from memolith.core.rows.base import Row, RowKey
+
+EVERY_OPEN_DREAM = "#dreams#open"
+"""The partition of all workspaces' dreams that are not over: no workspace's id is empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +24,11 @@ class DreamRow(Row):
     def key(run_id: str) -> RowKey:
         """Return where the dream itself stands."""
         return RowKey("keys", run_id, "dream")
+
+    @staticmethod
+    def open_everywhere(run_id: str) -> RowKey:
+        """Return where the copy of a dream that is not over stands among those of all workspaces."""
+        return RowKey("keys", EVERY_OPEN_DREAM, DreamRow.position(run_id))
 
     @staticmethod
     def partition(workspace_id: str, *, is_open: bool = False) -> str:

@@ -1,0 +1,104 @@
+"""The dreamer: does the dreams that its queue names, one to a message. It answers no call and no request.
+
+It alone may ask a language model, and read the key of one. A dream that takes longer than an invocation stops between
+two steps, and is named again; one whose function was killed is named again by the reconciler's tick.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
+from memolith.adapters.aws.names import DREAM_QUEUE
+from memolith.adapters.aws.queue import SqsQueue
+from memolith.adapters.layered.translated import translated_queue
+from memolith.app.api.dream_run import Taken
+from memolith.app.api.dream_runner import DreamRunner
+from memolith.app.api.service import Memolith
+from memolith.entry.deployment_models import deployment_models
+from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
+from memolith.entry.scanner_loader import start_scanner
+from memolith.entry.settings import Settings
+from memolith.ports.clock import Clock
+from memolith.ports.metrics import Metrics
+from memolith.ports.model import CALL_TIMEOUT_S
+from memolith.ports.queue import Queue
+from memolith.wire.errors import trace
+
+LEASE_US = 900_000_000
+"""For how long a dream is a function's that was killed: a function's own life."""
+
+RESERVED_MS = round(CALL_TIMEOUT_S * 1_000) + 30_000
+"""What is kept of an invocation for the step that is under way: the longest is one answer of a model."""
+
+_log = logging.getLogger(__name__)
+
+
+def compose(settings: Settings) -> Handler:
+    """Compose the function, ready to be called. Raises LookupError: dreams are off in this deployment."""
+    running = LambdaRuntime.start(settings)
+    region, deployment = running.region, settings.deployment
+    running.clients.s3(region.name, attempts=1)
+    sqs = SqsQueue(running.clients, deployment, deployment.queue(DREAM_QUEUE), region.clock, region.randomness)
+    queue = translated_queue(sqs, region.name)
+    memolith = Memolith(region, start_scanner(running), models=deployment_models(running))
+    dreams = NamedDreams(memolith.dream_runner(LEASE_US), queue, region.clock, running.metrics)
+    return running.handler(dispatch(dreams))
+
+
+def dispatch(dreams: NamedDreams) -> Answer:
+    """Answer a batch from SQS, and nothing else."""
+    processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
+
+    def answer(event: Event, context: Any) -> Mapping[str, Any]:
+        if "Records" not in event:
+            raise ValueError("the dreamer is woken by its queue alone")
+        handle = _reporting(dreams, context.get_remaining_time_in_millis())
+        response = process_partial_response(dict(event), handle, processor, context)
+        return dict(response)
+
+    return answer
+
+
+def _reporting(dreams: NamedDreams, left_ms: int) -> Callable[[SQSRecord], None]:
+    """Log each failure; Powertools then names the message in its answer, so that it comes back."""
+
+    def handle(record: SQSRecord) -> None:
+        try:
+            dreams.message(record.body, left_ms)
+        except Exception as error:
+            _log.warning("message failed", extra={"message_id": record.message_id, "trace": trace(error)})
+            raise
+
+    return handle
+
+
+class NamedDreams:
+    """What the dreamer does with the text of one message."""
+
+    def __init__(self, runner: DreamRunner, queue: Queue, clock: Clock, metrics: Metrics) -> None:
+        self._runner = runner
+        self._queue = queue
+        self._clock = clock
+        self._metrics = metrics
+
+    def message(self, body: str, left_ms: int) -> None:
+        """Do the dream that a message names, or go on with it; name it again where there was not time for all of it.
+
+        Raises:
+            ValueError, KeyError: it names none; after five times it is dead-lettered. MemolithError, PortError: not
+            done; the message may be repeated, and the tick names the dream again.
+        """
+        run_id = json.loads(body)["dream"]
+        if not isinstance(run_id, str):
+            raise ValueError("a message to the dreamer names one dream")
+        until_us = self._clock.now_us() + max(0, left_ms - RESERVED_MS) * 1_000
+        taken = self._runner.take_up(run_id, until_us)
+        self._metrics.count("dreams_taken", outcome=taken.value)
+        if taken is Taken.PAUSED:
+            self._queue.send([body])
