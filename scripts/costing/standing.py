@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from memolith.adapters.layered import InterceptedErasableObjects, InterceptedQueue
 from memolith.adapters.limits import LIST_PAGE_MAX_KEYS
@@ -110,6 +111,7 @@ WALKS = (
 )
 
 
+@cache
 def of_one_memory(walk: Walk) -> Units:
     """Return a scan's units for one memory of one version more, with its share of a LIST of a thousand keys."""
     few, many = (_walked(walk, memories) for memories in (FEW, MANY))
