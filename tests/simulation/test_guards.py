@@ -25,7 +25,7 @@ from memolith.app.indexer import rebuild
 from memolith.app.indexer.rebuild import BatchProjector, Rebuild
 from memolith.app.kernel.peer_messages import encode_placed
 from memolith.app.kernel.region import Region
-from memolith.app.log.conditional_put import ConditionalPut, Put
+from memolith.app.log.conditional_put import ConditionalPut
 from memolith.app.log.store_log import StoreLog
 from memolith.app.replication import watermark
 from memolith.core import decide
@@ -143,8 +143,20 @@ def an_invocation_that_runs_twice_meets_its_own_version_at_another_place() -> No
     second = max(entries(stage), key=lambda entry: entry.generation)
     rival = replace(second, generation=second.generation + 1)
     assert IndexParts.of(site.region).logs.entry(second.key) == second
-    assert ConditionalPut(site.region, IndexParts.of(site.region).logs).take(second, b"two") is Put.MINE
-    assert ConditionalPut(site.region, IndexParts.of(site.region).logs).take(rival, b"two") is Put.TAKEN
+    assert ConditionalPut(site.region, IndexParts.of(site.region).logs).take(second, b"two") == second
+    assert ConditionalPut(site.region, IndexParts.of(site.region).logs).take(rival, b"two") is None
+
+
+def test_a_slot_that_holds_the_same_write_is_ours_as_it_stands_there() -> None:
+    """Who finished a rename for its writer says less of the second region: what is projected is what is in the log."""
+    stage = Stage()
+    memory = stage.create("/a", "one")
+    stage.update(memory.id, "two")
+    region = stage.cloud.sites[HOME].region
+    stored = max(entries(stage), key=lambda entry: entry.generation)
+    mine = replace(stored, second=AWAY)
+    assert mine != stored
+    assert ConditionalPut(region, IndexParts.of(region).logs).take(mine, b"two") == stored
 
 
 # ---- forwarding -----------------------------------------------------------------------------------------------------

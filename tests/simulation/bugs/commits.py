@@ -12,7 +12,6 @@ from memolith.app.index import parts as index_parts
 from memolith.app.index import path_claims
 from memolith.app.kernel.region import View
 from memolith.app.log import conditional_put, log_reader
-from memolith.app.log.conditional_put import Put
 from memolith.core import decide
 from memolith.core.commands import Command
 from memolith.core.errors import OutcomeUnknown, Unavailable
@@ -48,7 +47,7 @@ class UnconditionalObjects(BadObjects):
 class NeverThere(sync_replica.SyncReplica):
     """Leaves the second region to replication."""
 
-    def take(self, slots: conditional_put.ConditionalPut, store: StoreRow, entry: Entry, body: bytes) -> Put:
+    def take(self, slots: conditional_put.ConditionalPut, store: StoreRow, entry: Entry, body: bytes) -> Entry | None:
         return slots.take(entry, body)
 
 
@@ -62,26 +61,26 @@ class AsIfAllBelow(sync_replica.SyncReplica):
 class NeverMine(conditional_put.ConditionalPut):
     """A slot that is taken is taken by somebody else, whatever stands in it."""
 
-    def take(self, entry: Entry, body: bytes) -> Put:
+    def take(self, entry: Entry, body: bytes) -> Entry | None:
         try:
             self._region.objects.put_if_absent(str(entry.key), body, entry.to_metadata(), entry.content_sha256)
         except port_errors.ObjectExists:
-            return Put.TAKEN
+            return None
         except port_errors.OutcomeUnknown:
-            return Put.TAKEN if self._logs.entry(entry.key) else self.take(entry, body)
+            return None if self._logs.entry(entry.key) else self.take(entry, body)
         except port_errors.PORT_FAILURES as error:
             raise OutcomeUnknown("undecided") from error
-        return Put.MINE
+        return entry
 
 
 class EagerSlots(conditional_put.ConditionalPut):
     """Answers, and puts afterwards."""
 
-    def take(self, entry: Entry, body: bytes) -> Put:
+    def take(self, entry: Entry, body: bytes) -> Entry | None:
         clock = self._region.clock
         assert isinstance(clock, SkewedClock)
         clock.scheduler.spawn("put after the answer", lambda: super(EagerSlots, self).take(entry, body), 0.05)
-        return Put.MINE
+        return entry
 
 
 class TrustingSteps(log_steps.LogSteps):
@@ -159,14 +158,14 @@ class ClaimBreaker(reservation.Reservation):
 class UndoneHalves(rename.Rename):
     """A rename whose second put is refused is told as what that put was: nothing was done."""
 
-    def _depart(self, attempt: Any, departure: Entry) -> Put:
+    def _depart(self, attempt: Any, departure: Entry) -> Entry | None:
         return self._steps.put(attempt, departure)
 
 
 class UndoubtingSlots(conditional_put.ConditionalPut):
     """A put that is refused after one in doubt has done nothing."""
 
-    def take(self, entry: Entry, body: bytes) -> Put:
+    def take(self, entry: Entry, body: bytes) -> Entry | None:
         try:
             return super().take(entry, body)
         except OutcomeUnknown as error:

@@ -9,7 +9,6 @@ from memolith.app.commit.reservation import Reservation
 from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.index.path_claims import Claim
 from memolith.app.kernel.region import Region
-from memolith.app.log.conditional_put import Put
 from memolith.core import decide, fold
 from memolith.core.commands import WriteCommand
 from memolith.core.log_position import LogKey, LogRef
@@ -62,7 +61,8 @@ class Creation:
             return step
         draft = self._steps.draft(command, attempt)
         entry = decide.created(draft, LogKey(store.store_id, hash, slot), commit.path, commit.content or "")
-        if self._steps.put(attempt, entry, commit.content) is Put.TAKEN:
+        put = self._steps.put(attempt, entry, commit.content)
+        if put is None:
             self._reservation.withdraw(attempt, claim)
             self._steps.catch_up(attempt, hash, slot, paths_too=True)
             return Step.AGAIN
@@ -71,8 +71,8 @@ class Creation:
             VersionRow.key(store.store_id, entry.version_id): None,
             LogRow.key(store.store_id, hash): None if log is None else log.to_attributes(),
         }
-        self._steps.project_own(attempt, [ResolvedEntry(entry)], known | attempt.claimed)
-        attempt.outcome.memory = fold.join_memory(None, entry)
+        self._steps.project_own(attempt, [ResolvedEntry(put)], known | attempt.claimed)
+        attempt.outcome.memory = fold.join_memory(None, put)
         return Step.DECIDED
 
     def begin_blank(self, attempt: Attempt, command: WriteCommand) -> Step:

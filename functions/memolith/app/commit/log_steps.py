@@ -13,7 +13,7 @@ from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.epochs.fence import Fence
 from memolith.app.index.projector import Projector
 from memolith.app.kernel.region import Region
-from memolith.app.log.conditional_put import ConditionalPut, Put
+from memolith.app.log.conditional_put import ConditionalPut
 from memolith.app.log.log_reader import LogReader
 from memolith.core import decide, fold
 from memolith.core.commands import WriteCommand
@@ -152,8 +152,10 @@ class LogSteps:
         departure = decide.moved_out(moved_in)
         self.slots.take(departure, body_of(departure, None))
 
-    def put(self, attempt: Attempt, entry: Entry, content: str | None = None) -> Put:
+    def put(self, attempt: Attempt, entry: Entry, content: str | None = None) -> Entry | None:
         """Put an entry, in as many regions as the store asks for; not once the home's term may have ended.
+
+        Return it as it stands in its slot, which is what has to be projected; None where the slot is taken.
 
         Raises: as `SyncReplica.take`; Unavailable: the store's home is changing, and nothing was done.
         """
@@ -184,11 +186,12 @@ class LogSteps:
 
         `known` as `Projector.fold` has it, and `paths_too` for the catching up. Raises as `put` and `project_own`.
         """
-        if self.put(attempt, entry, content) is Put.TAKEN:
+        put = self.put(attempt, entry, content)
+        if put is None:
             self.catch_up(attempt, entry.key.path_hash, entry.slot, paths_too=paths_too)
             return Step.AGAIN
-        self.project_own(attempt, [ResolvedEntry(entry)], known)
-        attempt.outcome.memory = fold.join_memory(head, entry)
+        self.project_own(attempt, [ResolvedEntry(put)], known)
+        attempt.outcome.memory = fold.join_memory(head, put)
         return Step.DECIDED
 
     def draft(self, command: WriteCommand, attempt: Attempt, version_id: str | None = None) -> Draft:

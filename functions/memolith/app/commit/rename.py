@@ -9,7 +9,6 @@ from memolith.app.commit.reservation import Reservation
 from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.index.path_claims import Claim
 from memolith.app.kernel.region import Region
-from memolith.app.log.conditional_put import Put
 from memolith.app.log.verified_reads import verified_text
 from memolith.core import decide, fold
 from memolith.core.commands import WriteCommand
@@ -64,13 +63,14 @@ class Rename:
         step = self._reservation.make(attempt, claim, path_row, moving_id=head.memory_id)
         if step is not Step.CLEAR:
             return self._still(attempt, head, step)
-        entry = decide.follows(draft, head, LogKey(store.store_id, hash, slot), commit, source=source_slot)
-        if self._steps.put(attempt, entry, content) is Put.TAKEN:
+        arrival = decide.follows(draft, head, LogKey(store.store_id, hash, slot), commit, source=source_slot)
+        entry = self._steps.put(attempt, arrival, content)
+        if entry is None:
             self._reservation.withdraw(attempt, claim)
             self._steps.catch_up(attempt, hash, slot, paths_too=True)
             return Step.AGAIN
-        departure = decide.moved_out(entry)
-        if self._depart(attempt, departure) is Put.MINE:
+        departure = self._depart(attempt, decide.moved_out(entry))
+        if departure is not None:
             both = [ResolvedEntry(entry), ResolvedEntry(departure)]
             self._steps.project_own(attempt, both, known_rows(head, entry))
             attempt.outcome.memory = fold.join_memory(head, entry)
@@ -80,7 +80,7 @@ class Rename:
         self._steps.catch_up(attempt, head.path_hash, source_slot)
         return Step.AGAIN
 
-    def _depart(self, attempt: Attempt, departure: Entry) -> Put:
+    def _depart(self, attempt: Attempt, departure: Entry) -> Entry | None:
         """Put the commit of a rename. Whoever meets the first half may finish it, so that an error leaves it open."""
         try:
             return self._steps.put(attempt, departure)

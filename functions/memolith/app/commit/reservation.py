@@ -10,7 +10,6 @@ from memolith.app.commit.attempt import Attempt, Step
 from memolith.app.commit.log_steps import LogSteps
 from memolith.app.index.path_claims import Claim, Claims, IntentConflict
 from memolith.app.kernel.region import Region
-from memolith.app.log.conditional_put import Put
 from memolith.core import decide
 from memolith.core.epochs import current_epoch
 from memolith.core.log_position import LogRef
@@ -72,8 +71,9 @@ class Reservation:
         if position.slot.epoch == current_epoch(attempt.store):
             key = position.key_in(attempt.store.store_id)
             entry = decide.void(key, self._region.new_id("memver"), self._region.clock.now_us())
-            if self._steps.put(attempt, entry) is Put.MINE:
-                self._steps.project_own(attempt, [ResolvedEntry(entry)], None)
+            put = self._steps.put(attempt, entry)
+            if put is not None:
+                self._steps.project_own(attempt, [ResolvedEntry(put)], None)
             else:
                 self._steps.catch_up(attempt, position.path_hash, position.slot, paths_too=True)
         self._claims.remove_broken(attempt.view, claimed)

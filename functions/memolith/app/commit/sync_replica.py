@@ -19,7 +19,7 @@ from dataclasses import replace
 from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.port_calls import find_head, require
 from memolith.app.kernel.region import Region
-from memolith.app.log.conditional_put import ConditionalPut, Put
+from memolith.app.log.conditional_put import ConditionalPut
 from memolith.app.log.copy import put_copy
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
@@ -49,7 +49,7 @@ class SyncReplica:
             raise Unavailable("the store's second region is not deployed; name another, or ask for one_region")
         return second
 
-    def take(self, slots: ConditionalPut, store: StoreRow, entry: Entry, body: bytes) -> Put:
+    def take(self, slots: ConditionalPut, store: StoreRow, entry: Entry, body: bytes) -> Entry | None:
         """`ConditionalPut.take`, with everything below in the second region before, and the entry itself after.
 
         One HEAD there before the put, so that a second region that does not answer refuses a write before it is
@@ -62,15 +62,14 @@ class SyncReplica:
         if second is None:
             return slots.take(entry, body)
         self._secure_below(store, second, entry.key)
-        entry = replace(entry, second=second)
-        put = slots.take(entry, body)
-        if put is Put.MINE:
+        mine = slots.take(replace(entry, second=second), body)
+        if mine is not None:
             try:
-                self._put(second, StoredObject(str(entry.key), body, entry.to_metadata(), len(body)))
+                self._put(second, StoredObject(str(mine.key), body, mine.to_metadata(), len(body)))
             except Unavailable as error:
                 message = f"the write is committed in {self._region.name} and not in {second}; read before trying again"
                 raise OutcomeUnknown(message) from error
-        return put
+        return mine
 
     def secure(self, store: StoreRow, key: LogKey) -> None:
         """Has the second region hold an entry that stands at home, whoever put it, before it is answered for.

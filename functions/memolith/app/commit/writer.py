@@ -20,7 +20,6 @@ from memolith.app.commit.log_steps import body_of, known_position, known_rows
 from memolith.app.commit.parts import WriterParts
 from memolith.app.index.path_claims import IntentConflict
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.conditional_put import Put
 from memolith.app.safety.verdicts import verdict_keys
 from memolith.app.safety.write_gate import TextScanner, admit
 from memolith.core import decide, fold
@@ -272,7 +271,7 @@ class Writer:
         key = moved_in.source.key_in(store.store_id)
         now_us = self._region.clock.now_us()
         entry = decide.void(key, self._region.new_id("memver"), now_us)
-        return self._steps.slots.take(entry, body_of(entry, None)) is Put.MINE
+        return self._steps.slots.take(entry, body_of(entry, None)) is not None
 
 
 def _committed(outcome: Outcome, command: WriteCommand) -> bool:

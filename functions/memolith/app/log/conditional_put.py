@@ -93,10 +93,15 @@ class ConditionalPut:
         self._region = region
         self._logs = logs
 
-    def take(self, entry: Entry, body: bytes) -> Put:
-        """Put `entry` into its slot, or find it taken. A slot that holds the same write is ours. As `put_if_absent`."""
+    def take(self, entry: Entry, body: bytes) -> Entry | None:
+        """Put `entry` into its slot and return it; None where the slot is taken. As `put_if_absent`.
+
+        A slot that holds the same write is ours; then the entry is returned as it stands there.
+        """
+        found: Entry | None = None
 
         def is_mine() -> bool | None:
+            nonlocal found
             found = self._logs.entry(entry.key)
             return None if found is None else found.same_write(entry)
 
@@ -104,4 +109,5 @@ class ConditionalPut:
         put = put_if_absent(self._region, str(entry.key), body, metadata, is_mine=is_mine, content_sha256=sha256)
         if put is Put.TAKEN:
             self._region.metrics.count("slots_lost")
-        return put
+            return None
+        return found or entry

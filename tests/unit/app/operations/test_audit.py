@@ -55,7 +55,11 @@ def key_of(scene: Scene, version_id: str) -> str:
     raise AssertionError(version_id)
 
 
-def test_a_home_with_every_kind_of_write_is_intact(scene: Scene) -> None:
+@pytest.mark.parametrize("durability", ["one_region", "two_regions"])
+def test_a_home_with_every_kind_of_write_is_intact(scene: Scene, durability: str) -> None:
+    store, call = scene.store, scene.call()
+    scene.at(HOME).stores.update(call, store, name="n", description="", metadata={}, durability=durability)
+    scene.deliver()
     memory = scene.create("/a", "first")
     scene.update(memory, "second", path="/b")
     scene.update(memory, path="/c")
