@@ -1,7 +1,7 @@
 """Texts that change behind the product's back: in one region's bucket, while another region has a whole copy.
 
 Whoever can write to a bucket changes a body; the metadata stays. Reads have to answer the text that was acknowledged,
-and at rest an operator's repair has to restore it. What changes metadata too is beyond what a read can tell.
+and at rest an operator's repair has to restore it. A read cannot tell what changes metadata too: `tampering`.
 """
 
 from __future__ import annotations

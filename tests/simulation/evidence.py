@@ -21,6 +21,7 @@ from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.base import mark_key
 from memolith.core.rows.content import LATE_PREFIX, LogRow
 from tests.simulation.history import History, Seen
+from tests.simulation.tampering import Audited
 
 if TYPE_CHECKING:
     from tests.simulation.sites import Site
@@ -100,6 +101,8 @@ class Evidence:
         doomed: all that was written into a store that was deleted.
         kept: of how many versions of a live memory stores keep the text; None where they keep all.
         two_regions: whether stores ask for a second region.
+        audits: what audits said of the homes, untouched and after each thing that was done to a copy of their buckets.
+        journals_lost: whether a journal, or a region's tables, vanished on the way.
         elsewhere: those of `taken_over` that ask for a second region, and that another region took over, too or alone.
     """
 
@@ -126,6 +129,8 @@ class Evidence:
     lost_terms: Mapping[str, frozenset[Epoch]] = field(default_factory=dict)
     apart: Mapping[str, tuple[Apart, ...]] = field(default_factory=dict)
     homes_ever: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    audits: Sequence[Audited] = ()
+    journals_lost: bool = False
 
     def had_terms(self, store_id: str) -> bool:
         """Whether any region knows of more than one term of a store; a move that is given up begins one, too."""
@@ -176,6 +181,8 @@ def gather(world: World) -> Evidence:
     evidence.apart = {store_id: _apart(world, store_id, defects) for store_id in world.stores}
     evidence.doomed = [] if world.doomed is None else world.doomed.needles
     evidence.again = {name: _again(world, name, defects) for name, _ in sites}
+    evidence.audits = tuple(world.tampering.audits)
+    evidence.journals_lost = bool(world.options.journals_lost or world.options.emptied or world.wiped)
     evidence.blocked = _blocked(world)
     return evidence
 

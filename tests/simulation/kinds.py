@@ -69,7 +69,10 @@ def joining(seed: int) -> Options:
 
 
 def damaging(seed: int) -> Options:
-    """The world of a seed, in which somebody changes texts in one region's bucket; reads have to notice."""
+    """The world of a seed, in which somebody changes texts in one region's bucket; reads have to notice.
+
+    At rest, audits have to notice what no read can.
+    """
     return _damaging(random.Random(f"damaging {seed}"), drawn(seed))
 
 
@@ -211,6 +214,7 @@ def _damaging(chance: random.Random, options: Options) -> Options:
     """Nothing is lost besides, so that another region has every damaged text whole."""
     weights = Weights(create=4, write=6, rename=3, delete=1, read=10, list=2, redact=1, history=2, search=4)
     options = replace(options, weights=weights, damaged=chance.choice([4, 8, 16]), packs=chance.random() < 0.5)
+    options = replace(options, tampered=True)
     return replace(options, operations=36, think_s=chance.choice([0.3, 1.0]), moves=0, failovers=0, wipes=0, day_s=0.0)
 
 

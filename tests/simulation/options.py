@@ -97,6 +97,7 @@ class Options:
         elsewhere: the share of take-overs of stores with a second region that go to other regions, or to two at once.
         packs: each region keeps packs of its stores, from which searches answer.
         damaged: how often the text of an object that every region has is changed in one region's bucket.
+        tampered: at rest, whole objects and checkpoints are changed in copies of the buckets, and each is audited.
         hold_s: for how long a transaction holds its rows at most, so that others conflict with it. 0: one moment.
         remembered_s: for how long a process goes by what it has read of which tables serve.
         joins: the last region joins while the others are written: nothing is copied to it before, and nobody calls it.
@@ -147,6 +148,7 @@ class Options:
     packs: bool = False
     joins: bool = False
     damaged: int = 0
+    tampered: bool = False
     hold_s: float = 0.0
     remembered_s: float = 0.0
 

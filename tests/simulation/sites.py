@@ -165,14 +165,17 @@ class Site:
         self._idle.append(sandbox)
         return result
 
-    def open(self, database: MemoryDatabase | None = None) -> Sandbox:
-        """A new sandbox, with the tables that its deployment names; it finds out by itself if others serve."""
+    def open(self, database: MemoryDatabase | None = None, buckets: MemoryBuckets | None = None) -> Sandbox:
+        """A new sandbox, with the tables that its deployment names; it finds out by itself if others serve.
+
+        Its objects are those of its world, or in other `buckets`.
+        """
         name, around = self.name, self._interceptor
         region = translated(
             Region(
                 name=name,
                 regions=self._regions,
-                objects=InterceptedObjects(MemoryObjects(self._buckets, name), name, around),
+                objects=InterceptedObjects(MemoryObjects(buckets or self._buckets, name), name, around),
                 index=InterceptedIndex(TornIndex(database or self.database, self._chance, self._tear), name, around),
                 clock=self._clock(),
                 randomness=self.randomness,

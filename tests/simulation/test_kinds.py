@@ -42,6 +42,7 @@ SWITCHES = (
     "packs",
     "joins",
     "damaged",
+    "tampered",
     "hold_s",
 )
 """The options that are off in every world of `drawn`."""
@@ -67,6 +68,8 @@ def lived(seed: int, options: Options) -> World:
         (visiting, {"packed"}),
         (joining, {"put before a region joined", "brought to a region that joined"}),
         (damaging, {"text altered", "text truncated", "text swapped", "text rolled back", "repaired"}),
+        (damaging, {"audited", "object altered", "object removed", "objects swapped", "object rolled back"}),
+        (damaging, {"history rolled back", "history forked"}),
         (conflicting, {"transactions in conflict"}),
         (mixed, {"copy lost", "tables emptied", "repeated"}),
     ],

@@ -38,6 +38,7 @@ from tests.simulation.options import Options, drawn
 from tests.simulation.ports import BIRTH_US, LIVES_S, LONGEST_LIFE_S, Passage, SkewedClock, TaskPeers, drawn_passage
 from tests.simulation.sites import BATCH_MAX_US, Site
 from tests.simulation.sweeps import Sweeps
+from tests.simulation.tampering import Tampering
 from tests.simulation.tasks import Crash, Scheduler
 
 T = TypeVar("T")
@@ -110,6 +111,7 @@ class World:
         self.wiped: dict[str, int] = {}
         self.losses = Losses(self)
         self.damages = Damages(self)
+        self.tampering = Tampering(self)
         self.doomed: DoomedStore | None = None
         self.sweeps = Sweeps(self) if self.options.doomed or self.options.day_s or self.options.days else None
         self.operators = Operators(self)
@@ -278,6 +280,7 @@ class World:
             self.sweeps.come_to_rest()
         for site in self.sites.values():
             site.database.settle()
+        self.tampering.come_to_rest()
 
     def _plan_trouble(self) -> None:
         options, regions = self.options, list(self.options.regions)
@@ -408,7 +411,7 @@ class World:
         """How often what befell the world that has a switch of its own in `Options`."""
         conflicts = Counter({"transactions in conflict": sum(site.database.refused for site in self.sites.values())})
         others = self.network.struck + self.peers.struck + self.losses.struck + self.damages.struck
-        return others + self.operators.struck + conflicts
+        return others + self.operators.struck + self.tampering.struck + conflicts
 
     # ---- calls --------------------------------------------------------------------------------------------------
 

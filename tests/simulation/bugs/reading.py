@@ -9,18 +9,24 @@ from typing import Any
 from memolith.app.api import linearizable_reads, snapshots
 from memolith.app.api import service as facade
 from memolith.app.auth import authorizer as access
+from memolith.app.commit import log_steps
+from memolith.app.commit import parts as commit_parts
+from memolith.app.commit.attempt import Attempt
 from memolith.app.index import path_listing
 from memolith.app.indexer import indexer
 from memolith.app.indexer import service as indexer_service
 from memolith.app.kernel.region import View
 from memolith.app.kernel.results import RequestContext
 from memolith.app.log import verified_reads
+from memolith.app.operations import audit, named_objects
 from memolith.app.safety import text_access
 from memolith.core import fold
 from memolith.core import verdicts as core_verdicts
+from memolith.core.audit import State, Stored, state_of
 from memolith.core.log_position import LogKey, Slot
 from memolith.core.object_keys import VerdictKey
-from memolith.core.objects.entry import Operation
+from memolith.core.objects.checkpoint import Named
+from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, PathRow
@@ -54,6 +60,22 @@ def _nothing_withheld(row: VerdictRow | None) -> None:
 
 def _nothing_damaged(key: LogKey, metadata: object, body: bytes, acknowledged: object) -> None:
     """A read that does not compare."""
+
+
+def _no_witness(self: audit.Audit, run: object, home: str) -> None:
+    """An audit that asks no other region what it saw."""
+
+
+def _as_it_says(name: Named, key: LogKey | None, stored: Stored | None, salt: str) -> State:
+    """An audit that compares a version with its own metadata alone."""
+    return state_of(name._replace(digest=None), key, stored, salt)
+
+
+class DraftedSteps(log_steps.LogSteps):
+    """What is projected, and so sealed, is what was decided, and not what was put."""
+
+    def put(self, attempt: Attempt, entry: Entry, content: str | None = None) -> Entry | None:
+        return None if super().put(attempt, entry, content) is None else entry
 
 
 def _one_released(row: VerdictRow | None) -> tuple[Mark, ...]:
@@ -123,6 +145,24 @@ BUGS = (
         "a read believes what is in the bucket",
         lambda: in_place_of((verified_reads, "damage_of", _nothing_damaged)),
         ("no_read_shows_a_text_that_was_never_written", "operations_are_linearizable"),
+        damaging,
+    ),
+    Bug(
+        "an audit asks no other region what it saw",
+        lambda: in_place_of((audit.Audit, "_check_witnesses", _no_witness)),
+        ("an_audit_names_what_was_done",),
+        damaging,
+    ),
+    Bug(
+        "an audit believes what an object says of itself",
+        lambda: in_place_of((named_objects, "state_of", _as_it_says)),
+        ("an_audit_names_what_was_done",),
+        damaging,
+    ),
+    Bug(
+        "what was decided is sealed, and not what was put",
+        lambda: in_place_of((commit_parts, "LogSteps", DraftedSteps)),
+        ("an_audit_names_nothing_else",),
         damaging,
     ),
     Bug(

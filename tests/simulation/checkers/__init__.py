@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from tests.simulation.checkers import (
+    audits,
     decisions,
     durability,
     exceptions,
@@ -146,6 +147,8 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     texts.a_deleted_store_is_nowhere,
     texts.text_of_no_version_is_nowhere,
     decisions.dismissed_text_is_nowhere,
+    audits.an_audit_names_what_was_done,
+    audits.an_audit_names_nothing_else,
     sessions.an_ended_session_stays_ended,
     verdicts.withheld_texts_are_shown_nowhere,
     verdicts.released_texts_are_shown_everywhere,

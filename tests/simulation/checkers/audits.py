@@ -1,0 +1,25 @@
+"""What an audit is promised to say: nothing of a home that is as it was acknowledged, and what was done, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memolith.core.audit import Flaw
+from tests.simulation.evidence import Evidence
+
+
+def an_audit_names_what_was_done(evidence: Evidence) -> Iterator[str]:
+    """Each thing that was done to a home's bucket is found, at its key and with its class."""
+    for audited in evidence.audits:
+        if missed := sorted(audited.expected - audited.found):
+            yield f"{audited.home}, {audited.done}: the audit does not say {missed}, but {sorted(audited.found)}"
+
+
+def an_audit_names_nothing_else(evidence: Evidence) -> Iterator[str]:
+    """What was not touched is intact; but what only a listing names, because the journal was lost, is not proven."""
+    for audited in evidence.audits:
+        if not audited.alone:
+            continue
+        for flaw, key in sorted(audited.found - audited.expected):
+            if flaw != Flaw.UNACKNOWLEDGED or not evidence.journals_lost:
+                yield f"{audited.home}, {audited.done or 'untouched'}: the audit calls {key} {flaw}"
