@@ -317,6 +317,14 @@ def _check_conflicts(body: Mapping[str, Any]) -> None:
             _instants(side, "written_at")
 
 
+def _check_transcript_search(body: Mapping[str, Any]) -> None:
+    _fields(body, "hits sessions_searched truncated")
+    names = "session_id session_title memory_store_ids event_id event_type processed_at age trust score excerpt"
+    for one in body["hits"]:
+        assert set(one) == _names(names)
+        _instants(one, "processed_at")
+
+
 def _check_activity(body: Mapping[str, Any]) -> None:
     _fields(body, "memories since page page_size has_more truncated")
     _instants(body, "since")
@@ -429,6 +437,7 @@ _CHECKS = {
     "session_deleted": _check_tombstone,
     "memory_graph": _check_graph,
     "memory_activity": _check_activity,
+    "transcript_search": _check_transcript_search,
     "memory_conflicts": _check_conflicts,
     "memory_recall": _check_recall,
     "memory_context": _check_graph_context,

@@ -11,6 +11,7 @@ import pytest
 
 from memolith.app.kernel.results import RequestContext, Store
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
+from memolith.wire.routes.table import ROUTES
 from tests.api.harness import Backend, model_backend
 from tests.api.model.stores import Stores
 
@@ -389,3 +390,19 @@ def broken_backend(failure: Exception) -> Backend:
     backend.memolith.stores.__class__ = Broken
     backend.memolith.stores.failure = failure
     return backend  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        pytest.param(method, "/".join(route.path), id=f"{method} /{'/'.join(route.path)}")
+        for route in ROUTES
+        for method in route.methods
+    ],
+)
+def test_every_operation_of_the_table_refuses_a_parameter_that_it_does_not_know(
+    backend: Backend, method: str, path: str
+) -> None:
+    reply = backend.raw(method, "/" + path.replace("*", "some_id"), "surely_unknown=1")
+    assert (reply.status, reply.error["type"]) == (400, "invalid_request_error")
+    assert reply.error["message"].startswith("surely_unknown: is not a parameter of this operation")

@@ -39,8 +39,18 @@ def test_events_that_are_sent_in_one_region_are_listed_in_the_other_until_the_se
     both = ["user.message", "agent.message"]
     until(lambda: _types(here, session.id) == _types(there, session.id) == both)
 
+    for client in (there, here):
+        hits = _found(client, "deploy")
+        assert {hit["session_id"] for hit in hits} == {session.id} and not any(TOKEN in hit["excerpt"] for hit in hits)
+
     there.beta.sessions.delete(session.id)
     until(lambda: _types(here, session.id) == [])
+    assert _found(there, "deploy") == _found(here, "deploy") == []
+
+
+def _found(client: Anthropic, query: str) -> list[Any]:
+    answer: Any = client.get("/v1/sessions/search", cast_to=object, options={"params": {"query": query}})
+    return list(answer["hits"])
 
 
 def _types(client: Anthropic, session_id: str) -> list[str]:

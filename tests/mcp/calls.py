@@ -18,6 +18,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "build_context": {"url": "memory://n/a"},
     "backlinks": {"path": "/memories/n/a.md"},
     "conflicts": {},
+    "search_sessions": {"query": "deploys"},
     "recall": {"query": "when do deploys go out?"},
     "list_proposals": {},
     "propose_edits": {

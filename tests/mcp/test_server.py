@@ -14,8 +14,8 @@ from tests.mcp.calls import every_call
 from tests.mcp.conftest import Server
 
 TOOLS = ["memory", "search_notes", "read_note", "write_note", "edit_note"]
-TOOLS += ["recent_activity", "build_context", "recall", "conflicts", "backlinks", "list_directory", "memory_versions"]
-TOOLS += ["list_proposals", "read_proposal", "propose_edits", "list_memory_projects"]
+TOOLS += ["recent_activity", "build_context", "recall", "conflicts", "backlinks", "search_sessions", "list_directory"]
+TOOLS += ["memory_versions", "list_proposals", "read_proposal", "propose_edits", "list_memory_projects"]
 
 
 def sha256(text: str) -> str:
@@ -361,6 +361,24 @@ def test_what_contradicts_each_other_is_listed_with_both_sides_and_when_each_hol
     assert sides["/memories/ops/a.md"]["says"] == "[day] We deploy on Thursdays"
     assert sides["/memories/ops/a.md"]["valid"]["from"].startswith("2026-01-01")
     assert sides["/memories/b.md"]["written_by"].startswith("apikey_")
+
+
+def test_what_was_said_in_sessions_with_this_store_is_found_and_nothing_of_others(server: Server) -> None:
+    backend = server.fresh.backend
+    other = backend.client().beta.memory_stores.create(name="Other").id
+    for store in (server.store_id, other):
+        resources = [{"type": "memory_store", "memory_store_id": store, "access": "read_only"}]
+        session = backend.raw("POST", "/v1/sessions", body={"resources": resources, "title": store}).body["id"]
+        said = {"type": "user.message", "content": [{"type": "text", "text": "ECONNREFUSED of the gateway"}]}
+        backend.raw("POST", f"/v1/sessions/{session}/transcript", body={"events": [said]})
+    found = server.call("search_sessions", query="econnrefused gateway", since="7d")[1] or {}
+    [hit] = found["hits"]
+    assert (hit["session_title"], hit["excerpt"], hit["age"]) == (
+        server.store_id,
+        "ECONNREFUSED of the gateway",
+        "today",
+    )
+    assert server.call("search_sessions", query="econnrefused", since="soon")[2]
 
 
 def test_what_matters_now_is_recalled_and_what_is_loaded_is_not_recalled_again(server: Server) -> None:

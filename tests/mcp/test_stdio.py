@@ -82,7 +82,7 @@ def test_the_procedure_of_basic_memorys_specification_18_succeeds_step_by_step(
     assert [answer.is_error for answer in answers] == [False] * 6
     searched, activity, context = (answer.structured_content for answer in answers[3:])
     assert searched["hits"][0]["path"] == "/memories/user/preferences.md"
-    assert [row["operation"] for row in activity["versions"]] == ["modified", "created"]
+    assert [(row["operation"], row["changes"]) for row in activity["notes"]] == [("modified", 2)]
     [result] = context["results"]
     assert [one["content"] for one in result["observations"]] == ["uses helix #tools"]
     assert [one["to_name"] for one in result["related_results"]] == ["User"]

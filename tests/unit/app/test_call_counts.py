@@ -263,6 +263,9 @@ class Stage:
             self.scene.call(), self.scene.store, path_prefix=None, superseded=False, limit=10
         )
 
+    def conversations(self) -> None:
+        self.scene.at(HOME).transcript_search.search(self.scene.call(), query="n", limit=10)
+
     def context(self) -> None:
         self.scene.at(HOME).graph.context(
             self.scene.call(), self.scene.store, url="*", depth=1, since=None, page=1, page_size=10, max_related=10
@@ -581,6 +584,13 @@ READS = [
         "extraction of a session that taught nothing",
         Stage.extract,
         [*EXTRACTED, "list job", "put job", "put job"],
+        [],
+        Stage.reported,
+    ),
+    Path(
+        "a search of conversations, of one session",
+        Stage.conversations,
+        ["read control+keys", "[query keys | query keys]", "query keys", "get transcript", "read keys"],
         [],
         Stage.reported,
     ),

@@ -83,6 +83,7 @@ def of_the_api(desk: Desk, folder: Path) -> Iterator[tuple[str, list[str], bytes
     yield "graph", [store, "/a.md"], b""
     yield "observations", [store], b""
     yield "activity", [store], b""
+    yield "transcript search", ["gateway"], b""
     yield "observations", [store, "--conflicts"], b""
     yield "log", [store, "/a.md"], b""
     yield "diff", [store, "/a.md"], b""

@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from memolith.app.api.proposals import Proposals
     from memolith.app.api.recall import Recall
     from memolith.app.api.search import Search
+    from memolith.app.api.transcript_search import TranscriptSearch
     from memolith.app.search.pack_cache import PackCache
     from memolith.app.search.packs import Heads
 
@@ -252,6 +253,13 @@ class Memolith:
             self._texts,
             self._reranker,
         )
+
+    @cached_property
+    def transcript_search(self) -> TranscriptSearch:
+        from memolith.app.api.transcript_search import TranscriptSearch
+
+        records, log = SessionLog(self._region), TranscriptLog(self._region)
+        return TranscriptSearch(self._region, self._authorizer, self._session_access, records, log, self._packs)
 
     @cached_property
     def bulk_read(self) -> BulkRead:

@@ -12,17 +12,19 @@ import typer
 from memolith.clients.api.client import ApiClient
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, say, show_rows, visible
 from memolith.clients.cli.store_argument import default_store, store_called
 from memolith.clients.transfer.conversations import Conversation, Program, after, batches, read_conversation
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest
+from memolith.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Import the session files of Claude Code and Codex, report a running session, and show a transcript.",
+    help="Import session files of Claude Code and Codex, report a running session; show and search what was said.",
 )
 
 SOURCE = "transcript_source"
@@ -133,6 +135,50 @@ def show(
         text = _text_of(event)
         if text:
             say("\n".join(f"  {visible(line)}" for line in text.splitlines()))
+
+
+@app.command("search")
+def search(
+    query: Annotated[list[str], typer.Argument(help="Words that were said: an error message, a path, a name.")],
+    store: Annotated[str | None, typer.Option("--store", help="Only sessions with this store, by id or name.")] = None,
+    session: Annotated[str | None, typer.Option("--session", metavar="SESSION", help="Only this one, sesn_….")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Only what was said since: an instant, yesterday, '2 weeks ago'.")
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", help="Only what was not said after that instant.")] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=SEARCH_LIMIT_MAX, help="The greatest number of results.")
+    ] = SEARCH_LIMIT_DEFAULT,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Find what was said and done in sessions. Needs a key of scope admin, unless --session names one.
+
+    Example: memolith transcript search ECONNREFUSED 5432 --since '2 weeks ago'
+
+    Example: memolith transcript search "rollback of the gateway" --store "Team notes" --json
+    """
+    asked: dict[str, str | int] = {"query": " ".join(query), "limit": limit}
+    if since is not None:
+        asked["created_at[gte]"] = instant(since, local_now(), "--since")
+    if until is not None:
+        asked["created_at[lte]"] = instant(until, local_now(), "--until")
+    if session is not None:
+        asked["session_id"] = session
+    with speaking():
+        if store is not None:
+            asked["memory_store_id"] = store_called(store, url, key)
+        found = connect(url, key).get("/v1/sessions/search", asked)
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    for hit in found["hits"]:
+        say(visible(f"{hit['processed_at']}  {hit['session_id']}  {hit['event_type']}  ({hit['trust']})"), "bold")
+        for line in hit["excerpt"].splitlines():
+            say(f"    {visible(line)}")
+    if found["truncated"]:
+        typer.echo("only the newest were searched; narrow it with --since, --until, --store or --session", err=True)
 
 
 def _known(client: ApiClient, store_id: str) -> dict[str, str]:

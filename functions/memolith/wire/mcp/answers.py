@@ -138,6 +138,26 @@ class Conflicts(BaseModel):
     conflicts: list[Conflict]
 
 
+class Spoken(BaseModel):
+    """What was said or done in a session, and the place in it that answers best."""
+
+    session_id: str
+    session_title: str | None
+    event_id: str
+    event_type: str
+    processed_at: str
+    age: str
+    trust: str = TRUST
+    excerpt: str
+
+
+class Conversations(BaseModel):
+    """What a search of conversations found, the best first; `truncated`: only the newest were searched."""
+
+    hits: list[Spoken]
+    truncated: bool
+
+
 class Backlink(BaseModel):
     """A note that links to another, by which type of relation, and in which line."""
 

@@ -20,6 +20,7 @@ from memolith.wire.mcp.answers import (
     Conflicts,
     ConflictSide,
     Context,
+    Conversations,
     Directory,
     Entry,
     Found,
@@ -27,12 +28,14 @@ from memolith.wire.mcp.answers import (
     Note,
     Recall,
     Recalled,
+    Spoken,
     Version,
     Versions,
     Written,
 )
 from memolith.wire.mcp.schemas import (
     ContextArguments,
+    ConversationsArguments,
     SearchArguments,
 )
 from memolith.wire.memory_tool import texts as tool_texts
@@ -149,6 +152,18 @@ class Notes:
                 Conflict(kind=one["kind"], sides=[_side(side) for side in one["sides"]]) for one in answer["conflicts"]
             ]
         )
+
+    def conversations(self, asked: ConversationsArguments) -> Conversations:
+        """Find what was said in sessions that have this store. One search of conversations."""
+        now_us = self._clock.now_us()
+        times = {
+            "created_at[gte]": _since("since", asked.since, now_us),
+            "created_at[lte]": _since("until", asked.until, now_us),
+        }
+        answer = self._tree.conversations({"query": asked.query, "limit": asked.limit, **times})
+        shown = ("session_id", "session_title", "event_id", "event_type", "processed_at", "age", "trust", "excerpt")
+        hits = [Spoken(**{name: one[name] for name in shown}) for one in answer["hits"]]
+        return Conversations(hits=hits, truncated=answer["truncated"])
 
     def backlinks(self, path: str, limit: int) -> Backlinks:
         """List the notes that link to one. One question to the graph."""

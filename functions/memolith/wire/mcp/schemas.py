@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from memolith.core.graph.urls import URL_MAX_CHARS
 from memolith.core.limits import (
@@ -23,6 +23,7 @@ from memolith.core.limits import (
     STORE_NAME_MAX_CHARS,
     TIMEFRAME_MAX_CHARS,
 )
+from memolith.wire.mcp import texts
 from memolith.wire.memory_tool.places import ROOT
 from memolith.wire.memory_tool.tool import COMMANDS
 from memolith.wire.requests import ID_MAX_CHARS
@@ -212,8 +213,34 @@ class ConflictsArguments(NoteArguments):
     limit: Limit = ROWS_DEFAULT
 
 
+class ConversationsArguments(NoteArguments):
+    """Of `search_sessions`."""
+
+    query: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=SEARCH_QUERY_MAX_CHARS,
+            description="Words that were said: an error message, a file's path, a function's name",
+        ),
+    ]
+    since: Timeframe = None
+    until: Annotated[Timeframe, Field(description="Nothing that was said later: 2026-05-01, yesterday")] = None
+    limit: Annotated[int, Field(ge=1, le=SEARCH_LIMIT_MAX, description="How many at most, the best first")] = (
+        SEARCH_LIMIT_DEFAULT
+    )
+
+
 class BacklinksArguments(NoteArguments):
     """Of `backlinks`."""
 
     path: Path
     limit: Limit = ROWS_DEFAULT
+
+
+def arguments_in_words(wrong: ValidationError) -> list[str]:
+    """Name each wrong argument and why; the message does not repeat its value."""
+    return [
+        texts.BAD_ARGUMENT.format(name=".".join(map(str, one["loc"])) or "object", reason=one["msg"])
+        for one in wrong.errors(include_url=False, include_input=False)
+    ]

@@ -248,6 +248,13 @@ TOOLS: dict[str, Offered] = {
         _annotated(reads=True),
         _in_project(lambda store, given: store.notes.backlinks(given.path, given.limit)),
     ),
+    "search_sessions": Offered(
+        schemas.ConversationsArguments,
+        answers.Conversations,
+        texts.SEARCH_SESSIONS,
+        _annotated(reads=True),
+        _in_project(lambda store, given: store.notes.conversations(given)),
+    ),
     "list_directory": Offered(
         schemas.DirectoryArguments,
         answers.Directory,
@@ -329,7 +336,7 @@ class _Handlers:
         except ToolFailure as failure:
             return _told(str(failure))
         except ValidationError as wrong:
-            return _told("\n".join(_arguments_in_words(wrong)))
+            return _told("\n".join(schemas.arguments_in_words(wrong)))
         text = answer.text if isinstance(answer, answers.Said) else answer.model_dump_json()
         return CallToolResult(content=[TextContent(text=text)], structured_content=answer.model_dump(mode="json"))
 
@@ -381,14 +388,6 @@ def _resource(store_id: str, file: File) -> Resource:
 
 def _told(failure: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=failure)], is_error=True)
-
-
-def _arguments_in_words(wrong: ValidationError) -> list[str]:
-    """Name each wrong argument and why; the message does not repeat its value."""
-    return [
-        texts.BAD_ARGUMENT.format(name=".".join(map(str, one["loc"])) or "object", reason=one["msg"])
-        for one in wrong.errors(include_url=False, include_input=False)
-    ]
 
 
 def _mime_type(path: str) -> str:

@@ -189,6 +189,12 @@ class Tree:
             return reply.body
         return accepted(reply, may_be_gone=bool(proposal))
 
+    def conversations(self, query: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Search what was said in sessions that have this store, as the API answers. Raises ToolFailure."""
+        asked = {name: str(value) for name, value in query.items() if value is not None}
+        reply = self._caller.call("GET", "/v1/sessions/search", {**asked, "memory_store_id": self._store_id}, None)
+        return accepted(reply)
+
     def store(self) -> Mapping[str, Any]:
         """Return the store, as the API has it. Raises Gone, ToolFailure."""
         return self._ask("GET", f"/v1/memory_stores/{self._store_id}")

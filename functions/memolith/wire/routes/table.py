@@ -60,7 +60,13 @@ from memolith.wire.routes.stores import (
     retrieve_store,
     update_store,
 )
-from memolith.wire.routes.transcripts import extract_notes, list_events, record_transcript, send_events
+from memolith.wire.routes.transcripts import (
+    extract_notes,
+    list_events,
+    record_transcript,
+    search_transcripts,
+    send_events,
+)
 from memolith.wire.routes.versions import import_versions, list_versions, redact_version, retrieve_version
 
 
@@ -114,6 +120,7 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "memory_versions", "*", "proof"), {"GET": prove_version}),
     Route((*_STORE, "memory_versions", "*", "redact"), {"POST": redact_version}),
     Route(_SESSIONS, {"GET": list_sessions, "POST": create_session}),
+    Route((*_SESSIONS, "search"), {"GET": search_transcripts}),
     Route((*_SESSIONS, "*"), {"GET": retrieve_session, "POST": update_session, "DELETE": delete_session}),
     Route((*_SESSIONS, "*", "token"), {"POST": renew_session_token}),
     Route((*_SESSIONS, "*", "archive"), {"POST": archive_session}),
@@ -175,6 +182,7 @@ PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
         *_CREATED, "created_at[gt]", "created_at[lt]", "include_archived", "memory_store_id", "api_key_id", "agent_id",
         "agent_version", "deployment_id", "statuses", "statuses[]", *_PAGED,
     ),
+    search_transcripts: ("query", "limit", "session_id", "memory_store_id", *_CREATED),
     list_events: (*_CREATED, "created_at[gt]", "created_at[lt]", "types[]", *_PAGED),
     list_proposals: ("status", *_PAGED),
     retrieve_proposal: ("diff",),

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from memolith.app.api.transcripts import EventFilter
-from memolith.core.limits import EVENT_TYPE_MAX_CHARS
+from memolith.app.kernel.transcript_results import TranscriptHit
+from memolith.core.ages import age
+from memolith.core.errors import InvalidRequest
+from memolith.core.limits import EVENT_TYPE_MAX_CHARS, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
 from memolith.core.objects.transcript import Event
 from memolith.core.times import rfc3339
 from memolith.core.trust import name_of
@@ -54,6 +57,45 @@ def list_events(exchange: Exchange) -> Json:
         after=exchange.position(listing),
     )
     return exchange.page(listing, answer, event_view)
+
+
+def search_transcripts(exchange: Exchange) -> Json:
+    freshness.check_none(exchange.call.demand)
+    query = exchange.request.query
+    asked = query.words("query")
+    if asked is None:
+        raise InvalidRequest("query", "must be given")
+    since, until = query.instant("created_at[gte]"), query.instant("created_at[lte]")
+    answer = exchange.memolith.transcript_search.search(
+        exchange.call,
+        query=asked,
+        limit=query.limit(SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX),
+        session_id=query.id("session_id"),
+        store_id=query.id("memory_store_id"),
+        since=since,
+        until=until,
+    )
+    return {
+        "type": "transcript_search",
+        "hits": [_hit(one, exchange.now_us) for one in answer.hits],
+        "sessions_searched": answer.sessions,
+        "truncated": answer.truncated,
+    }
+
+
+def _hit(one: TranscriptHit, now_us: int) -> Json:
+    return {
+        "session_id": one.record.session_id,
+        "session_title": one.record.title,
+        "memory_store_ids": [attached.memory_store_id for attached in one.record.attachments],
+        "event_id": one.event.id,
+        "event_type": one.event.type,
+        "processed_at": rfc3339(one.event.at),
+        "age": age(one.event.at, now_us),
+        "trust": name_of(one.event.trust),
+        "score": one.score,
+        "excerpt": one.excerpt,
+    }
 
 
 def extract_notes(exchange: Exchange) -> Json:

@@ -1,0 +1,261 @@
+"""Searching conversations: what was said in sessions, as their transcripts are at that moment.
+
+    sessions that the caller may read -> their newest parts, out of the bucket -> the events with words of the query
+    -> a search segment of these alone, which is forgotten with the answer
+
+Nothing is kept for it, so that what was erased, or is not recorded yet, is in no derived object, and an erased event is
+found by no search once its part is blank here. See docs/adr/0056-a-search-of-conversations-reads-them.md.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import TypeVar
+
+from memolith.app.auth.authorizer import Access, Authorizer, Scope
+from memolith.app.auth.session_access import SessionAccess, is_reached, record_of
+from memolith.app.auth.session_log import SessionLog
+from memolith.app.index.transcript_log import TranscriptLog, is_ordered
+from memolith.app.kernel.region import Region
+from memolith.app.kernel.results import RequestContext, SessionCredentials
+from memolith.app.kernel.transcript_results import TranscriptHit, TranscriptHits
+from memolith.app.search.retrieval import retrieve
+from memolith.core.errors import InvalidRequest
+from memolith.core.limits import SEARCH_QUERY_MAX_CHARS
+from memolith.core.object_keys import TranscriptKey
+from memolith.core.objects.session_record import SessionRecord
+from memolith.core.objects.transcript import Event
+from memolith.core.pipelines.extraction import text_of
+from memolith.core.rows.transcripts import TranscriptRow
+from memolith.core.search import analysis
+from memolith.core.search.words import silenced
+from memolith.core.transcripts import counting
+from memolith.ports.packs import Document, Packs
+
+SESSIONS_MAX = 100
+"""How many sessions are looked at for one answer, the newest ones."""
+
+LISTED_MAX = 500
+"""How many sessions of the workspace are looked through for these."""
+
+PARTS_MAX = 200
+PARTS_MAX_BYTES = 24_000_000
+"""How much of their transcripts is read, the newest parts first."""
+
+EVENTS_MAX = 1_000
+"""How many events with words of the query are put in order, the newest ones."""
+
+AT_ONCE = 32
+BEGINNING_CHARS = 4
+"""So many characters of a word have to stand in an event: its forms differ behind that."""
+
+EXCERPT_MAX_CHARS = 400
+SAID_MAX_CHARS = 20_000
+DONE_MAX_CHARS = 1_000
+"""How much of a message is searched, and of what a tool was told or gave."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """An event, its session and its text."""
+
+    record: SessionRecord
+    event: Event
+    text: str
+
+
+class TranscriptSearch:
+    """The use case of searching conversations."""
+
+    def __init__(
+        self,
+        region: Region,
+        authorizer: Authorizer,
+        sessions: SessionAccess,
+        records: SessionLog,
+        log: TranscriptLog,
+        packs: Packs,
+    ) -> None:
+        self._region = region
+        self._authorizer = authorizer
+        self._sessions = sessions
+        self._records = records
+        self._log = log
+        self._packs = packs
+
+    def search(
+        self,
+        call: RequestContext,
+        *,
+        query: str,
+        limit: int,
+        session_id: str | None = None,
+        store_id: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+    ) -> TranscriptHits:
+        """Return the events that answer best, the best first, of the sessions that the caller may read.
+
+        An admin's key finds all sessions whose stores it reaches; any key the one session that it names. A session's
+        token finds its own, and those that the same API key began and of which it has every store.
+
+        Two index reads, a query for each region and hundred sessions, one for each session's parts, and a GET for each
+        part that is read.
+
+        Args:
+            session_id: only this session.
+            store_id: only sessions to which this store is attached.
+            since, until: only events of this time, inclusive.
+
+        Raises:
+            InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
+        """
+        if not query.strip():
+            raise InvalidRequest("query", "must not be empty")
+        if len(query) > SEARCH_QUERY_MAX_CHARS:
+            raise InvalidRequest("query", f"must be at most {SEARCH_QUERY_MAX_CHARS} characters")
+        access, found, more = self._searched(call, session_id, store_id)
+        spoken, cut = self._spoken(access, found, _looking_for(query, since, until))
+        self._region.require_whole(access.view, "keys")
+        hits = self._ranked(query, spoken[:EVENTS_MAX], limit)
+        return TranscriptHits(tuple(hits), len(found), more or cut or len(spoken) > EVENTS_MAX)
+
+    # ---- which sessions -----------------------------------------------------------------------------------------
+
+    def _searched(
+        self, call: RequestContext, session_id: str | None, store_id: str | None
+    ) -> tuple[Access, list[SessionRecord], bool]:
+        """Return the sessions to look at, the newest first, and whether there are more."""
+        credentials = call.credentials
+        if session_id is not None and not isinstance(credentials, SessionCredentials):
+            access, record, _ = self._sessions.enter(call, session_id)
+            return access, [record], False
+        if isinstance(credentials, SessionCredentials):
+            access = self._authorizer.enter_any(call, Scope.read)
+        else:
+            access = self._authorizer.enter(call, Scope.admin)
+
+        def may_be_read(record: SessionRecord) -> bool:
+            if session_id not in (None, record.session_id):
+                return False
+            stores = {one.memory_store_id for one in record.attachments}
+            return store_id in {None, *stores} and _is_the_callers(call, access, record, stores)
+
+        rows = self._records.newest(access.view, access.workspace_id, None, LISTED_MAX + 1)
+        known = (record_of(row) for row in rows[:LISTED_MAX])
+        found = list(islice((record for record in known if may_be_read(record)), SESSIONS_MAX + 1))
+        return access, found[:SESSIONS_MAX], len(found) > SESSIONS_MAX or len(rows) > LISTED_MAX
+
+    # ---- what was said ------------------------------------------------------------------------------------------
+
+    def _spoken(
+        self, access: Access, records: Sequence[SessionRecord], wanted: Callable[[Event, str], bool]
+    ) -> tuple[list[_Spoken], bool]:
+        """Return the events that are wanted, the newest first, and whether not all parts were read."""
+        by_session = self._in_parallel(
+            partial(self._log.rows, access.view, record.workspace_id, record.session_id) for record in records
+        )
+        counts: dict[str, Mapping[str, tuple[str, int]]] = {}
+        live: list[tuple[TranscriptRow, SessionRecord]] = []
+        for record, rows in zip(records, by_session, strict=True):
+            if not is_ordered(rows):
+                counts[record.session_id] = counting(rows)
+                live += [(row, record) for row in rows if row.erased_at is None and row.events]
+        live.sort(key=lambda one: -(one[0].last_at or 0))
+        read = _within(live)
+        parts = self._in_parallel(partial(self._log.read, _key(row)) for row, _ in read)
+        spoken = [
+            _Spoken(record, event, text)
+            for (row, record), part in zip(read, parts, strict=True)
+            for event in part.events
+            if counts[record.session_id].get(event.id_end) == (row.region, row.sequence)
+            if (text := _said(event)) and wanted(event, text)
+        ]
+        spoken.sort(key=lambda one: (-one.event.at, one.event.id))
+        return spoken, len(read) < len(live)
+
+    def _in_parallel(self, tasks: Iterable[Callable[[], T]]) -> list[T]:
+        left = list(tasks)
+        found: list[T] = []
+        for start in range(0, len(left), AT_ONCE):
+            found += self._region.parallel.run(left[start : start + AT_ONCE])
+        return found
+
+    # ---- in which order -----------------------------------------------------------------------------------------
+
+    def _ranked(self, query: str, spoken: Sequence[_Spoken], limit: int) -> Iterator[TranscriptHit]:
+        if not spoken:
+            return
+        pack = self._packs.new()
+        try:
+            pack.change([self._document(str(number), one) for number, one in enumerate(spoken)], [])
+            found = retrieve(self._packs, pack, query, self._region.clock.now_us())
+        finally:
+            pack.close()
+        for ranked in found.ranked[:limit]:
+            one, document = spoken[int(ranked.memory_id)], found.documents[ranked.memory_id]
+            start = document.starts[max(ranked.passage - 1, 0)] if document.starts else 0
+            excerpt = analysis.excerpt(
+                one.text, start, lambda word: self._packs.stem(word) in found.question.stems, EXCERPT_MAX_CHARS
+            )
+            yield TranscriptHit(one.record, one.event, round(ranked.score, 3), excerpt)
+
+    def _document(self, name: str, one: _Spoken) -> Document:
+        found = analysis.analysed(one.text, self._packs.stem)
+        passages = ("", *found.passages)
+        at, size = one.event.at, len(one.text.encode())
+        return Document(
+            name, name, "", "", size, at, at, passages, found.starts, analysis.length(passages), found.names
+        )
+
+
+def _is_the_callers(call: RequestContext, access: Access, record: SessionRecord, stores: set[str]) -> bool:
+    credentials = call.credentials
+    if not isinstance(credentials, SessionCredentials):
+        return is_reached(access, record)
+    if record.session_id == credentials.session_id:
+        return True
+    return record.key_id is not None and record.key_id in credentials.key_ids and stores <= set(credentials.access)
+
+
+def _within(live: Sequence[tuple[TranscriptRow, SessionRecord]]) -> list[tuple[TranscriptRow, SessionRecord]]:
+    """Return as many as one search reads."""
+    read, left = [], PARTS_MAX_BYTES
+    for row, record in live[:PARTS_MAX]:
+        left -= row.size_bytes
+        if left < 0:
+            break
+        read.append((row, record))
+    return read
+
+
+def _key(row: TranscriptRow) -> TranscriptKey:
+    return TranscriptKey(row.region, row.workspace_id, row.session_id, row.sequence)
+
+
+def _looking_for(query: str, since: int | None, until: int | None) -> Callable[[Event, str], bool]:
+    """Return what tells whether an event may be found: it has the beginning of a word that looks for something."""
+    beginnings = {_plain(word)[:BEGINNING_CHARS] for word in analysis.query_words(query, str).telling}
+
+    def wanted(event: Event, text: str) -> bool:
+        if (since is not None and event.at < since) or (until is not None and event.at > until):
+            return False
+        plain = _plain(text)
+        return any(beginning in plain for beginning in beginnings)
+
+    return wanted
+
+
+def _plain(text: str) -> str:
+    """Fold a text so that a word of the query stands in it as it begins, whatever its case, accents and hyphens."""
+    return silenced(unicodedata.normalize("NFKD", text.casefold())).replace("-", "").replace("_", "")
+
+
+def _said(event: Event) -> str:
+    return text_of(event)[: SAID_MAX_CHARS if event.type.endswith(".message") else DONE_MAX_CHARS]
