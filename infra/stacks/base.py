@@ -9,6 +9,7 @@ from infra.constructs.alarms import RegionAlarms
 from infra.constructs.api import RegionApi
 from infra.constructs.bucket import RegionBucket
 from infra.constructs.dashboard import RegionDashboard
+from infra.constructs.first_region import FirstRegion
 from infra.constructs.functions.dreamer import SHAPE as DREAMER
 from infra.constructs.functions.indexer import SHAPE as INDEXER
 from infra.constructs.functions.packer import SHAPE as PACKER
@@ -34,6 +35,7 @@ class BaseStack(Stack):
             env=Environment(account=deployment.account, region=region),
             description=f"Memolith {deployment.stage}: bucket, index and functions of {region}",
         )
+        first = FirstRegion(self, deployment, region)
         queues = RegionQueues(
             self,
             deployment,
@@ -50,7 +52,8 @@ class BaseStack(Stack):
         SealingKey(self, deployment)
         functions = RegionFunctions(self, deployment, region, queues)
         if region == deployment.regions[0]:
-            SigningSecrets(self, deployment, region, dependencies=functions.layers.dependencies)
+            secrets = SigningSecrets(self, deployment, region, dependencies=functions.layers.dependencies)
+            secrets.node.add_dependency(first.checked)
         api = RegionApi(
             self,
             deployment,

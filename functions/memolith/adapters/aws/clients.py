@@ -17,6 +17,7 @@ from botocore.config import Config
 
 if TYPE_CHECKING:
     from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
+    from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_s3 import S3Client
@@ -82,6 +83,11 @@ class Clients:
     def functions(self, region: str) -> LambdaClient:
         """Return the client of a region's functions; an invocation goes out once."""
         client: LambdaClient = self._client("lambda", region, 1)
+        return client
+
+    def cloudformation(self, region: str) -> CloudFormationClient:
+        """Return the client of a region's stacks; only operators have the right to ask it anything."""
+        client: CloudFormationClient = self._client("cloudformation", region, 3)
         return client
 
     def bedrock_runtime(self, region: str) -> BedrockRuntimeClient:

@@ -65,7 +65,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("memolith.clients.cli.audit", "Check stored memories against the sealed checkpoints."),
     "divergent": ("memolith.clients.cli.divergent", "List, show, restore and dismiss divergent versions."),
     "homes": ("memolith.clients.cli.homes", "List and move stores' home regions; fail over and return."),
-    "regions": ("memolith.clients.cli.regions", "Add a region to the deployment."),
+    "regions": ("memolith.clients.cli.regions", "Add regions to the deployment, and remove them."),
 }
 """Subcommand to the module that has its ``app``, and the line that the help shows without importing it."""
 
@@ -80,7 +80,7 @@ TOGETHER: dict[tuple[str, ...], str] = {
     ("lint", "scan", "quarantine", "audit"): "Check texts, and what is stored.",
     ("extract", "dream", "proposals"): "Distill what was said; review edits.",
     ("doctor", "index", "erasure", "repair"): "Find and mend damage; verify erasure.",
-    ("divergent", "homes", "regions"): "Move homes, fail over, add regions.",
+    ("divergent", "homes", "regions"): "Move homes, fail over, add and remove regions.",
 }
 """Commands that share one line of the help, and that line; it stands where the first of them stands."""
 

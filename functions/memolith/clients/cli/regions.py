@@ -1,4 +1,4 @@
-"""``memolith regions``: a deployment grows by a region, with everything that is already there.
+"""``memolith regions``: a deployment grows by a region, with everything that is already there, or loses one.
 
 Adding one is a few steps, each of which can be repeated, so whatever stops is mended and the command run again:
 
@@ -20,13 +20,14 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from memolith.adapters.system import SystemClock
 from memolith.app.replication.region_backfill import Progress as Step
 from memolith.app.replication.region_backfill import RegionBackfill
-from memolith.clients.cli import index
+from memolith.clients.cli import index, region_removal
 from memolith.clients.cli.api_address import DEV_FILE
 from memolith.clients.cli.consoles import aside, console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
-from memolith.clients.cli.output import Json
+from memolith.clients.cli.output import Json, confirm
 from memolith.core.errors import InvalidRequest, Unavailable
 
 RECORD = Path("cdk.json")
@@ -36,13 +37,13 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Add a region to the deployment.",
+    help="Add regions to the deployment, and remove them.",
 )
 
 
 @app.callback()
 def regions() -> None:
-    """Add a region to the deployment."""
+    """Add regions to the deployment, and remove them."""
 
 
 @app.command()
@@ -58,10 +59,7 @@ def add(
 
     Example: memolith regions add ap-southeast-2
     """
-    if DEV_FILE.exists() and not aws:
-        raise InvalidRequest("", "a local cloud runs here: start it with the regions you want, or say --aws")
-    if not CDK.exists():
-        raise InvalidRequest("", f"{CDK} is missing: run this in Memolith's checkout, after `make setup`")
+    _check_place(aws)
     said_on = aside if as_json else console
     name_in_record(region, said_on)
     target = find_target(aws=True)
@@ -83,6 +81,50 @@ def add(
 
 
 @app.command()
+def remove(
+    region: Annotated[str, typer.Argument(help="The region to remove, without stores.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """Take a region out of the deployment. What it wrote goes on in the others; its bucket and tables stay.
+
+    Move its stores first. Its functions stop taking writes, every other region gets all that it has, the others are
+    deployed without it, and its stacks are deleted. If it stops, run it again to continue.
+
+    Example: memolith regions remove ap-southeast-2
+    """
+    _check_place(aws)
+    said_on = aside if as_json else console
+    record = json.loads(RECORD.read_text())["context"]["memolith"]
+    target = find_target(aws=True)
+    confirm(f"Remove {region} from the deployment? Its functions take no writes from now on.", yes)
+    if region not in record.get("former_regions", ()):
+        region_removal.check_record(record, region)
+        region_removal.check_stores(target, region)
+        region_removal.stop_writers(target, region)
+        said_on.print(f"{region} takes no writes; waiting until the others have all of it", highlight=False)
+        clock = SystemClock()
+        region_removal.await_everything(target, region, clock.now_us(), clock)
+        region_removal.check_stores(target, region)
+        for other in target.regions:
+            if other != region:
+                copy(target, other, said_on)
+        take_from_record(region, said_on)
+    run_cdk(
+        said_on, "deploy", "--all", "--import-existing-resources", *(["--require-approval", "never"] if yes else [])
+    )
+    region_removal.delete_stacks(target, record["stage"], region)
+    if as_json:
+        print(json.dumps({"region": region, "removed": True}))
+        return
+    console.print(
+        f"{region} is no part of the deployment any more; {RECORD} says so: commit it. Its bucket and tables stay.",
+        highlight=False,
+    )
+
+
+@app.command()
 def fill(
     region: Annotated[str, typer.Argument(help="The region whose bucket to fill.")],
     aws: Aws = False,
@@ -95,6 +137,30 @@ def fill(
     copied = copy(find_target(aws), region, aside if as_json else console)
     if as_json:
         print(json.dumps({"region": region, "objects_copied": copied}))
+
+
+def _check_place(aws: bool) -> None:
+    if DEV_FILE.exists() and not aws:
+        raise InvalidRequest("", "a local cloud runs here: start it with the regions you want, or say --aws")
+    if not CDK.exists():
+        raise InvalidRequest("", f"{CDK} is missing: run this in Memolith's checkout, after `make setup`")
+
+
+def take_from_record(region: str, said_on: Console) -> None:
+    """Take the region out of ``cdk.json``, into its former regions; put it back if the app refuses the record.
+
+    Raises:
+        InvalidRequest: the app refuses the record; the reason is printed.
+    """
+    before = RECORD.read_text()
+    _change_record(lambda record: region_removal.without(record, region))
+    try:
+        run_cdk(said_on, "synth", "--quiet")
+    except Unavailable:
+        RECORD.write_text(before)
+        raise InvalidRequest(
+            "region", f"the app refuses a deployment without {region}; {RECORD} is as it was"
+        ) from None
 
 
 def name_in_record(region: str, said_on: Console) -> None:

@@ -1,0 +1,33 @@
+"""Has each region's stack refuse another first region, before anything of the stack is changed."""
+
+from __future__ import annotations
+
+from aws_cdk import CustomResource
+from constructs import Construct
+
+from infra.constructs.once import ANSWERED_WITHIN, DeployTimeFunction
+from infra.deployment import Deployment
+
+
+class FirstRegion(Construct):
+    """Remembers which region was first when the stack was made."""
+
+    def __init__(self, scope: Construct, deployment: Deployment, region: str) -> None:
+        """Compare on each deployment; `checked` is what has to be waited for by what depends on the answer."""
+        super().__init__(scope, "FirstRegion")
+        compares = DeployTimeFunction(
+            self,
+            deployment,
+            region,
+            name="first-region",
+            handler="infra.custom_resources.first_region.handler",
+            statements=[],
+        )
+        self.checked = CustomResource(
+            self,
+            "Kept",
+            service_token=compares.function.function_arn,
+            resource_type="Custom::MemolithFirstRegion",
+            service_timeout=ANSWERED_WITHIN,
+            properties={"First": deployment.regions[0]},
+        )

@@ -1,0 +1,168 @@
+"""``memolith regions remove``: nothing is changed before nothing can be lost, and each step can be repeated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from memolith.app.operations import operator
+from memolith.app.operations.operator import Home
+from memolith.clients.cli import regions
+from memolith.core.errors import InvalidRequest, Unavailable
+from tests.unit.clients.test_regions import Checkout
+
+FIRST, OTHER, OLD = "us-east-1", "eu-west-1", "ap-southeast-2"
+
+
+class Cloud:
+    """What the command asks of AWS, and what it is told; each call is written down in `calls`."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.homes: list[Home] = []
+        self.behind_polls = 0
+        self.seconds = 1_000.0
+        self.stopped_us = 0
+
+    def put_function_concurrency(self, FunctionName: str, ReservedConcurrentExecutions: int) -> None:
+        assert ReservedConcurrentExecutions == 0
+        self.stopped_us = self.now_us()
+        self.calls.append(f"stop {FunctionName}")
+
+    def delete_stack(self, StackName: str) -> None:
+        self.calls.append(f"delete {StackName}")
+
+    def get_waiter(self, name: str) -> Any:
+        return SimpleNamespace(wait=lambda StackName: self.calls.append(f"{name} {StackName}"))
+
+    def watermark(self) -> int:
+        """Complete only once the calls that had begun must have ended, and some polls later."""
+        self.behind_polls -= 1
+        return self.stopped_us if self.behind_polls >= 0 else self.stopped_us + 60_000_000
+
+    def now_us(self) -> int:
+        return int(self.seconds * 1_000_000)
+
+    def pause(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    monkeypatch.chdir(tmp_path)
+    made = Checkout(tmp_path)
+    record = {
+        "stage": "dev",
+        "regions": [FIRST, OTHER, OLD],
+        "guardrails": {OLD: {"id": "a", "version": "1"}},
+        "alarms": {"topics": {OLD: "x", OTHER: "y"}},
+    }
+    made.record.write_text(json.dumps({"context": {"memolith": record}}))
+    return made
+
+
+@pytest.fixture
+def cloud(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> Cloud:
+    made = Cloud()
+    clients = SimpleNamespace(functions=lambda region: made, cloudformation=lambda region: made)
+    target = SimpleNamespace(
+        clients=clients,
+        stage="dev",
+        regions=(FIRST, OTHER, OLD),
+        deployment=lambda region: SimpleNamespace(function=lambda name: f"memolith-dev-{name}:live"),
+        site=lambda region: region,
+    )
+    monkeypatch.setattr(regions, "find_target", lambda aws: target)
+    monkeypatch.setattr(regions, "SystemClock", lambda: made)
+    monkeypatch.setattr(regions, "copy", lambda target, region, said_on: made.calls.append(f"fill {region}"))
+    monkeypatch.setattr(operator, "homes", lambda region: iter(made.homes))
+    status = SimpleNamespace
+    monkeypatch.setattr(operator, "index_status", lambda region, queues: status(watermarks={OLD: made.watermark()}))
+    return made
+
+
+STOPPED = [f"stop memolith-dev-{name}" for name in ("writer", "peerwriter", "keys", "mcp")]
+FILLED = [f"fill {FIRST}", f"fill {OTHER}"]
+DELETED = [
+    line
+    for kind in ("mesh", "base")
+    for line in (f"delete memolith-dev-{kind}-{OLD}", f"stack_delete_complete memolith-dev-{kind}-{OLD}")
+]
+
+
+def test_a_removed_region_takes_no_writes_is_copied_from_and_loses_its_stacks_last(
+    checkout: Checkout, cloud: Cloud
+) -> None:
+    cloud.behind_polls = 4
+    regions.remove(OLD, yes=True, aws=True)
+    assert cloud.calls == STOPPED + FILLED + DELETED
+    assert cloud.seconds > 1_000
+    assert checkout.commands() == [
+        "synth --quiet",
+        "deploy --all --import-existing-resources --require-approval never",
+    ]
+    assert checkout.memolith == {
+        "stage": "dev",
+        "regions": [FIRST, OTHER],
+        "former_regions": [OLD],
+        "guardrails": {},
+        "alarms": {"topics": {OTHER: "y"}},
+    }
+
+
+def test_a_region_that_others_do_not_have_all_of_stays(checkout: Checkout, cloud: Cloud) -> None:
+    cloud.behind_polls = 10_000
+    with pytest.raises(Unavailable, match=f"{FIRST}, {OTHER} cannot say to have everything"):
+        regions.remove(OLD, yes=True, aws=True)
+    assert cloud.calls == STOPPED
+    assert checkout.memolith["regions"] == [FIRST, OTHER, OLD]
+
+
+@pytest.mark.parametrize(
+    ("home", "said"),
+    [
+        ({"home": OLD}, f"at home in {OLD}: `memolith homes move --from {OLD} --to {FIRST}`"),
+        ({"home": OTHER, "moving_to": OLD}, f"at home in {OLD}"),
+        ({"home": OTHER, "second_region": OLD}, "second region of memstore_x"),
+    ],
+    ids=["home", "moving there", "second region"],
+)
+def test_a_region_that_a_store_needs_stays_and_takes_writes(
+    checkout: Checkout, cloud: Cloud, home: dict[str, str], said: str
+) -> None:
+    fields = {"store_id": "memstore_x", "name": "x", "state": "settled", "epochs": (), "moving_to": None} | home
+    cloud.homes = [Home(**fields)]  # type: ignore[arg-type]
+    with pytest.raises(InvalidRequest, match=said):
+        regions.remove(OLD, yes=True, aws=True)
+    assert cloud.calls == []
+
+
+def test_the_first_region_is_refused_with_the_reason(checkout: Checkout, cloud: Cloud) -> None:
+    with pytest.raises(InvalidRequest, match="secrets that sign session tokens"):
+        regions.remove(FIRST, yes=True, aws=True)
+    with pytest.raises(InvalidRequest, match="is not one of"):
+        regions.remove("sa-east-1", yes=True, aws=True)
+    assert cloud.calls == []
+
+
+def test_what_stopped_after_the_record_was_changed_goes_on_there(checkout: Checkout, cloud: Cloud) -> None:
+    checkout.fails.write_text("deploy")
+    with pytest.raises(Unavailable, match="run the same command again"):
+        regions.remove(OLD, yes=True, aws=True)
+    cloud.calls.clear()
+    checkout.fails.write_text("")
+    regions.remove(OLD, yes=True, aws=True)
+    assert cloud.calls == DELETED
+    assert checkout.commands()[-1].startswith("deploy --all")
+
+
+def test_a_record_that_the_app_refuses_is_put_back(checkout: Checkout, cloud: Cloud) -> None:
+    before = checkout.record.read_text()
+    checkout.fails.write_text("synth")
+    with pytest.raises(InvalidRequest, match="as it was"):
+        regions.remove(OLD, yes=True, aws=True)
+    assert checkout.record.read_text() == before
