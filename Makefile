@@ -17,7 +17,7 @@ PYTHON312 ?= $(shell for minor in 14 13 12; do python3.$$minor -c "" 2>/dev/null
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock check format test fuzz first-hour guards e2e interop interop-basic-memory sim bench bench-scanner bench-search eval-pipelines demo drill moves cost clean
+.PHONY: help setup lock check format test fuzz first-hour guards e2e interop interop-basic-memory sim bench bench-scanner bench-laptop bench-search eval-pipelines demo drill moves cost clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-21s %s\n", $$1, $$2}'
@@ -63,8 +63,8 @@ test: setup ## every test that needs no local cloud (under five minutes)
 first-hour: setup ## the README followed to the letter, in a fresh home and virtual environment (two minutes; installs packages)
 	$(BIN)/python -m pytest -m fresh_install -v tests/laptop/test_to_the_letter.py
 
-chaos: setup ## two hundred random damages to a laptop's folder (some three minutes); `make test` does twelve
-	MEMOLITH_CHAOS=200 $(BIN)/python -m pytest -n 2 tests/laptop/test_damages.py
+chaos: setup ## two hundred random damages to a laptop's folder, and forty outages (some six minutes); `make test` does sixteen
+	MEMOLITH_CHAOS=200 $(BIN)/python -m pytest -n 2 tests/laptop/test_damages.py tests/laptop/test_outages.py
 
 fuzz: setup ## twenty thousand hostile requests over every route with every credential (some three minutes)
 	MEMOLITH_FUZZ=20000 $(BIN)/python -m pytest -q -s tests/api/test_fuzz.py
@@ -134,6 +134,9 @@ bench: setup ## writes beside a bare conditional put, the fold's throughput, rea
 
 bench-scanner: setup ## the scanner's recall, false alarms and time beside their targets
 	$(BIN)/python -m scripts.bench.scanner
+
+bench-laptop: setup ## a laptop with ten thousand memories: start, search, lint, ls and memory beside their targets
+	$(BIN)/python -m scripts.bench.laptop
 
 bench-search: setup ## a store of ten thousand memories: its pack, its searches, and whether they find
 	$(BIN)/python -m scripts.bench.search

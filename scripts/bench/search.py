@@ -45,19 +45,42 @@ def vocabulary(chance: random.Random) -> tuple[list[str], list[float]]:
     return words, list(itertools.accumulate(1 / rank for rank in range(1, len(words) + 1)))
 
 
-class Store:
-    """A store of `count` memories, and questions about them."""
+class Texts:
+    """Made-up texts of `count` memories, and questions about them."""
 
     def __init__(self, count: int) -> None:
         self.chance = random.Random(SEED)  # noqa: S311 - made-up texts, the same each time
         self.words, self.weights = vocabulary(self.chance)
+        self.texts = [self.text() for _ in range(count)]
+
+    def text(self) -> str:
+        """Make one memory's text: sentences, with a name here and there."""
+        length = self.chance.randint(*WORDS_PER_MEMORY)
+        drawn = self.chance.choices(self.words, cum_weights=self.weights, k=length)
+        for place in range(5, length, 23):
+            drawn[place] = self.chance.choice(NAMES)
+        return " ".join(drawn)
+
+    def questions(self, count: int) -> Iterator[tuple[str, str]]:
+        """Yield questions, each with the path of the memory that its words are from."""
+        for _ in range(count):
+            number = self.chance.randrange(len(self.texts))
+            words = self.texts[number].split()
+            asked = self.chance.sample(words, k=min(6, len(words)))
+            yield f"What did {self.chance.choice(NAMES)} say about {' '.join(asked)}?", f"/notes/{number}.md"
+
+
+class Store(Texts):
+    """A store of `count` memories, and questions about them."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
         self.clock = ManualClock()
         self.counts = CallCounts()
         self.cloud = Cloud((REGION,), interceptor=self.counts, clock=self.clock, memories_per_store=max(count, 1))
         self.call = self.cloud.call(self.cloud.key())
         self.memolith = self.cloud.sites[REGION].memolith
         self.id = self.memolith.stores.create(self.call, name="bench", description="", metadata={}).id
-        self.texts = [self.text() for _ in range(count)]
         for number, text in enumerate(self.texts):
             self.memolith.memories.create(self.call, self.id, path=f"/notes/{number}.md", content=text, full=False)
             self.clock.advance(60)
@@ -78,22 +101,6 @@ class Store:
         self.clock.advance(3_600)
         self.memolith = Memolith(self.cloud.sites[REGION].region, LettingAllThrough(), packs=SqlitePacks())
         self.counts.calls.clear()
-
-    def text(self) -> str:
-        """Make one memory's text: sentences, with a name here and there."""
-        length = self.chance.randint(*WORDS_PER_MEMORY)
-        drawn = self.chance.choices(self.words, cum_weights=self.weights, k=length)
-        for place in range(5, length, 23):
-            drawn[place] = self.chance.choice(NAMES)
-        return " ".join(drawn)
-
-    def questions(self, count: int) -> Iterator[tuple[str, str]]:
-        """Yield questions, each with the path of the memory that its words are from."""
-        for _ in range(count):
-            number = self.chance.randrange(len(self.texts))
-            words = self.texts[number].split()
-            asked = self.chance.sample(words, k=min(6, len(words)))
-            yield f"What did {self.chance.choice(NAMES)} say about {' '.join(asked)}?", f"/notes/{number}.md"
 
     def search(self, query: str) -> list[str]:
         """Return the paths of the ten that answer best."""

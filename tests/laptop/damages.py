@@ -15,6 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from memolith.adapters.local.keys import key_of
+from memolith.adapters.local.objects import read_file
+from memolith.core.errors import MemolithError
+
 KINDS = ("cut", "flip", "zero", "empty", "delete", "noise")
 
 
@@ -84,3 +88,21 @@ def copy_of(root: Path, target: Path) -> Path:
     """Copy a folder that nothing serves."""
     shutil.copytree(root, target, ignore=shutil.ignore_patterns("*.lock"))
     return target
+
+
+def damaged_objects(root: Path, whole: Path, damage: Damage) -> set[Path]:
+    """The objects among the damaged files that are there and no longer say what they said."""
+    found = set()
+    for path in damage.files:
+        key = key_of(root / "objects", path) if path.is_relative_to(root / "objects") else None
+        if key is None or not path.exists():
+            continue
+        try:
+            now = read_file(path, key, whole=True)
+        except MemolithError:
+            found.add(path)
+            continue
+        assert now == read_file(whole / path.relative_to(root), key, whole=True), (
+            f"a damage was not seen: {damage.told}"
+        )
+    return found

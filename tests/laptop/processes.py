@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,10 +53,16 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def serving(root: Path, **settings: str) -> Iterator[Server]:
-    """A server over the folder, on a port that was free, with settings of its environment; killed as the block ends."""
-    words = command(root, "--port", "0", "--json")
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment() | settings) as process:
+def serving(root: Path, *, words: Sequence[str] = (), before: Sequence[str] = (), **settings: str) -> Iterator[Server]:
+    """A server over the folder, on a port that was free, with settings of its environment; killed as the block ends.
+
+    Args:
+        words: another program than this release's, which takes its settings from the environment.
+        before: what the program is started by, such as a namespace.
+    """
+    line = [*before, *(words or command(root, "--port", "0", "--json"))]
+    told = {"MEMOLITH_ROOT": str(root), "MEMOLITH_PORT": "0", "MEMOLITH_OUTPUT": "json"}
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environment() | told | settings) as process:
         try:
             assert process.stdout is not None
             started = json.loads(process.stdout.readline())

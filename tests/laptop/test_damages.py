@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from memolith.adapters.local.keys import key_of
-from memolith.adapters.local.objects import read_file
 from memolith.adapters.system import SystemClock, SystemRandomness, Unmeasured
 from memolith.app.kernel.results import RequestContext, VersionFilter
 from memolith.app.safety.write_gate import LettingAllThrough
@@ -24,7 +22,7 @@ from memolith.entry.compose_laptop import LocalSite, Machine, open_site, owner_k
 from memolith.entry.doctor import mend
 from memolith.entry.doctor_checks import Looked, State, examine
 from memolith.wire import auth
-from tests.laptop.damages import Damage, copy_of, damage_folder
+from tests.laptop.damages import copy_of, damage_folder, damaged_objects
 from tests.support.folders import quick_folder
 
 COUNT = int(os.environ.get("MEMOLITH_CHAOS", "12"))
@@ -104,24 +102,6 @@ def found_in(root: Path, stores: set[str]) -> tuple[set[str], list[str]]:
             except MemolithError as error:
                 failed.append(error.message)
     return found, failed
-
-
-def damaged_objects(root: Path, whole: Path, damage: Damage) -> set[Path]:
-    """The objects among the damaged files that are there and no longer say what they said."""
-    found = set()
-    for path in damage.files:
-        key = key_of(root / "objects", path) if path.is_relative_to(root / "objects") else None
-        if key is None or not path.exists():
-            continue
-        try:
-            now = read_file(path, key, whole=True)
-        except MemolithError:
-            found.add(path)
-            continue
-        assert now == read_file(whole / path.relative_to(root), key, whole=True), (
-            f"a damage was not seen: {damage.told}"
-        )
-    return found
 
 
 def started_and_read(root: Path, stores: set[str]) -> tuple[set[str], list[str], str]:

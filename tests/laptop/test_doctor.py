@@ -74,6 +74,20 @@ def test_the_command_names_a_damaged_object_and_mends_the_folder(folder: Path) -
         assert made.content == "again"
 
 
+def test_a_reader_that_has_enough_and_a_full_disk_under_its_output_end_the_command_without_a_traceback(
+    folder: Path,
+) -> None:
+    line = f"{sys.executable} -m memolith.clients.cli doctor --root {folder}"
+    for rest, said in (
+        ("| true", ""),
+        ("> /dev/full", "error: standard output cannot be used: No space left on device\n"),
+    ):
+        done = subprocess.run(
+            ["bash", "-c", f"{line} {rest}"], capture_output=True, text=True, env=environment(), timeout=300
+        )
+        assert done.stderr == said
+
+
 @pytest.mark.parametrize("name", ["index", "queue"])
 def test_a_damaged_database_is_named_with_what_to_do_and_set_aside(folder: Path, name: str) -> None:
     path = {"index": index_path, "queue": queue_path}[name](folder)

@@ -19,6 +19,8 @@
 
 from __future__ import annotations
 
+from memolith.core.times import rfc3339
+
 
 class MemolithError(Exception):
     """Base of every error that a caller is meant to see. ``message`` carries no content, secret or foreign id.
@@ -102,7 +104,10 @@ class SnapshotIncomplete(MemolithError):
     """
 
     def __init__(self, as_of: int, complete_until: int | None) -> None:
-        super().__init__("this region does not have everything of that moment yet; ask later, or for an earlier one")
+        far = "" if complete_until is None else f": {rfc3339(complete_until)} at the latest, for now"
+        super().__init__(
+            f"this region does not have everything of that moment yet; ask later, or for an earlier one{far}"
+        )
         self.as_of = as_of
         self.complete_until = complete_until
 

@@ -38,7 +38,14 @@ def main() -> int:
     if os.environ.get(FIX) == "1" and root.is_dir():
         done = mend(root, looked)
         findings = [*done, *examine(root, settings.port).findings]
-    _report(findings, as_json=settings.as_json)
+    try:
+        _report(findings, as_json=settings.as_json)
+        sys.stdout.flush()
+    except BrokenPipeError:  # as after `memolith doctor | head`: its reader has what it wanted
+        return _give_up_output()
+    except OSError as error:
+        print(f"error: standard output cannot be used: {error.strerror}", file=sys.stderr)
+        return _give_up_output()
     return EXIT_NOT_IN_ORDER if any(one.state is State.ERROR for one in findings) else 0
 
 
@@ -84,6 +91,12 @@ def _report(findings: list[Finding], *, as_json: bool) -> None:
         print(f"{mark:<5}  {one.part:<{width}}  {_visible(one.found)}")
         if one.remedy and one.state is not State.OK:
             print(f"{'':<5}  {'':<{width}}  -> {_visible(one.remedy)}")
+
+
+def _give_up_output() -> int:
+    """Drop what standard output still holds, which could not be written as the process ends either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_NOT_IN_ORDER
 
 
 def _visible(text: str) -> str:

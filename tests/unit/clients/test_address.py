@@ -106,13 +106,26 @@ def test_what_the_scanner_found_is_told_with_its_place_and_remedy() -> None:
         "severity": "high",
         "line": 3,
         "column": 7,
-        "reason": "a key",
+        "reason": "a key.",
         "remedy": "Remove it.",
     }
     fields = {"type": "invalid_request_error", "message": "content: refused", "findings": [finding]}
     error = refusal(400, {"type": "error", "error": fields})
     assert exit_of(error) == Exit.SCANNER
     assert "secret-x (high), line 3, column 7: a key. Remove it." in explain(error)
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("memory_version memver_1 was not found", "`memolith log STORE`"),
+        ("memory_store memstore_1 was not found", "`memolith stores list`"),
+        ("session sesn_1 was not found", "`memolith sessions list`"),
+    ],
+)
+def test_what_was_not_found_is_told_with_the_command_that_lists_such_things(message: str, said: str) -> None:
+    error = refusal(404, {"type": "error", "error": {"type": "not_found_error", "message": message}})
+    assert explain(error).splitlines()[1].startswith(said)
 
 
 @pytest.mark.parametrize(

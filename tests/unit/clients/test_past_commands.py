@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -273,7 +274,9 @@ def test_a_run_that_stopped_is_finished_by_the_next(
 def test_an_instant_that_is_not_complete_yet_is_told(terminal: Terminal) -> None:
     terminal.create("/a", "1")
     result = terminal.run("restore", terminal.store, "--as-of", rfc3339(terminal.backend.clock.now_us()))
-    assert (result.exit_code, "does not have everything of that moment yet" in str(result.exception)) == (1, True)
+    said = str(result.exception)
+    assert (result.exit_code, "does not have everything of that moment yet" in said) == (1, True)
+    assert re.search(r": 20\d\d-\S+Z at the latest, for now", said)
 
 
 def test_a_run_that_fails_tells_what_was_done(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ _REFUSALS: dict[str, tuple[Exit, str]] = {
         "`memolith keys create` makes a key; give it as --api-key or ANTHROPIC_API_KEY.",
     ),
     "permission_error": (Exit.KEY, "`memolith keys create --scope …` makes a key that may do it."),
-    "not_found_error": (Exit.NOT_FOUND, "`memolith stores list` and `memolith ls STORE` list what exists."),
+    "not_found_error": (Exit.NOT_FOUND, ""),
     "memory_path_conflict_error": (Exit.CONFLICT, "Choose another path; `memolith ls STORE` lists what is taken."),
     "memory_precondition_failed_error": (
         Exit.CONFLICT,
@@ -79,6 +79,18 @@ _REFUSALS: dict[str, tuple[Exit, str]] = {
     "overloaded_error": (Exit.NO_ANSWER, "Nothing was changed. Try again."),
     "timeout_error": (Exit.UNKNOWN, "It may have been done: check before you repeat it."),
 }
+_LISTED_BY = {
+    "api_key": "memolith keys list",
+    "divergent_version": "memolith divergent list",
+    "dream": "memolith dream list",
+    "memory": "memolith ls STORE",
+    "memory_store": "memolith stores list",
+    "memory_version": "memolith log STORE",
+    "proposal": "memolith proposals list STORE",
+    "quarantined_text": "memolith quarantine list STORE",
+    "session": "memolith sessions list",
+}
+"""The first word of "… was not found" to the command that shows what there is."""
 
 
 def refusal(status: int, body: object) -> ApiFailed:
@@ -99,6 +111,8 @@ def refusal(status: int, body: object) -> ApiFailed:
     if kind == "api_error" and status == 503:
         kind = "overloaded_error"
     exit_code, advice = _REFUSALS.get(kind, (Exit.FAILED, ""))
+    if kind == "not_found_error" and (command := _LISTED_BY.get(message.partition(" ")[0])):
+        advice = f"`{command}` lists what exists."
     return ApiFailed(message, exit_code, advice)
 
 
@@ -113,7 +127,7 @@ def _findings(findings: Sequence[Mapping[str, Any]]) -> str:
     lines = ["Nothing was changed. The safety scanner says:"]
     for one in findings:
         place = f"line {one['line']}, column {one['column']}" if one.get("line") else "path"
-        lines.append(f"  {one['rule']} ({one['severity']}), {place}: {one['reason']}. {one['remedy']}")
+        lines.append(f"  {one['rule']} ({one['severity']}), {place}: {one['reason'].rstrip('.')}. {one['remedy']}")
     return "\n".join(lines)
 
 

@@ -73,6 +73,8 @@ def text_of(file: Path) -> str:
     Raises:
         InvalidRequest: it cannot be read, or is not UTF-8.
     """
+    if file == Path("-") and sys.stdin.isatty():
+        print("reading the text from the terminal; Ctrl-D on a line of its own ends it", file=sys.stderr)
     try:
         content = sys.stdin.buffer.read() if file == Path("-") else file.read_bytes()
     except OSError as error:
