@@ -1,7 +1,7 @@
 """``memolith audit … --root``: audit a laptop's folder, or prove a version of it, beside a server or without one.
 
-Run as ``python -m memolith.entry.audit TASK``, with `LocalSettings` in the environment: ``verify STORE SINCE``,
-``prove STORE VERSION`` or ``keys``. It prints JSON and changes nothing.
+Run as ``python -m memolith.entry.audit TASK``, with `LocalSettings` in the environment: ``verify STORE SINCE
+KEYS``, ``prove STORE VERSION`` or ``keys``. It prints JSON and changes nothing.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from memolith.app.operations.audit import make_audit
+from memolith.adapters.saved_keys import KeysByRegion, SavedKeys, read_keys
+from memolith.app.operations.audit import Instant, Since, make_audit
 from memolith.app.operations.audit_report import AuditReport
 from memolith.app.operations.proofs import make_proofs
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.errors import MemolithError
+from memolith.core.times import parse_rfc3339
 from memolith.entry.compose_laptop import REGION, LocalSite, Machine
 from memolith.entry.laptop_files import index_path
 from memolith.entry.settings import LocalSettings, SettingsError
@@ -27,14 +30,17 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 
 
-def audited(settings: LocalSettings, store_id: str | None = None, since: int = 1) -> AuditReport:
-    """Audit the folder. It puts nothing, and needs no scanner.
+def audited(
+    settings: LocalSettings, store_id: str | None = None, since: Since = 1, saved: KeysByRegion | None = None
+) -> AuditReport:
+    """Audit the folder; `saved` are public keys that are trusted beside its own. It puts nothing, and needs no scanner.
 
     Raises:
         OSError, PortError, MemolithError: the folder cannot be used, or is not as far as a server has made it.
     """
     with _site(settings) as site:
-        audit = make_audit(site.region, site.sealing, site.seal_memory, site.bucket.raw)
+        sealing = SavedKeys(site.sealing, saved or {})
+        audit = make_audit(site.region, sealing, site.seal_memory, site.bucket.raw)
         return audit.run(REGION, store_id, since)
 
 
@@ -65,7 +71,7 @@ def report_as_json(report: AuditReport) -> dict[str, Any]:
     return {**asdict(report), "intact": report.is_intact}
 
 
-def main(task: str, first: str = "", second: str = "") -> int:
+def main(task: str, first: str = "", second: str = "", keys: str = "") -> int:
     """Do one task, and return the exit code: 0 also where something is wrong, which the report says."""
     try:
         settings = LocalSettings.read()
@@ -75,7 +81,9 @@ def main(task: str, first: str = "", second: str = "") -> int:
         return _fail(f"{settings.root} has no index of this release: start `memolith serve` there once, then audit")
     try:
         if task == "verify":
-            answer: object = [report_as_json(audited(settings, first or None, int(second)))]
+            since = int(second) if second.isdecimal() else Instant(parse_rfc3339(second))
+            saved = read_keys(Path(keys)) if keys else {}
+            answer: object = [report_as_json(audited(settings, first or None, since, saved))]
         else:
             answer = proven(settings, first, second) if task == "prove" else {"keys": public_keys(settings)}
         print(json.dumps(answer))
@@ -92,4 +100,4 @@ def _fail(problem: str, code: int = EXIT_FAILED) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:4]))
+    sys.exit(main(*sys.argv[1:5]))

@@ -48,6 +48,32 @@ def test_an_altered_version_is_named_with_its_flaw_and_fails_the_command(folder:
     assert (code, told.splitlines()[-1].startswith("laptop: NOT INTACT, 1 found")) == (1, True)
 
 
+def test_an_audit_from_an_instant_on_says_from_which_period(folder: Folder) -> None:
+    for since in ("yesterday", "2 hours ago", "1"):
+        code, told = verify(folder, "--since", since, "--json")
+        assert (code, json.loads(told)[0]["since"]) == (0, 1), since
+    for since in ("soon", "0", "9" * 20):
+        ended = CliRunner().invoke(audit.app, ["verify", "--root", str(folder.root), "--since", since])
+        assert "--since" in str(ended.exception), since
+
+
+def test_saved_keys_are_trusted_after_the_machines_own_were_replaced(
+    folder: Folder, trusted: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "seals" / "seal.json").unlink()
+    code, told = verify(folder)
+    assert (code, "checkpoint_altered" in told) == (1, True)
+    code, told = verify(folder, "--keys", str(trusted))
+    assert code == 0, told
+
+
+def test_a_folder_is_not_compared_with_regions_and_keys_have_to_be_keys(folder: Folder, tmp_path: Path) -> None:
+    (tmp_path / "no-keys.json").write_text("{}")
+    for words in (["--against", "eu-west-1"], ["--keys", str(tmp_path / "no-keys.json")]):
+        ended = CliRunner().invoke(audit.app, ["verify", "--root", str(folder.root), *words])
+        assert words[0] in str(ended.exception)
+
+
 def test_a_folder_without_an_index_says_what_to_do(folder: Folder, capfd: pytest.CaptureFixture[str]) -> None:
     tampering.forget_tables(folder.root)
     code, _ = verify(folder)

@@ -10,11 +10,11 @@ may be between its put and its projection: what nothing names is looked at once 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from memolith.app.kernel.listing import keys_under, rows_of
-from memolith.app.kernel.port_calls import require
+from memolith.app.kernel.port_calls import find, require
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.sealed_history import SealedHistory, StoredCheckpoint
 from memolith.app.operations.audit_report import AuditReport
@@ -30,6 +30,7 @@ from memolith.core.object_keys import (
     StoreKey,
     VerdictKey,
 )
+from memolith.core.objects.checkpoint import sha256_of
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.witness import Witness, witness_prefix
 from memolith.core.rows.content import VersionRow
@@ -43,6 +44,17 @@ KEPT = 1_000
 LOOKED_AGAIN_S = 3.0
 """When what nothing names is looked at once more: by then a writer that lives has projected it."""
 ROWS_PER_QUERY = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """A moment, in microseconds since 1970: an audit from there on begins with the period that can name it."""
+
+    us: int
+
+
+Since = int | Instant
+"""A period, or an instant."""
 
 
 @dataclass(slots=True)
@@ -76,15 +88,16 @@ class Audit:
         self._memory = memory
         self._objects = objects
 
-    def run(self, home: str, store_id: str | None = None, since: int = 1) -> AuditReport:
-        """Audit a home from a period on, all of it or what belongs to one store. Changes nothing.
+    def run(self, home: str, store_id: str | None = None, since: Since = 1, against: Sequence[str] = ()) -> AuditReport:
+        """Audit a home from a period or an instant on, all of it or what belongs to one store. Changes nothing.
 
-        A GET of each checkpoint and of each object that it names; a LIST of what there is, where it begins with the
-        first period.
+        A GET of each checkpoint and of each object that it names, and of each checkpoint in each region that it is
+        compared `against`; a LIST of what there is, where it begins with the first period.
 
         Raises:
             Unavailable: a port does not answer; repeat it.
         """
+        since = self._history.first_since(home, since.us) if isinstance(since, Instant) else since
         run = _Run(AuditReport(home, since), store_id)
         run.report.until = self._history.last(home, since)
         view = self._region.view()
@@ -98,6 +111,8 @@ class Audit:
         run.report.add(run.seen)
         self._check_end(run, home)
         self._check_witnesses(run, home)
+        for other in against:
+            self._check_copies(run, home, other)
         pending = self._pending(home)
         run.report.pending = len(pending - run.named)
         if since == 1 and len(run.report.findings) < KEPT:
@@ -172,6 +187,24 @@ class Audit:
             else:
                 what = f"{other} saw another checkpoint of this period"
                 run.report.findings.append(Finding(Flaw.FORKED, key, seen.period, what))
+
+    def _check_copies(self, run: _Run, home: str, other: str) -> None:
+        """Compare every checkpoint with its copy in another region. One that has not arrived there is no flaw, nor
+        one that was put since this audit began.
+        """
+        for key in keys_under(self._region.objects, f"{home}/checkpoint/", region=other):
+            named = parsed_key(key)
+            if not isinstance(named, CheckpointKey) or named.period < run.report.since:
+                continue
+            stands = run.hashes.get(named.period)
+            if stands is None and named.period > run.report.until and find(self._region.objects, key) is None:
+                detail = f"{other} has this checkpoint, and it is gone"
+                run.report.findings.append(Finding(Flaw.ROLLED_BACK, key, named.period, detail))
+            elif stands is not None and stands != sha256_of(require(self._region.objects, key, other).body):
+                detail = f"{other} has another checkpoint of this period"
+                run.report.findings.append(Finding(Flaw.FORKED, key, named.period, detail))
+            if len(run.report.findings) >= KEPT:
+                return
 
     def _pending(self, home: str) -> set[bytes]:
         """Return what the journal of this region names in the periods that have no checkpoint yet."""

@@ -11,17 +11,23 @@ import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memolith.clients.cli.deployment_target import Aws, find_target
+from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, show_fields, show_rows
-from memolith.core.times import rfc3339
+from memolith.core.errors import InvalidRequest
+from memolith.core.times import parse_rfc3339, rfc3339
+
+if TYPE_CHECKING:
+    from memolith.adapters.saved_keys import KeysByRegion
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 
 EXIT_BROKEN = 1
+PERIOD_MAX = 10**12 - 1
 COLUMNS = ("home", "flaw", "period", "key", "detail")
 
 
@@ -33,8 +39,19 @@ def audit() -> None:
 @app.command()
 def verify(
     store_id: Annotated[str | None, typer.Argument(metavar="[STORE]", help="Only what belongs to this store.")] = None,
-    since: Annotated[int, typer.Option("--since", min=1, help="The first period to check; 1 for all.")] = 1,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", help="Only from here on: a period's number, or an instant, such as yesterday."),
+    ] = None,
     region: Annotated[str | None, typer.Option("--region", help="Only this home; by default every region.")] = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option("--against", help="Compare all checkpoints with their copies in this region; may be repeated."),
+    ] = None,
+    keys_file: Annotated[
+        Path | None,
+        typer.Option("--keys", help="What `memolith audit keys` printed once: trusted beside the keys of today."),
+    ] = None,
     root: Annotated[
         Path | None, typer.Option("--root", help="A laptop's folder, as `memolith serve --root` has it.")
     ] = None,
@@ -46,17 +63,23 @@ def verify(
     Flaws: altered, metadata_changed, missing, truncated, reordered, rolled_back, replayed, unacknowledged,
     erased_without_order, unreadable, checkpoint_missing, checkpoint_altered, forked (docs/integrity.md). Exit code 1 if
     there is one. Without --since, objects that were never acknowledged are found, too. It reads every object once and
-    changes nothing.
+    changes nothing. Where a region's key in KMS was replaced, --keys has the file with the public half of the old one.
 
     Example: memolith audit verify --root ~/.memolith
 
     Example: memolith audit verify memstore_… --region eu-west-1 --json
+
+    Example: memolith audit verify --since yesterday --against eu-west-1 --keys keys.json
     """
-    reports = (
-        _on_aws(store_id, since, region, aws)
-        if root is None
-        else _on_laptop(root, "verify", store_id or "", str(since))
-    )
+    if root is not None and against:
+        raise InvalidRequest("--against", "is for regions: a laptop's folder has none")
+    first = _since(since)
+    saved = {} if keys_file is None else _saved(keys_file)
+    if root is None:
+        reports = _on_aws(store_id, first, region, against or [], saved, aws)
+    else:
+        keys_path = "" if keys_file is None else str(keys_file.expanduser().absolute())
+        reports = _on_laptop(root, "verify", store_id or "", str(first), keys_path)
     if as_json:
         show_rows(reports, (), as_json)
     else:
@@ -129,16 +152,43 @@ def _counts(report: dict[str, Any]) -> str:
     return f"{told}; {report['pending']} more not sealed yet"
 
 
-def _on_aws(store_id: str | None, since: int, region: str | None, aws: bool) -> list[dict[str, Any]]:
+def _since(text: str | None) -> int | str:
+    """Return the number of a period, or an instant as the API takes it. Raises InvalidRequest."""
+    if text is None:
+        return 1
+    if not text.isdecimal():
+        return instant(text, local_now(), "--since")
+    if not 1 <= int(text) <= PERIOD_MAX:
+        raise InvalidRequest("--since", f"must be a period from 1 to {PERIOD_MAX}, or an instant")
+    return int(text)
+
+
+def _saved(path: Path) -> KeysByRegion:
+    from memolith.adapters.saved_keys import read_keys
+
+    try:
+        return read_keys(path.expanduser())
+    except (OSError, ValueError) as error:
+        raise InvalidRequest("--keys", f"{path} cannot be used: {error}") from error
+
+
+def _on_aws(
+    store_id: str | None, since: int | str, region: str | None, against: list[str], saved: KeysByRegion, aws: bool
+) -> list[dict[str, Any]]:
     """Audit each home in its own bucket, against what the other regions saw of it."""
     from memolith.adapters.aws.sealing import KmsSealing
-    from memolith.app.operations.audit import make_audit
+    from memolith.adapters.saved_keys import SavedKeys
+    from memolith.app.operations.audit import Instant, make_audit
 
     target = find_target(aws)
+    if unknown := set(against) - set(target.regions):
+        raise InvalidRequest("--against", f"{', '.join(sorted(unknown))} is none of {', '.join(target.regions)}")
+    first = since if isinstance(since, int) else Instant(parse_rfc3339(since))
     reports = []
     for home in target.regions if region is None else (region,):
-        audit = make_audit(target.site(home), KmsSealing(target.clients, target.deployment(home)))
-        report = audit.run(home, store_id, since)
+        sealing = SavedKeys(KmsSealing(target.clients, target.deployment(home)), saved)
+        others = [other for other in against if other != home]
+        report = make_audit(target.site(home), sealing).run(home, store_id, first, others)
         reports.append({**asdict(report), "intact": report.is_intact})
     return reports
 

@@ -6,9 +6,11 @@ import pytest
 
 from memolith.adapters.memory import ManualClock, MemoryQueue
 from memolith.app.kernel.results import Version
+from memolith.app.operations.audit import make_audit
 from memolith.core.errors import NotFound
 from memolith.core.object_keys import parse_key
 from memolith.core.rows.identity import StoreRow
+from memolith.core.trust import UNKNOWN, name_of
 from tests.support.cloud import Cloud
 from tests.support.earlier import LAPTOP, TWO_REGIONS, Earlier
 from tests.support.rebuilds import Operator
@@ -110,3 +112,12 @@ def test_checkpoints_of_an_earlier_release_are_confirmed_before_a_watermark_move
             assert scene.cloud.sites[region].reconciling.tick().failures == []
         scene.deliver()
     assert scene.at(AWAY).memories.retrieve(scene.call(), scene.store, IDS["plan"], full=True).content is not None
+
+
+@pytest.mark.parametrize("home", [HOME, AWAY])
+def test_what_an_earlier_release_wrote_is_unsealed_in_an_audit_and_of_unknown_trust(scene: Scene, home: str) -> None:
+    assert {name_of(scene.read(IDS[name], at=home).trust) for name in ("plan", "red")} == {UNKNOWN}
+    region, sealing = scene.cloud.sites[home].region, scene.cloud.sealing_of(home)
+    report = make_audit(region, sealing).run(home)
+    assert (report.findings, report.unsealed > 0) == ([], True)
+    assert report.unsealed + report.erased == report.looked_at

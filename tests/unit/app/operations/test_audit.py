@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from memolith.adapters.memory import MemoryErasableObjects
-from memolith.app.operations.audit import make_audit
+from memolith.adapters.jwk import made
+from memolith.adapters.memory import MemoryErasableObjects, MemorySealing
+from memolith.adapters.saved_keys import SavedKeys, read_keys
+from memolith.app.operations.audit import Instant, make_audit
 from memolith.app.operations.audit_report import AuditReport
 from memolith.core.audit import Finding, Flaw
 from memolith.core.log_position import LogKey
@@ -71,6 +74,62 @@ def test_a_home_with_every_kind_of_write_is_intact(scene: Scene, durability: str
     assert (report.findings, report.pending) == ([], 0)
     assert report.looked_at > 8
     assert report.sealed_until_us is not None
+
+
+def test_an_audit_from_an_instant_begins_with_the_period_that_can_name_it(scene: Scene) -> None:
+    for number in range(4):
+        scene.create(f"/{number}")
+        sealed(scene)
+    half_us = scene.clock.now_us() - 90_000_000
+    region = scene.cloud.sites[HOME].region
+    report = make_audit(region, scene.cloud.sealing_of(HOME)).run(HOME, None, Instant(half_us))
+    assert 1 < report.since < report.until
+    assert (report.findings, report.looked_at > 0) == ([], True)
+    assert make_audit(region, scene.cloud.sealing_of(HOME)).run(HOME, None, Instant(0)).since == 1
+
+
+def test_every_checkpoint_is_compared_with_its_copy_in_the_region_that_is_named(scene: Scene) -> None:
+    for number in range(3):
+        scene.create(f"/{number}")
+        sealed(scene)
+    region = scene.cloud.sites[HOME].region
+
+    def against() -> list[tuple[Flaw, int]]:
+        found = make_audit(region, scene.cloud.sealing_of(HOME)).run(HOME, None, 1, [AWAY]).findings
+        return [(one.flaw, one.period) for one in found if AWAY in one.detail]
+
+    assert against() == []
+    keys = [str(CheckpointKey(HOME, period)) for period in (1, 2, 3, 4)]
+    stored = region.objects.get(keys[1], AWAY)
+    other = replace(Checkpoint.from_json(stored.body), until=5).to_json()
+    scene.cloud.buckets.damage(AWAY, keys[1], replace(stored, body=other, size_bytes=len(other)))
+    assert against() == [(Flaw.FORKED, 2)]
+    MemoryErasableObjects(scene.cloud.buckets, HOME).remove(keys[3])
+    assert against() == [(Flaw.FORKED, 2), (Flaw.ROLLED_BACK, 4)]
+    MemoryErasableObjects(scene.cloud.buckets, AWAY).remove(keys[2])
+    assert against() == [(Flaw.FORKED, 2), (Flaw.ROLLED_BACK, 4)], "what has not arrived there is no flaw"
+
+
+def test_a_signature_by_a_key_that_was_replaced_holds_with_the_key_that_was_saved(scene: Scene, tmp_path: Path) -> None:
+    scene.create("/a")
+    sealed(scene)
+    region, old = scene.cloud.sites[HOME].region, scene.cloud.sealing_of(HOME)
+    new = MemorySealing({HOME: made(b"another key".ljust(32))}, HOME)
+    wrong = make_audit(region, new).run(HOME).findings
+    assert {one.flaw for one in wrong} == {Flaw.CHECKPOINT_ALTERED}
+    saved = tmp_path / "keys.json"
+    printed = [{**key, "kid": id, "region": HOME} for id, key in old.public(HOME).items()]
+    saved.write_text(json.dumps({"keys": printed}))
+    assert make_audit(region, SavedKeys(new, read_keys(saved))).run(HOME).findings == []
+    saved.write_text(json.dumps({"keys": [{**key, "region": AWAY} for key in printed]}))
+    assert make_audit(region, SavedKeys(new, read_keys(saved))).run(HOME).findings == wrong, "of another region"
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"keys": 1}', '{"keys": [{"kty": "RSA"}]}', '{"keys": ["x"]}', "{"])
+def test_a_file_that_has_no_keys_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "keys.json").write_text(text)
+    with pytest.raises(ValueError, match=r"."):
+        read_keys(tmp_path / "keys.json")
 
 
 def test_what_is_not_sealed_yet_is_counted_and_is_no_flaw(scene: Scene) -> None:

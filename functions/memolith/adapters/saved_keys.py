@@ -1,0 +1,58 @@
+"""Public keys that somebody saved when a deployment began to be trusted, beside those that it shows now.
+
+So what was signed with a key that has been replaced since is verified still. The file is what ``memolith audit keys``
+prints: a JWK set whose keys name their region.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from memolith.adapters.signatures import is_signature, key_id, public_half
+from memolith.core.objects.checkpoint import Seal
+from memolith.ports.sealing import PublicJwk, Sealing
+
+FILE_MAX_BYTES = 1_000_000
+
+KeysByRegion = Mapping[str, Mapping[str, PublicJwk]]
+
+
+def read_keys(path: Path) -> KeysByRegion:
+    """Return the keys of a file by region, then id. Raises OSError, and ValueError where it is no such file."""
+    with path.open("rb") as opened:
+        body = opened.read(FILE_MAX_BYTES + 1)
+    if len(body) > FILE_MAX_BYTES:
+        raise ValueError(f"it has more than {FILE_MAX_BYTES} bytes")
+    found: dict[str, dict[str, PublicJwk]] = {}
+    try:
+        for key in json.loads(body)["keys"]:
+            half = public_half(key)
+            found.setdefault(str(key["region"]), {})[key_id(half)] = half
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("it is not what `memolith audit keys` prints") from error
+    return found
+
+
+class SavedKeys:
+    """`ports.sealing.Sealing` that verifies with saved keys too. It signs as the one that it stands before."""
+
+    def __init__(self, sealing: Sealing, saved: KeysByRegion) -> None:
+        self._sealing = sealing
+        self._saved = saved
+
+    def sign(self, statement: bytes) -> Seal:
+        """Sign. See the port."""
+        return self._sealing.sign(statement)
+
+    def public(self, region: str) -> Mapping[str, PublicJwk]:
+        """Return a region's keys, the saved ones among them. See the port."""
+        return {**self._saved.get(region, {}), **self._sealing.public(region)}
+
+    def is_signed(self, region: str, statement: bytes, seal: Seal) -> bool:
+        """Check a signature; no call for one by a saved key. See the port."""
+        saved = self._saved.get(region, {}).get(seal.key_id)
+        if saved is not None:
+            return is_signature(saved, statement, seal.signature)
+        return self._sealing.is_signed(region, statement, seal)
