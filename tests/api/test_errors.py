@@ -221,7 +221,6 @@ def test_what_older_sdks_send_is_tolerated(backend: Backend, store_id: str) -> N
         ("GET", "/{store}/memories", "%ff=%ff", "query"),
         ("GET", "/{store}/memories", "=", "query"),
         ("GET", "/{store}/memory_versions", "as_of=2026-11-21T10:00:00Z", "as_of"),
-        ("GET", "/{store}/search", "query=x&as_of=2026-11-21T10:00:00Z", "as_of"),
         ("GET", "/{store}/search", "query=x&tag=y", "tag"),
         ("GET", "/{store}/graph", "path=/a&as_of=2026-11-21T10:00:00Z", "as_of"),
         ("GET", "/{store}/context", "url=a&limit=1", "limit"),

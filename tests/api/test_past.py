@@ -55,6 +55,27 @@ def test_a_store_is_listed_as_it_was(backend: Backend, client: anthropic.Anthrop
     assert listed(client, store_id, first, view="basic") == [("/n/a", None), ("/n/b", None), ("/z", None)]
 
 
+def test_a_store_is_searched_as_it_was(backend: Backend, client: anthropic.Anthropic, store_id: str) -> None:
+    memories = client.beta.memory_stores.memories
+    a, b = (memories.create(store_id, path=path, content=f"wombat {path[-1]}") for path in ("/n/a", "/n/b"))
+    first = settle(backend)
+    memories.update(a.id, memory_store_id=store_id, content="numbat")
+    memories.delete(b.id, memory_store_id=store_id)
+    memories.create(store_id, path="/z", content="wombat z")
+    second = settle(backend)
+
+    def found(instant: str, query: str = "wombat", **more: str) -> set[tuple[str, str]]:
+        asked = "&".join(f"{name}={value}" for name, value in {"query": query, "as_of": instant, **more}.items())
+        rows = backend.raw("GET", f"/v1/memory_stores/{store_id}/search", asked).body["data"]
+        return {(row["memory"]["path"], row["excerpt"]) for row in rows}
+
+    assert found(first) == {("/n/a", "wombat a"), ("/n/b", "wombat b")}
+    assert found(first, "numbat") == set()
+    assert found(first, path_prefix="/z/") == set()
+    assert found(second) == {("/z", "wombat z")}
+    assert found(second, "numbat") == {("/n/a", "numbat")}
+
+
 def test_a_memory_is_retrieved_as_it_was(backend: Backend, client: anthropic.Anthropic, store_id: str) -> None:
     memories = client.beta.memory_stores.memories
     before = settle(backend)

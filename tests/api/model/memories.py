@@ -189,6 +189,7 @@ class Search:
         path_prefix: str | None = None,
         min_trust: str | None = None,
         filter: SearchFilter = NO_FILTER,
+        as_of: int | None = None,
     ) -> Page[Hit]:
         """By how many of the query's words, as they are, stand in the path or the content."""
         if not query.strip():
@@ -200,7 +201,9 @@ class Search:
             raise InvalidRequest("tags", "must be at most eight of a hundred characters")
         shelf = self.state.shelf(call, "read", store_id)
         found = []
-        for memory in shelf.memories.values():
+        if as_of is not None and filter.author is not None:
+            raise InvalidRequest("as_of", "cannot be combined with an author")
+        for memory in (shelf.memories if as_of is None else self.state.past(shelf, as_of)).values():
             words = re.findall(r"\w+", f"{memory.path} {memory.content}".lower())
             score = sum(word in words for word in query.replace('"', " ").lower().split())
             trusted = rank(memory.trust) >= rank(min_trust)

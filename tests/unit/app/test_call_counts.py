@@ -274,6 +274,11 @@ class Stage:
     def search(self) -> None:
         self.scene.at(HOME).search.search(self.scene.call(), self.scene.store, query="n", limit=10)
 
+    def search_the_past(self) -> None:
+        self.scene.at(HOME).search.search(
+            self.scene.call(), self.scene.store, query="n", limit=10, as_of=self.scene.clock.now_us() - 60_000_000
+        )
+
     def search_several(self) -> None:
         stores = [self.scene.store, self.scene.store]
         self.scene.at(HOME).search.search_several(self.scene.call(), stores, query="n", limit=10)
@@ -681,6 +686,13 @@ SEARCHES = [
         Stage.packed,
     ),
     Path("another one", Stage.search, [OPEN_SEARCH, "query versions", HITS], [], Stage.searched),
+    Path(
+        "a search of the store as it was, where nothing has changed since",
+        Stage.search_the_past,
+        [OPEN_SEARCH, "query versions", "query memories", HITS],
+        [],
+        Stage.searched,
+    ),
     Path(
         "a search of several stores, for each",
         Stage.search_several,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.memories import to_memory
+from memolith.app.api.past_search import PastSearch, unchanged_since
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Hit, Page, RequestContext, SessionCredentials
@@ -110,8 +111,10 @@ class Search:
         packs: Packs,
         verdicts: Verdicts,
         texts: TextReader,
+        past: PastSearch,
         reranker: Reranker | None = None,
     ) -> None:
+        self._past = past
         self._reranker = reranker
         self._region = region
         self._forwarded = reads
@@ -132,6 +135,7 @@ class Search:
         path_prefix: str | None = None,
         min_trust: str | None = None,
         filter: SearchFilter = NO_FILTER,
+        as_of: int | None = None,
     ) -> Page[Hit]:
         """Return the memories that answer best, the best first; at most `limit`, none where nothing matches.
 
@@ -139,13 +143,18 @@ class Search:
         left out of the candidates, so fewer may be found.
 
         One index read, what `PackCache.pack` costs, and one read of the hits' rows; a GET for an excerpt of a text that
-        is too long for the search segment.
+        is too long for the search segment. With `as_of`, of the store as it was at that instant, in its own order, what
+        `PastSearch.search` costs besides; refused where too much has changed since, and with an author.
 
         Raises:
-            InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
+            InvalidRequest, NotFound, SnapshotIncomplete, Unavailable; Unauthenticated, PermissionDenied.
         """
         asked = self._asked(query, limit, path_prefix, min_trust, filter)
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=MARKED)
+        if as_of is not None:
+            if filter.author is not None:
+                raise InvalidRequest("as_of", "cannot be combined with an author")
+            return Page(self._best_at(access, asked, as_of), None)
         return Page(self._best([access], asked), None)
 
     def search_several(
@@ -228,6 +237,30 @@ class Search:
         hits = self._reranked(asked.query, self._with_texts(hits[:most]))
         return tuple(self._hit(one) for one in hits[: asked.limit])
 
+    def _best_at(self, access: StoreAccess, asked: _Asked, as_of: int) -> tuple[Hit, ...]:
+        """Search the store as it was. The pack comes first: what changes meanwhile is then found as it was, once."""
+        with self._pack_cache.pack(access) as pack:
+            unchanged = unchanged_since(asked.within, as_of)
+            store = _Searched(access, retrieve(self._packs, pack, asked.query, as_of, unchanged))
+        past = self._past.search(access, asked.query, asked.within, as_of)
+        hits: list[Hit] = []
+        for some in _parts(in_one_order([store.found, past.found]), CONFIRMED_AT_ONCE):
+            rows = self._rows(store, [one.memory_id for number, one in some if not number], None)
+            now = [_Confirmed(store, one, rows[one.memory_id]) for _, one in some if one.memory_id in rows]
+            as_now = {one.row.memory_id: one for one in self._with_texts(now)}
+            for number, one in some:
+                if number:
+                    memory = past.memories[one.memory_id]
+                    shown = replace(memory, content=None)
+                    excerpt = self._excerpt(past.found, past.found.documents[memory.id], one, memory.content or "")
+                    hits.append(Hit(shown, round(one.score, 3), excerpt))
+                elif one.memory_id in as_now and one.memory_id not in past.memories:
+                    hits.append(self._hit(as_now[one.memory_id]))
+            hits = [one for one in hits if rank(one.memory.trust) >= rank(asked.min_trust)]
+            if len(hits) >= asked.limit:
+                break
+        return tuple(hits[: asked.limit])
+
     def _with_texts(self, hits: Sequence[_Confirmed]) -> list[_Confirmed]:
         """Return the same with their texts, as far as the packs have them."""
         texts: dict[tuple[str, str], str] = {}
@@ -295,10 +328,13 @@ class Search:
 
     def _hit(self, one: _Confirmed) -> Hit:
         text = self._read(one.row) if one.text is None else one.text
-        starts, wanted = one.document.starts, one.store.found.question.stems
-        start = starts[one.ranked.passage - 1] if 0 < one.ranked.passage <= len(starts) else 0
-        excerpt = analysis.excerpt(text, start, lambda word: self._packs.stem(word) in wanted, EXCERPT_MAX_CHARS)
+        excerpt = self._excerpt(one.store.found, one.document, one.ranked, text)
         return Hit(to_memory(one.row), round(one.ranked.score, 3), excerpt)
+
+    def _excerpt(self, found: Found, document: Document, ranked: Ranked, text: str) -> str:
+        starts, wanted = document.starts, found.question.stems
+        start = starts[ranked.passage - 1] if 0 < ranked.passage <= len(starts) else 0
+        return analysis.excerpt(text, start, lambda word: self._packs.stem(word) in wanted, EXCERPT_MAX_CHARS)
 
     def _read(self, row: MemoryRow) -> str:
         """Read a text for its excerpt; an empty one where it was erased, or is damaged, which is counted by then."""

@@ -241,6 +241,7 @@ class Memolith:
 
     @cached_property
     def search(self) -> Search:
+        from memolith.app.api.past_search import PastSearch
         from memolith.app.api.search import Search
 
         return Search(
@@ -251,6 +252,7 @@ class Memolith:
             self._packs,
             self._verdicts,
             self._texts,
+            PastSearch(self.snapshots, self._packs, self._heads),
             self._reranker,
         )
 

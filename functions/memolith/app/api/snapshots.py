@@ -35,6 +35,10 @@ from memolith.ports.index import Query
 MEMORIES_PER_QUERY = 100
 
 
+MEMORIES_LOOKED_AT = 1_000
+ROWS_MAX = 20_000
+"""How many memories, gone ones too, are looked at for what has changed since an instant."""
+
 MEMORIES_PER_PAGE = 500
 """A page that has looked at so many memories ends early, even empty, so that a rare prefix cannot stall a call."""
 
@@ -79,7 +83,7 @@ class Snapshots:
             raise NotFound("memory", memory_id)
         key = MemoryRow.key(store_id, memory_id)
         access = self._authorizer.enter_store(call, Scope.read, store_id, [key], marked=["versions"])
-        self._require(access, as_of)
+        self.require(access, as_of)
         if key not in access.view.rows:
             raise NotFound("memory", memory_id)
         stood = self._at(access.view, [MemoryRow.from_attributes(access.view.rows[key])], as_of)
@@ -113,7 +117,7 @@ class Snapshots:
         prefix = check_path_prefix(path_prefix or "/")
         check_position(after, ids.MEMORY)
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
-        self._require(access, as_of)
+        self.require(access, as_of)
         limit = min(limit, LIST_MAX_FULL) if full else limit
         listed, after = self._collect(access.view, store_id, prefix, limit, after, as_of)
         if full:
@@ -122,8 +126,35 @@ class Snapshots:
             listed = self._with_content(access, listed[:fit], self._texts.show_each)
         return Page(tuple(one.memory for one in listed), after)
 
-    def _require(self, access: StoreAccess, as_of: int) -> None:
-        """Raise unless everything that can have a time up to `as_of` is here."""
+    def changed_since(self, access: StoreAccess, as_of: int, most: int) -> list[Memory] | None:
+        """Return the memories that were otherwise at the instant than they are, as they were, with their contents: None
+        for what may not be shown. None instead of a list where more than `most` have changed, or are to be looked at.
+
+        A query for a thousand memories that the store ever had, `ROWS_MAX` at most; for each that has changed a query
+        and a GET. Raises Unavailable.
+        """
+        changed: list[MemoryRow] = []
+        after: str | None = None
+        for _ in range(ROWS_MAX // MEMORIES_LOOKED_AT):
+            found = access.view.index.query(
+                Query("memories", access.store.store_id, after=after, limit=MEMORIES_LOOKED_AT)
+            )
+            rows = [MemoryRow.from_attributes(one.attributes) for one in found]
+            changed += [row for row in rows if row.created_at <= as_of < row.updated_at]
+            if len(changed) > most:
+                return None
+            if len(rows) < MEMORIES_LOOKED_AT:
+                stood = self._at(access.view, changed, as_of)
+                return [one.memory for one in self._with_content(access, stood, self._texts.show_each)]
+            after = rows[-1].memory_id
+        return None
+
+    def require(self, access: StoreAccess, as_of: int) -> None:
+        """Raise unless everything that can have a time up to `as_of` is here.
+
+        Raises:
+            InvalidRequest: it is in the future. SnapshotIncomplete, Unavailable.
+        """
         if as_of > self._region.clock.now_us():
             raise InvalidRequest("as_of", "must not be in the future")
         access.view.require_complete()

@@ -15,6 +15,7 @@ from itertools import chain, takewhile
 from memolith.app.kernel.listing import row_pages, rows_of
 from memolith.app.kernel.port_calls import find, find_head
 from memolith.app.kernel.region import Region, View
+from memolith.app.kernel.results import Memory
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core.decide import sha256_hex
@@ -131,7 +132,7 @@ class Heads:
             some = left[start : start + AT_ONCE]
             texts = self._region.parallel.run([partial(self._text, row) for row in some])
             yield [
-                self._document(row, text, text_max_bytes)
+                self.document(row, text, text_max_bytes)
                 for row, text in zip(some, texts, strict=True)
                 if text is not None
             ]
@@ -143,7 +144,8 @@ class Heads:
         except Damaged:
             return None
 
-    def _document(self, row: MemoryRow, text: str, text_max_bytes: int) -> Document:
+    def document(self, row: MemoryRow | Memory, text: str, text_max_bytes: int) -> Document:
+        """Return what a segment takes of a memory at a version of it. No call."""
         whole = (row.content_size_bytes or 0) <= text_max_bytes
         searched = text if whole else text.encode()[:text_max_bytes].decode(errors="ignore")
         path = row.path or ""
@@ -152,7 +154,7 @@ class Heads:
         names |= frontmatter_fields.names_in(searched)
         found = analysis.analysed(searched, self._packs.stem, names)
         return Document(
-            memory_id=row.memory_id,
+            memory_id=row.id if isinstance(row, Memory) else row.memory_id,
             version_id=row.version_id,
             path=path,
             content_sha256=row.content_sha256 or "",

@@ -40,6 +40,9 @@ def search(
     author: Annotated[
         str | None, typer.Option("--by", help="Only what this API key, apikey_…, or session, sesn_…, wrote last.")
     ] = None,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", metavar="INSTANT", help="The store as it was: yesterday, '2 hours ago'.")
+    ] = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -52,6 +55,8 @@ def search(
 
     Example: memolith search memstore_useast1_01kb… '"release train" Friday' --since '2 weeks ago'
 
+    Example: memolith search "Team notes" timeout --as-of '2 days ago'
+
     Example: memolith search memstore_useast1_01kb… Caroline pizza --in /people/ --json
     """
     asked: dict[str, str | int] = {"query": " ".join(query), "limit": limit}
@@ -61,6 +66,8 @@ def search(
         asked["updated_at[gte]"] = instant(since, local_now(), "--since")
     if until is not None:
         asked["updated_at[lte]"] = instant(until, local_now(), "--until")
+    if as_of is not None:
+        asked["as_of"] = instant(as_of, local_now(), "--as-of")
     if author is not None:
         asked["session_id" if author.startswith("sesn_") else "api_key_id"] = author
     asked |= {name: value for name, value in (("min_trust", min_trust), ("type", type), ("tags", tags)) if value}

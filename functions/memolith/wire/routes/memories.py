@@ -54,7 +54,10 @@ def list_memories(exchange: Exchange) -> Json:
 
 
 def search_memories(exchange: Exchange) -> Json:
-    answer = exchange.memolith.search.search(exchange.call, exchange.store_id, **_searched(exchange.request.query))
+    query = exchange.request.query
+    answer = exchange.memolith.search.search(
+        exchange.call, exchange.store_id, **_searched(query), as_of=query.instant("as_of")
+    )
     return exchange.page(("search",), answer, json_views.hit)
 
 

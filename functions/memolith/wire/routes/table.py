@@ -165,7 +165,7 @@ PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
     retrieve_memory: ("view", "as_of"),
     update_memory: ("view",),
     delete_memory: ("expected_content_sha256",),
-    search_memories: _SEARCHED,
+    search_memories: (*_SEARCHED, "as_of"),
     search_stores: ("memory_store_ids", *_SEARCHED),
     reach_graph: ("path", "memory_id", "direction", "depth", "types", "limit"),
     build_context: ("url", "depth", "timeframe", "page", "page_size", "max_related"),

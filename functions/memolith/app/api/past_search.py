@@ -1,0 +1,76 @@
+"""Searching a store as it was: its pack for what has not changed since, and a small segment of what has.
+
+    the pack, for memories that were last changed by then   ┐
+    the versions that memories have lost since, read now    ┴─ in one order, as if they were one store
+
+The second is made for one search and forgotten with it: no text that was replaced is kept anywhere to be found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from memolith.app.api.snapshots import Snapshots
+from memolith.app.auth.authorizer import StoreAccess
+from memolith.app.kernel.results import Memory
+from memolith.app.search.packs import Heads
+from memolith.app.search.retrieval import Found, retrieve
+from memolith.core.errors import InvalidRequest
+from memolith.core.objects.search_pack import text_max_bytes
+from memolith.ports.packs import Packs, Restriction
+
+CHANGED_MAX = 200
+"""How many memories may have changed since the instant: each costs a query and a GET."""
+
+TEXT_BUDGET_BYTES = 4_000_000
+"""How much of their former texts is searched."""
+
+TOO_MUCH = (
+    f"is too long ago for a search: more than {CHANGED_MAX} memories have changed since. Search a later instant, or "
+    "list the memories as they were (as_of of the listing) and read them"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What is found among the texts that memories no longer have, and those memories as they were."""
+
+    found: Found
+    memories: Mapping[str, Memory]
+
+
+class PastSearch:
+    """Searches what is no longer."""
+
+    def __init__(self, snapshots: Snapshots, packs: Packs, heads: Heads) -> None:
+        self._snapshots = snapshots
+        self._packs = packs
+        self._heads = heads
+
+    def search(self, access: StoreAccess, query: str, within: Restriction, as_of: int) -> Past:
+        """Search the memories that have changed since the instant, as they were. Costs `Snapshots.changed_since`.
+
+        Raises:
+            InvalidRequest: the instant is in the future, or too much has changed since. SnapshotIncomplete,
+            Unavailable.
+        """
+        self._snapshots.require(access, as_of)
+        changed = self._snapshots.changed_since(access, as_of, CHANGED_MAX)
+        if changed is None:
+            raise InvalidRequest("as_of", TOO_MUCH)
+        shown = [(one, one.content) for one in changed if one.content is not None and one.path]
+        bound = text_max_bytes([one.content_size_bytes for one, _ in shown], TEXT_BUDGET_BYTES)
+        pack = self._packs.new()
+        try:
+            pack.change([self._heads.document(one, text, bound) for one, text in shown], [])
+            found = retrieve(self._packs, pack, query, as_of, within)
+        finally:
+            pack.close()
+        return Past(found, {one.id: one for one, _ in shown})
+
+
+def unchanged_since(within: Restriction, as_of: int) -> Restriction:
+    """Return the restriction, to memories alone that were last changed by the instant."""
+    since, until = within.updated or (0, as_of + 1)
+    return replace(within, updated=(since, min(until, as_of + 1)))
