@@ -22,6 +22,7 @@ from memolith.core.rows.base import mark_key
 from memolith.core.rows.content import LATE_PREFIX, LogRow
 from tests.simulation.history import History, Seen
 from tests.simulation.tampering import Audited
+from tests.simulation.workers import Worked
 
 if TYPE_CHECKING:
     from tests.simulation.sites import Site
@@ -103,6 +104,7 @@ class Evidence:
         two_regions: whether stores ask for a second region.
         audits: what audits said of the homes, untouched and after each thing that was done to a copy of their buckets.
         journals_lost: whether a journal, or a region's tables, vanished on the way.
+        worked: what two workers left of a store besides the clients', where there are any.
         elsewhere: those of `taken_over` that ask for a second region, and that another region took over, too or alone.
     """
 
@@ -131,6 +133,7 @@ class Evidence:
     homes_ever: Mapping[str, frozenset[str]] = field(default_factory=dict)
     audits: Sequence[Audited] = ()
     journals_lost: bool = False
+    worked: Worked = field(default_factory=Worked)
 
     def had_terms(self, store_id: str) -> bool:
         """Whether any region knows of more than one term of a store; a move that is given up begins one, too."""
@@ -180,6 +183,7 @@ def gather(world: World) -> Evidence:
     }
     evidence.apart = {store_id: _apart(world, store_id, defects) for store_id in world.stores}
     evidence.doomed = [] if world.doomed is None else world.doomed.needles
+    evidence.worked = Worked() if world.workers is None else world.workers.gather()
     evidence.again = {name: _again(world, name, defects) for name, _ in sites}
     evidence.audits = tuple(world.tampering.audits)
     evidence.journals_lost = bool(world.options.journals_lost or world.options.emptied or world.wiped)
@@ -346,7 +350,7 @@ def _rebuilt(world: World, region: str, defects: list[str]) -> Tables:
     view = View(sandbox.region.index, {}, complete=False, building=None)
     for key in world.chance.sample(keys, len(keys)):
         sandbox.indexing.fold_object(view, key, journal=False)
-    for store_id in world.stores:
+    for store_id in world.movable:
         try:
             sandbox.indexing.repair(store_id, view=view)
         except MemolithError as error:

@@ -81,6 +81,11 @@ def conflicting(seed: int) -> Options:
     return _conflicting(random.Random(f"conflicting {seed}"), drawn(seed))
 
 
+def working(seed: int) -> Options:
+    """Two workers do dreams over a store that others write, with pauses past the lease; its home moves, or is lost."""
+    return _working(random.Random(f"working {seed}"), drawn(seed))
+
+
 def mixed(seed: int) -> Options:
     """The world of a seed with some of what losing, emptied, disagreeing and repeating add, often several at once."""
     chance, options = random.Random(f"mixed {seed}"), drawn(seed)
@@ -223,6 +228,28 @@ def _conflicting(chance: random.Random, options: Options) -> Options:
     return replace(options, hold_s=chance.choice([0.02, 0.1, 0.5]), think_s=chance.choice([0.0, 0.2]), wipes=0)
 
 
+def _working(chance: random.Random, options: Options) -> Options:
+    """Clocks are off, and none is set: that a job is done after its run, its home's clock says."""
+    return replace(
+        options,
+        workers=True,
+        stores=1,
+        operations=6,
+        moves=chance.choice([0, 1, 2]),
+        failovers=chance.choice([0, 0, 1]),
+        moved_s=15.0,
+        lost_s=12.0,
+        paces=PACES,
+        freezes=0,
+        wipes=0,
+        rebuilds=0,
+        two_regions=False,
+        tick_s=2.0,
+        think_s=0.2,
+        day_s=0.0,
+    )
+
+
 KINDS_OF_FAULTS = (
     losing,
     emptied,
@@ -236,6 +263,7 @@ KINDS_OF_FAULTS = (
     joining,
     damaging,
     conflicting,
+    working,
     mixed,
 )
 """Every kind that is about a fault which `drawn` does not have."""

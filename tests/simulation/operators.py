@@ -131,7 +131,7 @@ class Operators:
     def _move_one(self) -> None:
         """Some store, to some region; now and then to another one, before the first move is through."""
         world = self._world
-        store_id, regions = world.chance.choice(world.stores), world.options.regions
+        store_id, regions = world.chance.choice(world.movable), world.options.regions
         to = world.chance.choice(regions)
         for _ in range(world.chance.randint(1, TRIES)):
             answer = self._ask(to, {"call": "homes.move", "store_id": store_id})
@@ -144,12 +144,12 @@ class Operators:
     def _lose_one(self) -> None:
         """A region is cut off; others take over the stores that have their homes there; it comes back."""
         world = self._world
-        lost = self.record(world.chance.choice(world.stores)).home
+        lost = self.record(world.chance.choice(world.movable)).home
         world.network.isolate(lost, world.chance.uniform(1.0, world.options.lost_s))
         if world.chance.random() < 0.5:
             world.network.darken(lost)
         world.scheduler.sleep(world.chance.random() * 3.0)
-        for store_id in world.stores:
+        for store_id in world.movable:
             if self.record(store_id).home == lost:
                 for taker in self._takers(store_id, lost):
                     began = world.scheduler.tick()
@@ -210,7 +210,7 @@ class Operators:
     def come_to_rest(self) -> None:
         """Finishes what was begun: every store has one home that takes writes."""
         world = self._world
-        for store_id in world.stores:
+        for store_id in world.movable:
             for attempt in range(TRIES_AT_REST):
                 record = self.record(store_id)
                 if record.state is StoreState.ACTIVE:

@@ -100,6 +100,7 @@ class Options:
         tampered: at rest, whole objects and checkpoints are changed in copies of the buckets, and each is audited.
         hold_s: for how long a transaction holds its rows at most, so that others conflict with it. 0: one moment.
         remembered_s: for how long a process goes by what it has read of which tables serve.
+        workers: two workers do the dreams of a store besides the clients', which others write.
         joins: the last region joins while the others are written: nothing is copied to it before, and nobody calls it.
     """
 
@@ -147,6 +148,7 @@ class Options:
     elsewhere: float = 0.0
     packs: bool = False
     joins: bool = False
+    workers: bool = False
     damaged: int = 0
     tampered: bool = False
     hold_s: float = 0.0

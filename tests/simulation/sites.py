@@ -33,6 +33,7 @@ from memolith.app.erasure import service as erasure_service
 from memolith.app.homes import service as homes_service
 from memolith.app.indexer import rebuild
 from memolith.app.indexer import service as indexer_service
+from memolith.app.kernel.no_models import NO_MODELS
 from memolith.app.kernel.no_packs import NO_PACKS
 from memolith.app.kernel.region import Region
 from memolith.app.replication import service as replication_service
@@ -43,6 +44,7 @@ from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.core.tables import TABLES
 from memolith.ports.errors import Unavailable
 from memolith.ports.index import Change
+from memolith.ports.model import Models
 from memolith.ports.objects import ErasableObjects
 from memolith.ports.packs import Packs
 from memolith.ports.peers import Peers
@@ -58,9 +60,19 @@ BATCH_MAX_US = 1_000_000
 class Sandbox:
     """The memory of one function's process: whatever the use cases keep between two calls lives and dies with it."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects, day_us: int, queue: Queue, packs: Packs) -> None:
+    def __init__(
+        self,
+        region: Region,
+        erasable: ErasableObjects,
+        day_us: int,
+        queue: Queue,
+        packs: Packs,
+        models: Models = NO_MODELS,
+    ) -> None:
         self.region = region
-        self.memolith = service.Memolith(region, LettingAllThrough(), MemorySigningKeys({"k1": b"1" * 32}), packs)
+        self.memolith = service.Memolith(
+            region, LettingAllThrough(), MemorySigningKeys({"k1": b"1" * 32}), packs, models
+        )
         self.packing = packer.make_packer(region, packs)
         self.indexing = indexer_service.make_indexer(region)
         self.batches = rebuild.BatchProjector(region, self.indexing)
@@ -128,6 +140,7 @@ class Site:
         joins: bool = False,
         hold: Callable[[], None] | None = None,
         remembered_s: float = 0.0,
+        models: Models = NO_MODELS,
     ) -> None:
         """`processes`, `apart_s` and `packs` are those of `Options`; who `joins` knows nothing, and says so.
 
@@ -135,6 +148,7 @@ class Site:
         """
         self._remembered_us = round(remembered_s * 1_000_000)
         self._packs = packs
+        self._models = models
         self.name = name
         self.queue: Queue = _NoQueue()
         self._processes = processes
@@ -188,7 +202,8 @@ class Site:
         )
         torn = TornErasableObjects(self._buckets, name, self._tear)
         erasable = translated_erasable(InterceptedErasableObjects(torn, name, around), name)
-        return Sandbox(region, erasable, self._day_us, self.queue, SqlitePacks() if self._packs else NO_PACKS)
+        packs = SqlitePacks() if self._packs else NO_PACKS
+        return Sandbox(region, erasable, self._day_us, self.queue, packs, self._models)
 
     def _clock(self) -> SkewedClock | ProcessClock:
         """Of a new process: its region's, or one of its own where the region's processes do not agree."""

@@ -12,7 +12,7 @@ from tests.simulation import test_crowds, test_home_terms
 from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
 from tests.simulation.checkers.exceptions import EXCEPTIONS, without
-from tests.simulation.kinds import deciding, losing, redacting, visiting
+from tests.simulation.kinds import deciding, losing, redacting, visiting, working
 from tests.simulation.options import Options, Weights, eroding, failing_over, retaining, tearing
 from tests.simulation.world import World
 
@@ -58,6 +58,7 @@ NEEDED = {
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
     "unknown_since_a_take_over": Needed(failing_over, 83, "a_demanded_read_is_no_older"),
     "answered_by_another_region": Needed(failing_over, 82, "a_listing_shows_each_path_once"),
+    "was_done_by_the_lost_home": Needed(working, 0, "one_run_of_a_watermark_counts"),
     "blanked_by_retention": Needed(retaining, 0, "nothing_acknowledged_is_lost"),
 }
 

@@ -26,6 +26,7 @@ from tests.simulation.kinds import (
     repeating,
     scattering,
     visiting,
+    working,
 )
 from tests.simulation.options import Links, Options, drawn, failing_over, moving
 from tests.simulation.world import World
@@ -44,6 +45,7 @@ SWITCHES = (
     "damaged",
     "tampered",
     "hold_s",
+    "workers",
 )
 """The options that are off in every world of `drawn`."""
 
@@ -71,6 +73,7 @@ def lived(seed: int, options: Options) -> World:
         (damaging, {"audited", "object altered", "object removed", "objects swapped", "object rolled back"}),
         (damaging, {"history rolled back", "history forked"}),
         (conflicting, {"transactions in conflict"}),
+        (working, {"a worker had work", "a worker came twice", "an answer outlasted the lease"}),
         (mixed, {"copy lost", "tables emptied", "repeated"}),
     ],
 )
@@ -97,7 +100,9 @@ def test_every_switch_is_used_by_some_kind() -> None:
     assert used == set(SWITCHES) <= {field.name for field in fields(Options)}
 
 
-@pytest.mark.parametrize("kind", [conflicting, crossing, damaging, deciding, joining, mixed, scattering, visiting])
+@pytest.mark.parametrize(
+    "kind", [conflicting, crossing, damaging, deciding, joining, mixed, scattering, visiting, working]
+)
 def test_the_same_seed_is_the_same_history_in_other_kinds_of_worlds(kind: Callable[[int], Options]) -> None:
     first, second = lived(3, kind(3)), lived(3, kind(3))
     assert first.history.lines() == second.history.lines()
@@ -207,6 +212,19 @@ def test_divergent_versions_are_restored_and_dismissed() -> None:
 
 def test_clients_search_attend_sessions_and_bring_in_what_was_elsewhere() -> None:
     assert_acknowledged(visiting, {"search", "session", "session session_id", "create brought"})
+
+
+def test_dreams_are_done_and_taken_up_again_and_their_texts_are_written_over() -> None:
+    """What the checkers of jobs look at is there: ends, claims after a lost one, and edits of dreams and of others."""
+    found: Counter[str] = Counter()
+    for seed in range(SEEDS):
+        worked = World(seed, working(seed)).run().worked
+        found += Counter(one.body["event"] for one in worked.jobs)
+        found["dreamt"] += sum(one.text.startswith(b"dreamt of ") for one in worked.written.values())
+        found["conflicts"] += sum(one.body["conflicts"] for one in worked.runs)
+        if found["claimed"] > found["done"] > 0 and found["dreamt"] and found["conflicts"]:
+            return
+    pytest.fail(f"in {SEEDS} worlds there was no more than {found}")
 
 
 def test_a_region_that_joins_ends_with_all_that_was_put_before() -> None:

@@ -19,6 +19,7 @@ from tests.simulation.kinds import (
     repeating,
     scattering,
     visiting,
+    working,
 )
 from tests.simulation.options import Options
 from tests.simulation.test_worlds import check_all
@@ -33,7 +34,7 @@ def test_every_promise_is_kept_in_worlds_of_one_fault(kind: Callable[[int], Opti
 
 
 @pytest.mark.parametrize(
-    ("kind", "seeds"), [(losing, 10), (emptied, 10), (repeating, 10), (scattering, 10), (mixed, 10)]
+    ("kind", "seeds"), [(losing, 10), (emptied, 10), (repeating, 10), (scattering, 10), (mixed, 10), (working, 10)]
 )
 def test_every_promise_is_kept_where_nobody_repairs_or_tells(kind: Callable[[int], Options], seeds: int) -> None:
     check_all(list(range(seeds)), kind)

@@ -20,6 +20,7 @@ from memolith.adapters.memory import MemoryBuckets, MemoryTables, SeededRandomne
 from memolith.app.api.service import Memolith
 from memolith.app.indexer.rebuild import Rebuild
 from memolith.app.indexer.service import make_indexer
+from memolith.app.kernel.no_models import NO_MODELS
 from memolith.app.kernel.results import Credentials, RequestContext
 from memolith.core import errors
 from memolith.core.retention import DAY_US
@@ -40,6 +41,7 @@ from tests.simulation.sites import BATCH_MAX_US, Site
 from tests.simulation.sweeps import Sweeps
 from tests.simulation.tampering import Tampering
 from tests.simulation.tasks import Crash, Scheduler
+from tests.simulation.workers import SlowModels, Workers
 
 T = TypeVar("T")
 WORKSPACE = "wrkspc_default"
@@ -101,6 +103,7 @@ class World:
                 self.options.joins and region == self.options.regions[-1],
                 self._hold if self.options.hold_s else None,
                 self.options.remembered_s,
+                SlowModels(self._pause_of_a_model) if self.options.workers else NO_MODELS,
             )
         self.peers = peers
         peers.sites.update(self.sites)
@@ -113,6 +116,7 @@ class World:
         self.damages = Damages(self)
         self.tampering = Tampering(self)
         self.doomed: DoomedStore | None = None
+        self.workers: Workers | None = None
         self.sweeps = Sweeps(self) if self.options.doomed or self.options.day_s or self.options.days else None
         self.operators = Operators(self)
         self._operated: set[str] = set()
@@ -141,6 +145,8 @@ class World:
         self.stores = tuple(self._store(number) for number in range(self.options.stores))
         if self.options.doomed:
             self.doomed = DoomedStore(self)
+        if self.options.workers:
+            self.workers = Workers(self)
         self.scheduler.run()
 
     def _store(self, number: int) -> str:
@@ -160,6 +166,15 @@ class World:
             )
         )
 
+    @property
+    def movable(self) -> tuple[str, ...]:
+        """The stores whose homes move, and are lost: the clients', and the workers'."""
+        return self.stores if self.workers is None else (*self.stores, self.workers.store_id)
+
+    def _pause_of_a_model(self) -> None:
+        if self.workers is not None:
+            self.workers.pause()
+
     def home(self, store_id: str) -> str:
         """The region that accepts writes for the store, or is about to."""
         return self.operators.record(store_id).home
@@ -176,6 +191,8 @@ class World:
             self.doomed.let_loose()
         if self.sweeps is not None:
             self.sweeps.let_loose()
+        if self.workers is not None:
+            tasks += self.workers.let_loose()
         self.scheduler.run(lambda: all(task.done for task in tasks))
         self.defects += [f"{task.name}: {task.error!r}" for task in tasks if task.error is not None]
 
@@ -268,6 +285,8 @@ class World:
             self.scheduler.run(lambda: self.scheduler.now_us > until_us)  # noqa: B023 - called before the next round
             self.network.repair()
         self.scheduler.run()
+        if self.workers is not None:
+            self.workers.come_to_rest()
         self.scheduler.now_us += REPAIR_PERIOD_US
         self.damages.come_to_rest()
         self.losses.pack_all()
@@ -411,7 +430,8 @@ class World:
         """How often what befell the world that has a switch of its own in `Options`."""
         conflicts = Counter({"transactions in conflict": sum(site.database.refused for site in self.sites.values())})
         others = self.network.struck + self.peers.struck + self.losses.struck + self.damages.struck
-        return others + self.operators.struck + self.tampering.struck + conflicts
+        worked = Counter[str]() if self.workers is None else self.workers.struck
+        return others + self.operators.struck + self.tampering.struck + conflicts + worked
 
     # ---- calls --------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tests.simulation.bugs import commits, completeness, erasing, folding, homes, reading
+from tests.simulation.bugs import commits, completeness, erasing, folding, homes, jobs, reading
 from tests.simulation.bugs.planting import Bug
 from tests.simulation.shrinking import case_of, run
 
@@ -21,6 +21,7 @@ BUGS: tuple[Bug, ...] = (
     *erasing.BUGS,
     *completeness.BUGS,
     *homes.BUGS,
+    *jobs.BUGS,
 )
 
 

@@ -291,6 +291,17 @@ def was_imported_with_an_old_time(evidence: Evidence, write: Operation, region: 
     return any(version.id == write.answer.version_id for version in history)
 
 
+# ---- jobs -----------------------------------------------------------------------------------------------------------
+
+
+@exception(
+    "A home that takes over goes on after the last record of a job that it has: it does again what the lost home had "
+    "done and not replicated. Every edit is conditional, so that the second run does no harm (ADR 41)."
+)
+def was_done_by_the_lost_home(evidence: Evidence) -> bool:
+    return evidence.worked.lost
+
+
 # ---- stores that are deleted ----------------------------------------------------------------------------------------
 
 
