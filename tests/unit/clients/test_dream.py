@@ -94,4 +94,25 @@ def test_every_command_about_dreams_answers_with_one_json_value(
         stage.tick()
         assert told("show", second["id"])["status"] == "completed"
         assert {one["path"] for one in told("diff", second["id"])} == {"/new.md", "/old.md"}
+        assert told("revert", second["id"])["proposal"]["status"] == "rejected"
         assert [one["id"] for one in told("list")] == [second["id"], first["id"]]
+
+
+def test_a_dream_that_cannot_be_taken_back_whole_says_what_stays_and_ends_with_exit_code_3(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage = Stage()
+    stage.fill()
+    dream = stage.done(stage.update())
+    stage.client.beta.memory_stores.memories.create(stage.scene.store, path="/old.md", content="A person wrote this.")
+    with serving(stage.api.answer) as port:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{port}")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", stage.scene.api_key)
+        with pytest.raises(SystemExit) as ended:
+            run(["dream", "revert", dream.id])
+    assert ended.value.code == 3
+    lines = [line.split("\t")[:2] for line in capsys.readouterr().out.splitlines()]
+    assert sorted(line for line in lines if line[0] in ("reverted", "changed_since")) == [
+        ["changed_since", "/old.md"],
+        ["reverted", "/new.md"],
+    ]

@@ -49,7 +49,9 @@ ELSEWHERE = {
         *(f"transcript {word}" for word in ("import", "push", "show")),
         "erasure derived",
     },
-    "tests/unit/clients/test_dream.py": {f"dream {word}" for word in ("start", "list", "show", "diff", "cancel")},
+    "tests/unit/clients/test_dream.py": {
+        f"dream {word}" for word in ("start", "list", "show", "diff", "cancel", "revert")
+    },
 }
 """The commands that need a region, a cloud or a mount to answer, by the tests that read their JSON."""
 

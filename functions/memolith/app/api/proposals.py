@@ -220,7 +220,6 @@ def _require_right(call: RequestContext, access: StoreAccess, row: ProposalRow, 
     """
     own = row.proposed_by == access.actor
     is_admin = access.scope is Scope.admin
-    is_person = not isinstance(call.credentials, SessionCredentials) and (is_admin or access.trust == USER)
     match change:
         case "withdraw":
             if not (own or is_admin):
@@ -233,8 +232,14 @@ def _require_right(call: RequestContext, access: StoreAccess, row: ProposalRow, 
                 "a proposal is not approved by who proposed it; use another key, of scope admin or held by a person"
             )
         case _:
-            if not is_person:
-                raise PermissionDenied(
-                    f"to {change} a proposal needs an API key of scope admin, or one that a person holds"
-                    " (memolith keys create --holder person)"
-                )
+            require_person(call, access, f"{change} a proposal")
+
+
+def require_person(call: RequestContext, access: StoreAccess, act: str) -> None:
+    """Raise PermissionDenied unless the caller is an admin's key, or one that says a person holds it; no session is."""
+    is_person = not isinstance(call.credentials, SessionCredentials)
+    if not (is_person and (access.scope is Scope.admin or access.trust == USER)):
+        raise PermissionDenied(
+            f"to {act} needs an API key of scope admin, or one that a person holds"
+            " (memolith keys create --holder person)"
+        )

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from memolith.app.api.activity import RecentActivity
     from memolith.app.api.bulk_read import BulkRead
     from memolith.app.api.conflicts import ConflictList
+    from memolith.app.api.dream_changes import DreamReversals
     from memolith.app.api.dream_runner import DreamRunner
     from memolith.app.api.dreams import Dreams
     from memolith.app.api.extraction import Extractions
@@ -180,6 +181,12 @@ class Memolith:
 
         runs, enabled = RunLog(self._region), self._dreams
         return Dreams(self._region, self._authorizer, self.stores, self.sessions, runs, self._forwarding, enabled)
+
+    @cached_property
+    def dream_reversals(self) -> DreamReversals:
+        from memolith.app.api.dream_changes import DreamReversals
+
+        return DreamReversals(self._authorizer, self.dreams, self.versions, self.memories, self.proposals)
 
     def dream_runner(self, lease_us: int) -> DreamRunner:
         """Make what does dreams, in a process that has models; one that is killed has its dream for `lease_us` more."""

@@ -150,6 +150,28 @@ def diff(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = False
         print(change["diff"], end="" if change["diff"].endswith("\n") else "\n")
 
 
+@app.command()
+def revert(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = False) -> None:
+    """Take back what a dream proposed, or wrote into its input, wherever that is still so. Needs a person's key.
+
+    What was changed since stays as it is, and is listed. A dream into a store of its own: delete that store.
+
+    Example: memolith dream revert last
+    """
+    with speaking():
+        api = connect(url, key)
+        found = api.post(f"/v1/dreams/{_id(api, dream)}/revert")
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+    else:
+        show_rows(found["data"], ["outcome", "path", "memory_id"], False)
+        if found["proposal"] is not None:
+            say(f"{found['proposal']['id']} is {found['proposal']['status']}")
+    left = [one for one in found["data"] if one["outcome"] not in ("reverted", "unchanged")]
+    if left:
+        raise typer.Exit(Exit.IN_PART)
+
+
 def _id(api: ApiClient, named: str) -> str:
     """Return a dream's id; of `last` the newest dream's. Raises ApiFailed: there is none."""
     if named != LAST:

@@ -1,10 +1,15 @@
-"""Operations on dreams: begin, list, read, cancel, archive."""
+"""Operations on dreams: begin, list, read, cancel, archive, what one changed, and taking that back."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
+from memolith.app.api.dream_changes import DreamChange
 from memolith.app.api.dreams import DreamFilter
 from memolith.core.objects.run_record import PROPOSE, UPDATE_EXISTING, DreamStatus, RunRecord
+from memolith.core.proposals import unified_diff
 from memolith.core.times import rfc3339
+from memolith.core.trust import APPROVED, least, name_of
 from memolith.wire import freshness
 from memolith.wire.cursors import Listing
 from memolith.wire.exchange import Exchange, _check_no_body
@@ -49,6 +54,56 @@ def cancel_dream(exchange: Exchange) -> Json:
 def archive_dream(exchange: Exchange) -> Json:
     _check_no_body(exchange)
     return dream(exchange.memolith.dreams.archive(exchange.call, exchange.ids[0]))
+
+
+def list_dream_changes(exchange: Exchange) -> Json:
+    from memolith.wire.proposal_views import proposal
+
+    found = exchange.memolith.dream_reversals.changes(exchange.call, exchange.ids[0])
+    return {
+        "type": "dream_changes",
+        "dream_id": found.record.run_id,
+        "memory_store_id": found.record.output_store_id,
+        "proposal": None if found.proposal is None else proposal(found.proposal),
+        "data": [_change(one) for one in found.written],
+    }
+
+
+def revert_dream(exchange: Exchange) -> Json:
+    from memolith.wire.proposal_views import proposal
+
+    _check_no_body(exchange)
+    found = exchange.memolith.dream_reversals.revert(exchange.call, exchange.ids[0])
+    return {
+        "type": "dream_reversal",
+        "dream_id": found.record.run_id,
+        "memory_store_id": found.record.output_store_id,
+        "proposal": None if found.proposal is None else proposal(found.proposal),
+        "data": [{"type": "dream_reversed_memory", **asdict(one)} for one in found.taken_back],
+    }
+
+
+def _change(one: DreamChange) -> Json:
+    """Render one memory that a dream wrote; the diff is null where a text in it is erased or withheld."""
+    before, after = one.before, one.after
+    path = one.path
+    texts = [None if version is None else version.content for version in (before, after)]
+    hidden = any(version and version.content_sha256 and version.content is None for version in (before, after))
+    diff = None
+    if path is not None and not hidden:
+        trusts = [version.trust for version in (before, after) if version is not None]
+        text = unified_diff(texts[0], texts[1], path, after.path)
+        diff = {"type": "unified_diff", "text": text, "trust": name_of(least(trusts, APPROVED))}
+    return {
+        "type": "dream_change",
+        "memory_id": after.memory_id,
+        "operation": after.operation,
+        "path": path,
+        "to": after.path,
+        "memory_version_id_before": None if before is None else before.id,
+        "memory_version_id": after.id,
+        "diff": diff,
+    }
 
 
 def dream(record: RunRecord) -> Json:

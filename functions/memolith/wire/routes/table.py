@@ -12,7 +12,15 @@ from memolith.wire.json_views import Json
 from memolith.wire.requests import ID_MAX_CHARS, Request
 from memolith.wire.routes.activity import list_activity
 from memolith.wire.routes.divergent import dismiss_divergent, list_divergent, restore_divergent, retrieve_divergent
-from memolith.wire.routes.dreams import archive_dream, cancel_dream, create_dream, list_dreams, retrieve_dream
+from memolith.wire.routes.dreams import (
+    archive_dream,
+    cancel_dream,
+    create_dream,
+    list_dream_changes,
+    list_dreams,
+    retrieve_dream,
+    revert_dream,
+)
 from memolith.wire.routes.graph import build_context, list_conflicts, list_observations, reach_graph, recall_memories
 from memolith.wire.routes.integrity import list_integrity_keys, prove_version
 from memolith.wire.routes.memories import (
@@ -139,6 +147,8 @@ ROUTES: tuple[Route, ...] = (
     Route((*_DREAMS, "*"), {"GET": retrieve_dream}),
     Route((*_DREAMS, "*", "cancel"), {"POST": cancel_dream}),
     Route((*_DREAMS, "*", "archive"), {"POST": archive_dream}),
+    Route((*_DREAMS, "*", "changes"), {"GET": list_dream_changes}),
+    Route((*_DREAMS, "*", "revert"), {"POST": revert_dream}),
     Route((*_STORE, "quarantine"), {"GET": list_quarantine}),
     Route((*_STORE, "quarantine", "*"), {"GET": retrieve_quarantined}),
     Route((*_STORE, "quarantine", "*", "release"), {"POST": release_quarantined}),

@@ -1,0 +1,214 @@
+"""What a dream changed in its store, and taking that back.
+
+Nothing is kept for this: a dream writes as a session of its own, so the store's history says what each memory was
+before the dream and after it. Taking back is a person's, and goes by ordinary conditional writes: what was changed
+since stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memolith.app.api.dreams import Dreams
+from memolith.app.api.memories import Memories
+from memolith.app.api.proposals import Proposals, require_person
+from memolith.app.api.sources import Origin
+from memolith.app.api.versions import Versions
+from memolith.app.auth.authorizer import Authorizer, Scope
+from memolith.app.kernel.proposal_results import Proposal, Staged
+from memolith.app.kernel.results import RequestContext, Version, VersionFilter
+from memolith.core.errors import InvalidRequest, NotFound, PathConflict, PreconditionFailed
+from memolith.core.limits import LIST_MAX
+from memolith.core.objects.run_record import CREATE_NEW, UPDATE_EXISTING, RunRecord
+from memolith.core.proposals import APPROVED_OUTCOME, CHANGED_SINCE, OPEN, REFUSED, UNAVAILABLE, UNCHANGED
+from memolith.core.proposals import REVERTED as TAKEN_BACK
+
+PROPOSED = "proposed"
+"""Of what is to be taken back: the store's policy has even that wait for a decision."""
+
+REASON = "the dream that proposed it was taken back"
+
+
+@dataclass(frozen=True, slots=True)
+class DreamChange:
+    """One memory that a dream wrote: as it was before the dream, None where it was not, and as the dream left it."""
+
+    before: Version | None
+    after: Version
+
+    @property
+    def path(self) -> str | None:
+        """Where it was before the dream, or where the dream made it; None once that is erased."""
+        return self.after.path if self.before is None else self.before.path
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """What became of one memory, as of an edit of a proposal that is reverted (docs/proposals.md)."""
+
+    memory_id: str
+    path: str | None
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class DreamChanges:
+    """A dream, the proposal that it opened, if any, and what it wrote itself."""
+
+    record: RunRecord
+    proposal: Proposal | None
+    written: tuple[DreamChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DreamReversal:
+    """A dream that was taken back: its proposal as it is now, and what became of each memory that it wrote."""
+
+    record: RunRecord
+    proposal: Proposal | None
+    taken_back: tuple[TakenBack, ...]
+
+
+class DreamReversals:
+    """The use cases. API keys alone see dreams."""
+
+    def __init__(
+        self, authorizer: Authorizer, dreams: Dreams, versions: Versions, memories: Memories, proposals: Proposals
+    ) -> None:
+        self._authorizer = authorizer
+        self._dreams = dreams
+        self._versions = versions
+        self._memories = memories
+        self._proposals = proposals
+
+    def changes(self, call: RequestContext, run_id: str) -> DreamChanges:
+        """Return what a dream proposes, or wrote into its input, with the texts before and after.
+
+        What a dream costs to read, what its proposal costs with its diff, and for each memory that it wrote a listing
+        and two versions with their texts.
+
+        Raises:
+            InvalidRequest: it writes into a store of its own. NotFound, Unavailable; Unauthenticated, PermissionDenied.
+        """
+        record = self._of_its_input(call, run_id)
+        proposal = None
+        if record.proposal_id is not None:
+            proposal = self._proposals.retrieve(call, record.output_store_id, record.proposal_id, diff=True)
+        return DreamChanges(record, proposal, tuple(self._written(call, record)))
+
+    def revert(self, call: RequestContext, run_id: str) -> DreamReversal:
+        """Take back what a dream did, wherever that is still so.
+
+        Its proposal is rejected while it is open, and reverted once it is approved. Repeatable: what was taken back is
+        `unchanged`, or `changed_since`. What `changes` costs, and a write for each memory.
+
+        Raises:
+            InvalidRequest: it is not over, or writes into a store of its own. PermissionDenied: neither an admin's key
+            nor a person's. NotFound, Busy, Unavailable, OutcomeUnknown; Unauthenticated.
+        """
+        record = self._of_its_input(call, run_id)
+        access = self._authorizer.enter_store(call, Scope.write, record.output_store_id)
+        require_person(call, access, "revert a dream")
+        if record.status.is_open:
+            raise InvalidRequest("dream_id", f"names a dream that is {record.status}; cancel it, or wait")
+        taken_back = tuple(
+            TakenBack(one.after.memory_id, one.path, self._take_back(call, record.output_store_id, one))
+            for one in self._written(call, record)
+        )
+        return DreamReversal(record, self._proposal_taken_back(call, record), taken_back)
+
+    def _of_its_input(self, call: RequestContext, run_id: str) -> RunRecord:
+        record = self._dreams.retrieve(call, run_id)
+        if record.behavior == CREATE_NEW:
+            rule = f"names a dream that writes into a store of its own, {record.output_store_id}; compare, or delete it"
+            raise InvalidRequest("dream_id", rule)
+        return record
+
+    def _proposal_taken_back(self, call: RequestContext, record: RunRecord) -> Proposal | None:
+        if record.proposal_id is None:
+            return None
+        named = (record.output_store_id, record.proposal_id)
+        proposal = self._proposals.retrieve(call, *named)
+        if proposal.status == OPEN:
+            return self._proposals.reject(call, *named, reason=REASON)
+        return self._proposals.revert(call, *named) if proposal.status == APPROVED_OUTCOME else proposal
+
+    # ---- what it wrote ------------------------------------------------------------------------------------------
+
+    def _written(self, call: RequestContext, record: RunRecord) -> Iterator[DreamChange]:
+        """Yield each memory that the dream's session wrote, in the order of the last writes."""
+        if record.behavior != UPDATE_EXISTING:
+            return
+        actor = f"session:{record.session_id}"
+        by_dream = VersionFilter(created_by=actor, created_at_gte=record.created_at)
+        store_id = record.output_store_id
+        for memory_id in dict.fromkeys(one.memory_id for one in self._all(call, store_id, by_dream)):
+            change = self._change(call, store_id, memory_id, actor)
+            if change is not None:
+                yield change
+
+    def _change(self, call: RequestContext, store_id: str, memory_id: str, actor: str) -> DreamChange | None:
+        after: Version | None = None
+        for version in self._all(call, store_id, VersionFilter(memory_id=memory_id)):
+            if version.created_by == actor:
+                after = after or version
+            elif after is not None:
+                return DreamChange(self._full(call, version), self._full(call, after))
+        return None if after is None else DreamChange(None, self._full(call, after))
+
+    def _full(self, call: RequestContext, version: Version) -> Version:
+        return self._versions.retrieve(call, version.store_id, version.id, full=True)
+
+    def _all(self, call: RequestContext, store_id: str, filter: VersionFilter) -> Iterator[Version]:
+        after: str | None = None
+        while True:
+            page = self._versions.page(call, store_id, filter, limit=LIST_MAX, after=after, full=False)
+            yield from page.items
+            after = page.next_after
+            if after is None:
+                return
+
+    # ---- taking back --------------------------------------------------------------------------------------------
+
+    def _take_back(self, call: RequestContext, store_id: str, one: DreamChange) -> str:
+        before, after = one.before, one.after
+        if before is not None and (before.content is None or before.path is None):
+            return UNAVAILABLE
+        try:
+            if after.content_sha256 is None:
+                return self._recreate(call, store_id, before)
+            head = self._memories.retrieve(call, store_id, after.memory_id, full=False)
+            if head.version_id != after.id:
+                was = None if before is None else (before.path, before.content_sha256)
+                return UNCHANGED if (head.path, head.content_sha256) == was else CHANGED_SINCE
+            if before is None:
+                self._memories.delete(call, store_id, head.id, expected_content_sha256=after.content_sha256)
+                return TAKEN_BACK
+            self._memories.update(
+                call,
+                store_id,
+                head.id,
+                content=before.content,
+                path=before.path,
+                expected_content_sha256=after.content_sha256,
+                full=False,
+                origin=Origin(at_most=before.trust),
+            )
+        except NotFound:
+            return UNCHANGED if before is None else CHANGED_SINCE
+        except (PreconditionFailed, PathConflict):
+            return CHANGED_SINCE
+        except InvalidRequest:
+            return REFUSED
+        except Staged:
+            return PROPOSED
+        return TAKEN_BACK
+
+    def _recreate(self, call: RequestContext, store_id: str, before: Version | None) -> str:
+        """Write a memory again that the dream deleted. Raises PathConflict where something is at its path."""
+        if before is None or before.path is None or before.content is None:
+            return UNCHANGED
+        origin = Origin(at_most=before.trust)
+        self._memories.create(call, store_id, path=before.path, content=before.content, full=False, origin=origin)
+        return TAKEN_BACK
