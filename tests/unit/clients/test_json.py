@@ -49,6 +49,7 @@ ELSEWHERE = {
         *(f"transcript {word}" for word in ("import", "push", "show")),
         "erasure derived",
     },
+    "tests/unit/clients/test_why.py": {"why"},
     "tests/unit/clients/test_dream.py": {
         f"dream {word}" for word in ("start", "list", "show", "diff", "cancel", "revert")
     },

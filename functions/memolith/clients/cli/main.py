@@ -39,6 +39,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "rm": ("memolith.clients.cli.rm", "Delete memories."),
     "log": ("memolith.clients.cli.log", "List a memory's versions."),
     "diff": ("memolith.clients.cli.diff", "Show what changed between two versions of a memory."),
+    "why": ("memolith.clients.cli.why", "Show which version brought a line, by whom, and what it rests on."),
     "restore": ("memolith.clients.cli.restore", "Restore an old version, or a whole store as of an instant."),
     "dream": ("memolith.clients.cli.dream", "Have a store consolidated, and show what that changed."),
     "import": ("memolith.clients.cli.import_", "Import a folder, a tar, or another program's memories."),
@@ -78,7 +79,7 @@ TOGETHER: dict[tuple[str, ...], str] = {
     ("log", "diff", "restore", "transcript"): "Show history, versions, transcripts.",
     ("import", "export", "backup"): "Copy from and to folders and tars; back up.",
     ("lint", "scan", "quarantine", "audit"): "Check texts, and what is stored.",
-    ("extract", "dream", "proposals"): "Distill what was said; review edits.",
+    ("extract", "dream", "proposals", "why"): "Distill what was said; review; explain.",
     ("doctor", "index", "erasure", "repair"): "Find and mend damage; verify erasure.",
     ("divergent", "homes", "regions"): "Move homes, fail over, add and remove regions.",
 }
