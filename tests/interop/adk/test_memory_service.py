@@ -191,6 +191,22 @@ def test_what_the_scanner_refuses_is_not_stored_and_says_why(
     assert found(service, "tuesdays") == ["Deploys go out on Tuesdays."]
 
 
+@pytest.mark.parametrize("key", ["ttl", "expire_time", "revision_ttl", "revision_expire_time"])
+def test_an_expiry_is_refused_by_its_name_and_nothing_is_added(
+    service: MemolithMemoryService, client: anthropic.Anthropic, store_id: str, key: str
+) -> None:
+    asked = {key: "3600s"}
+    calls = [
+        service.add_events_to_memory(**WHO, events=spoken(), session_id="s1", custom_metadata=asked),
+        service.add_memory(**WHO, memories=[MemoryEntry(content=content("tea"))], custom_metadata=asked),
+        service.add_memory(**WHO, memories=[MemoryEntry(content=content("tea"), custom_metadata=asked)]),
+    ]
+    for call in calls:
+        with pytest.raises(NotImplementedError, match=f"{key}: memories of MemolithMemoryService do not expire"):
+            asyncio.run(call)
+    assert documents(client, store_id) == {}
+
+
 class Model(BaseLlm):
     """Stands in for the model: looks into its memory where it is asked something, and repeats what it was given."""
 

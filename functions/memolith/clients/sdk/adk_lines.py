@@ -103,6 +103,24 @@ def _segment(name: str, value: str) -> str:
     return escaped(value)
 
 
+# ---- what is asked for and cannot be had ------------------------------------------------------------------------
+
+EXPIRY = ("ttl", "expire_time", "revision_ttl", "revision_expire_time")
+"""The keys of `custom_metadata` by which ADK's service of Vertex AI has memories end."""
+
+
+def refuse_expiry(*metadata: Mapping[str, object] | None) -> None:
+    """Check that nothing asks for memories that end by themselves: kept as words, it would be believed.
+
+    Raises:
+        NotImplementedError: it does; the message names the key.
+    """
+    for asked in metadata:
+        for key in EXPIRY:
+            if asked and asked.get(key) is not None:
+                raise NotImplementedError(f"{key}: memories of MemolithMemoryService do not expire; leave it out")
+
+
 # ---- what a line holds ------------------------------------------------------------------------------------------
 
 

@@ -86,8 +86,10 @@ class MemolithMemoryService(BaseMemoryService):
 
         Raises:
             ValueError: an event is larger than a memory may be; nothing is added.
+            NotImplementedError: `custom_metadata` asks for an expiry; nothing is added.
             MemoryConflict; anthropic.APIError.
         """
+        adk_lines.refuse_expiry(custom_metadata)
         lines = [line for event in events if (line := adk_lines.line_of_event(event, custom_metadata)) is not None]
         await run_sync(self._append, adk_lines.session_folder(app_name, user_id, session_id), lines)
 
@@ -103,6 +105,7 @@ class MemolithMemoryService(BaseMemoryService):
 
         Raises: as `add_events_to_memory`.
         """
+        adk_lines.refuse_expiry(custom_metadata, *(entry.custom_metadata for entry in memories))
         lines = [line for entry in memories if (line := adk_lines.line_of_entry(entry, custom_metadata)) is not None]
         await run_sync(self._append, adk_lines.memories_folder(app_name, user_id), lines)
 
