@@ -237,7 +237,7 @@ def languages(bench: Bench) -> Iterator[Row]:
     yield Row(
         "language", "held-out texts are the frozen ones", "yes", "yes" if corpus.frozen() else "NO", corpus.frozen()
     )
-    for name in ("development", "intents", "intents_six", "intents_check", "held_out"):
+    for name in ("development", "intents", "intents_six", "signs", "intents_check", "held_out"):
         texts = corpus.read(name)
         for kind in dict.fromkeys(text.kind for text in texts):
             yield _share(bench, f"{name}: {kind}", [text for text in texts if text.kind == kind])

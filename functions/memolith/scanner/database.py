@@ -26,6 +26,7 @@ from memolith.scanner.engine import Engine, PatternSet, compile_database
 from memolith.scanner.findings import Family
 from memolith.scanner.rules import DEEP, RULES_DIRECTORY, Rule, fingerprint, patterns_of, read_rules
 from memolith.scanner.secrets import CANDIDATES
+from memolith.scanner.signs import Signs, read_tables
 
 MAGIC = b"memolith-scanner-1\n"
 DATABASE_NAME = "scanner.hsdb"
@@ -45,6 +46,7 @@ class Matchers:
         rules: those of both.
         confusables: see `memolith.scanner.case_folding.read_confusables`.
         deep_ids: of the deeper rules.
+        signs: what a sentence speaks of; see `memolith.scanner.signs`.
         load_deep: makes the engine of the deeper rules, for the folded copy too. The write path never asks for it.
     """
 
@@ -53,6 +55,7 @@ class Matchers:
     rules: tuple[Rule, ...]
     confusables: dict[str, str]
     deep_ids: frozenset[str]
+    signs: Signs
     load_deep: Callable[[], Engine]
 
     def split_marks(self, marks: dict[int, list[int]]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
@@ -94,6 +97,7 @@ def compile_matchers(directory: Path = RULES_DIRECTORY) -> Matchers:
         rules,
         read_confusables(),
         frozenset(rule.id for rule in deep_rules),
+        Signs(read_tables()),
         load_deep,
     )
 
@@ -112,6 +116,7 @@ def build_database(target: Path, directory: Path = RULES_DIRECTORY) -> None:
         "rules": [asdict(rule) for rule in rules],
         "deep_rules": [asdict(rule) for rule in deep],
         "confusables": read_confusables(),
+        "signs": read_tables(),
         "lengths": [len(database) for database in databases],
     }
     encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
@@ -155,6 +160,7 @@ def load_matchers(source: Path, directory: Path = RULES_DIRECTORY) -> Matchers:
         rules,
         header["confusables"],
         frozenset(entry["id"] for entry in header["deep_rules"]),
+        Signs(header["signs"]),
         load_deep,
     )
 

@@ -31,7 +31,7 @@ MOST_MATCHES = 256
 """Confirmed matches of one pattern in one text: more would add nothing to a verdict."""
 
 _STRIDE = 1_000
-"""Characters of a long window that are confirmed between two looks at the budget."""
+"""Characters that are confirmed between two looks at the budget: a look is a call of the system, and costs as much."""
 
 _EVENTS_A_LOOK = 1_024
 """Reports of the engine between two looks at the budget."""
@@ -203,10 +203,14 @@ def _confirm(pattern: Pattern, text: str, clusters: list[tuple[int, int]], budge
 
 
 def _confirm_signs(pattern: Pattern, text: str, windows: Iterable[tuple[int, int]], budget: Budget) -> Iterator[Match]:
+    read = 0
     for window in windows:
         for start, stop in sentences.sentences(text, *window):
-            if budget.spent():
-                return
+            if read <= 0:
+                if budget.spent():
+                    return
+                read = _STRIDE
+            read -= stop - start
             for signs in pattern.signs:
                 for span in sentences.spans_of(signs, text, start, stop):
                     yield Match(pattern.rule, span)

@@ -11,6 +11,7 @@ from memolith.scanner.disguises import SPELLINGS, Reading, decoded, reading_of, 
 from memolith.scanner.engine import Engine, Located, Match
 from memolith.scanner.misspelling import corrected
 from memolith.scanner.scoring import Hit
+from memolith.scanner.signs import Signs
 
 STRONG = 8.0
 """Rules of fewer points are not looked for in respelled readings, where words come about by accident."""
@@ -22,6 +23,7 @@ def find_hits(
     present: str,
     encodings: dict[int, list[int]],
     engine: Engine,
+    signs: Signs,
     folder: CaseFolder,
     budget: Budget,
 ) -> list[Hit]:
@@ -33,22 +35,30 @@ def find_hits(
         present: see `memolith.scanner.case_folding.distinct`.
         encodings: where something may be encoded; see `memolith.scanner.disguises.decoded`.
         engine: compiled from the rules about language.
+        signs: weighs sentences that no rule may hold.
         folder: makes the folded copy.
         budget: what it may cost; other readings are left out when it is spent.
     """
     folded = folder.fold(text, encoded, present)
     plain = reading_of(folded)
     located = engine.scan(plain.text, plain.encoded, budget)
-    hits = list(_confirmed(plain, located.matches))
+    hits = [*_confirmed(plain, located.matches), *_orders(plain, signs, budget)]
     for reading in _hidden(folded, encoded, encodings, folder):
         if budget.spent():
             return hits
-        hits += hits_in(reading, engine, budget)
+        hits += [*hits_in(reading, engine, budget), *_orders(reading, signs, budget)]
     for reading in (*respelled(folded, plain.encoded, located.marks), *_misspelled(folded, plain, located, folder)):
         if budget.spent():
             return hits
         hits += hits_in(reading, engine, budget, STRONG)
     return hits
+
+
+def _orders(reading: Reading, signs: Signs, budget: Budget) -> Iterator[Hit]:
+    """Yield the sentences of a reading whose signs add up to an order, a few of the heaviest said in the reason."""
+    for order in signs.find(reading.text, reading.encoded, budget):
+        how = f"signs: {', '.join(order.signs)}"
+        yield Hit(order.rule, *reading.origin(order.start, order.end), f"{reading.how}; {how}" if reading.how else how)
 
 
 def _misspelled(folded: Folded, plain: Reading, located: Located, folder: CaseFolder) -> Iterator[Reading]:

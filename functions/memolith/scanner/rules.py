@@ -61,6 +61,7 @@ class Rule:
         near: whether it says so little that it adds up only with what stands close to it.
         bare: whether it only clears the way for an order and carries nothing out by itself; whoever quotes it in a
             sentence of his own, and nothing else with it, is not refused (`memolith.scanner.context.mentioned`).
+        sentence: whether it is about a whole sentence, and so adds up with rules that match words of it.
         check: the name of a further test of the match, in `memolith.scanner.checks`, or empty.
         positives: texts that it must find.
         negatives: texts that it must not find.
@@ -83,6 +84,7 @@ class Rule:
     signs: tuple[tuple[str, ...], ...] = ()
     near: bool = False
     bare: bool = False
+    sentence: bool = False
 
 
 @dataclass(frozen=True)

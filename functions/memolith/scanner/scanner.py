@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from memolith.scanner import language, path_policy, secrets, unicode_policy
+from memolith.scanner import language, path_policy, secrets, signs, unicode_policy
 from memolith.scanner.betterleaks_engine import BetterleaksEngine
 from memolith.scanner.budget import Budget, Meter, cpu_of_this_thread
 from memolith.scanner.case_folding import CaseFolder, distinct
@@ -40,7 +40,7 @@ LENGTH = "limit-length"
 UNFINISHED = "limit-not-fully-scanned"
 """The rule about a text of which a part was not read, because reading it took too long."""
 
-SCAN_SECONDS, DEEP_SECONDS = 0.07, 0.9
+SCAN_SECONDS, DEEP_SECONDS = 0.1, 0.9
 """CPU that the parts of a scan may take whose cost a text can choose; twenty times what an ordinary text takes."""
 
 REDACTION_SECONDS = 1.0
@@ -53,7 +53,9 @@ SLICE, SLICE_OVERLAP = 12_000, 1_000
 """Characters that a deeper look reads at a time when it could not read the whole at once."""
 
 _ENGINE_RULE = re.compile(r"secret-[a-z0-9][a-z0-9-]{0,60}")
-_RULES_IN_CODE = frozenset({*unicode_policy.BY_ID, *path_policy.BY_ID, TOGETHER, LENGTH, UNFINISHED})
+_RULES_IN_CODE = frozenset(
+    {*unicode_policy.BY_ID, *path_policy.BY_ID, *(rule.id for rule in signs.RULES), TOGETHER, LENGTH, UNFINISHED}
+)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -280,7 +282,10 @@ class Scanner:
         located = self._matchers.written.scan(whole, encoded, budget)
         candidates, encodings = self._matchers.split_marks(located.marks)
         share = budget.part(LANGUAGE_SHARE)
-        hits = language.find_hits(whole, encoded, present, encodings, self._matchers.folded, self._folder, share)
+        matchers = self._matchers
+        hits = language.find_hits(
+            whole, encoded, present, encodings, matchers.folded, matchers.signs, self._folder, share
+        )
         return _Seen(text, whole, encoded, present, located, candidates, hits)
 
     def _other_spots(self, seen: _Seen, budget: Budget) -> Iterator[Spot]:

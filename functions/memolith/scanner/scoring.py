@@ -165,10 +165,12 @@ def _thinned(weighed: Iterable[tuple[Hit, float]]) -> list[tuple[Hit, float]]:
 
 
 def _apart(entries: Iterable[tuple[Hit, float]]) -> list[tuple[Hit, float]]:
-    """Of hits that share words the heaviest."""
+    """Of hits that share words the heaviest; one about a whole sentence shares them with nothing."""
     kept: list[tuple[Hit, float]] = []
     for hit, points in sorted(entries, key=lambda entry: -entry[1]):
-        if all(hit.end <= other.start or other.end <= hit.start for other, _ in kept):
+        if hit.rule.sentence or all(
+            other.rule.sentence or hit.end <= other.start or other.end <= hit.start for other, _ in kept
+        ):
             kept.append((hit, points))
     return kept
 

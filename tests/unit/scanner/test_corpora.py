@@ -27,7 +27,7 @@ def test_a_corpus_has_attacks_and_harmless_texts_in_every_language(name: str) ->
     assert min(harmless.values()) >= 13
 
 
-NAMES = ["development", "held_out", "intents", "intents_check", "intents_six"]
+NAMES = ["development", "held_out", "intents", "intents_check", "intents_six", "signs"]
 
 
 @pytest.mark.parametrize(("one", "other"), list(combinations(NAMES, 2)))
