@@ -119,7 +119,8 @@ def test_what_only_looks_like_a_disguise_is_left_alone(scanner: Scanner, name: s
     assert scanner.scan_deeply(HARMLESS[name]).verdict is Verdict.ALLOW
 
 
-PASSED_ON_WRITE = sorted(ORDERS.keys() - {"a note that spreads", "a secret in a link"})
+STOPPED_ON_WRITE = {"a note that spreads", "a secret in a link", "a choice is steered", "mail is handed on"}
+PASSED_ON_WRITE = sorted(ORDERS.keys() - STOPPED_ON_WRITE)
 
 
 @pytest.mark.parametrize("name", ORDERS)
