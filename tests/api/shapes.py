@@ -21,6 +21,7 @@ ERROR_TYPES = {
     405: {"invalid_request_error"},
     409: {"memory_precondition_failed_error", "memory_path_conflict_error", "memory_snapshot_incomplete_error"},
     413: {"request_too_large"},
+    429: {"rate_limit_error"},
     500: {"api_error"},
     503: {"overloaded_error", "api_error", "memory_damaged_error"},
     504: {"timeout_error"},
@@ -69,6 +70,8 @@ def _check_error(status: int, headers: Mapping[str, str], body: Mapping[str, Any
         assert extra == {"memory_version_id", "region", "object", "damage"}
     else:
         assert extra <= {"findings"}
+    if status == 429:
+        assert int(headers["retry-after"]) >= 1
     if status in (409, 504):
         assert headers["x-should-retry"] == "false"
 

@@ -129,3 +129,27 @@ def test_a_limited_key_begins_sees_and_ends_sessions_of_its_stores_alone(backend
     listed = backend.raw("GET", "/v1/sessions", headers=key).body["data"]
     assert [one["id"] for one in listed] == [own.body["id"]]
     assert backend.raw("GET", address).body["status"] == "idle"
+
+
+def test_a_key_with_a_limit_of_calls_is_told_when_to_come_back(backend: Backend) -> None:
+    store = _store(backend)
+    client = backend.client(backend.issue_key("main", "read", requests_per_minute=3))
+    for _ in range(3):
+        assert client.beta.memory_stores.retrieve(store).id == store
+    with pytest.raises(anthropic.RateLimitError, match="3 requests a minute") as refused:
+        client.beta.memory_stores.retrieve(store)
+    assert refused.value.response.headers["retry-after"] == "20"
+    assert refused.value.body["error"]["type"] == "rate_limit_error"  # type: ignore[index]
+    assert backend.client().beta.memory_stores.retrieve(store).id == store
+    backend.clock.advance(20)
+    assert client.beta.memory_stores.retrieve(store).id == store
+
+
+def test_a_session_uses_its_keys_calls(backend: Backend) -> None:
+    store = _store(backend)
+    key = backend.issue_key("main", "write", requests_per_minute=2)
+    begun = backend.raw("POST", "/v1/sessions", body=_begin(store), headers=_bearer(key))
+    assert begun.status == 200
+    token, path = _bearer(begun.body["token"]), f"/v1/memory_stores/{store}/memories"
+    assert backend.raw("GET", path, headers=token).status == 200
+    assert backend.raw("GET", path, headers=token).status == 429

@@ -47,6 +47,7 @@ def joined(before: ApiKeyRow | None, record: ApiKeyRecord) -> ApiKeyRow:
         expires_at=_earlier(before.expires_at, row.expires_at),
         stores=before.stores if row.stores is None else row.stores,
         holder=row.holder or before.holder,
+        requests_per_minute=row.requests_per_minute or before.requests_per_minute,
     )
 
 

@@ -4,6 +4,7 @@
     ├── InvalidRequest        mend the request; names the field and the rule
     ├── Unauthenticated       present a key that is valid
     ├── PermissionDenied      present a key with a wider scope
+    ├── RateLimited           wait for as long as it says
     ├── NotFound              nothing of that id is here for this caller
     ├── PathConflict          choose another path, or edit the memory that holds this one
     ├── PreconditionFailed    read again, then decide again
@@ -110,6 +111,18 @@ class SnapshotIncomplete(MemolithError):
         )
         self.as_of = as_of
         self.complete_until = complete_until
+
+
+class RateLimited(MemolithError):
+    """The key may make `limit` calls a minute, and has. Nothing was done; after `retry_after_s` it may call again."""
+
+    retry_after_s: int = 1
+
+    def __init__(self, limit: int, retry_after_s: int) -> None:
+        super().__init__(
+            f"this API key may make {limit} requests a minute, and has", hint=f"try again in {retry_after_s} s"
+        )
+        self.retry_after_s = retry_after_s
 
 
 class Busy(MemolithError):

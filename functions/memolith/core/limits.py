@@ -191,6 +191,10 @@ KEY_STORES_MAX = 16
 """Stores that one API key may be limited to: its row is read with every call."""
 
 
+KEY_REQUESTS_PER_MINUTE_MAX = 1_000_000
+"""The largest limit that a key can be given; one without a limit has none at all."""
+
+
 INSTRUCTIONS_MAX_CHARS = 4_096
 
 

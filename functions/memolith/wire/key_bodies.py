@@ -21,4 +21,5 @@ class KeyCreate(Body):
     memory_store_ids: (
         Annotated[list[StoreId], Field(min_length=1, max_length=limits.KEY_STORES_MAX, fail_fast=True)] | None
     ) = None
+    requests_per_minute: Annotated[int, Field(ge=1, le=limits.KEY_REQUESTS_PER_MINUTE_MAX)] | None = None
     holder: Literal["person", "agent", "service"] | None = None

@@ -220,6 +220,7 @@ _errors: list[errors.MemolithError] = [
     errors.PathConflict("/a"),
     errors.PreconditionFailed(),
     errors.SnapshotIncomplete(1_790_000_000_000_000, None),
+    errors.RateLimited(60, 7),
     errors.Busy("later"),
     errors.Conflict("another dream"),
     errors.Unavailable("later"),

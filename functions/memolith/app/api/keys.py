@@ -29,6 +29,7 @@ class Keys:
         expires_at: int | None,
         stores: Sequence[str] | None,
         holder: str | None,
+        requests_per_minute: int | None,
     ) -> IssuedKey:
         """Issue a key of the caller's workspace; see `ApiKeys.create`. One index read more.
 
@@ -36,7 +37,7 @@ class Keys:
             InvalidRequest, PermissionDenied, Unavailable, OutcomeUnknown; Unauthenticated.
         """
         access = self._enter(call)
-        return self._api_keys.create(access.workspace_id, name, scope, expires_at, stores, holder)
+        return self._api_keys.create(access.workspace_id, name, scope, expires_at, stores, holder, requests_per_minute)
 
     def all(self, call: RequestContext) -> list[ApiKeyRow]:
         """List every key of the workspace, oldest first, revoked ones too. Two index reads for some hundred keys.

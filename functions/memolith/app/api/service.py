@@ -26,6 +26,7 @@ from memolith.app.api.transcripts import Transcripts
 from memolith.app.api.versions import Versions
 from memolith.app.auth.api_keys import ApiKeys
 from memolith.app.auth.authorizer import Authorizer, StoreAccess
+from memolith.app.auth.key_rates import KeyRates
 from memolith.app.auth.key_searches import KeySearches
 from memolith.app.auth.session_access import SessionAccess
 from memolith.app.auth.session_log import SessionLog
@@ -122,7 +123,7 @@ class Memolith:
         adoption = Adoption(region, writer, logs, late_records)
 
         self.api_keys = ApiKeys(region, KeySearches(region.clock))
-        self._authorizer = authorizer = Authorizer(region, self.api_keys, records)
+        self._authorizer = authorizer = Authorizer(region, self.api_keys, records, KeyRates(region.clock))
         self.stores = Stores(region, authorizer, forwarding, reads, scanner, records, linearizable_reads, second)
         self.memories = ReviewedMemories(
             self._open_proposal,

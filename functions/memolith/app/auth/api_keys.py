@@ -18,7 +18,7 @@ from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core import ids
 from memolith.core.api_keys import joined, to_record
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable
-from memolith.core.limits import KEY_STORES_MAX
+from memolith.core.limits import KEY_REQUESTS_PER_MINUTE_MAX, KEY_STORES_MAX
 from memolith.core.object_keys import ApiKeyKey, parse_key
 from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.objects.checkpoint import Named
@@ -57,6 +57,7 @@ class ApiKeys:
         expires_at: int | None = None,
         stores: Sequence[str] | None = None,
         holder: str | None = None,
+        requests_per_minute: int | None = None,
     ) -> IssuedKey:
         """Issue a key; its text is returned only this once. One PUT, one index read and write.
 
@@ -64,6 +65,7 @@ class ApiKeys:
             expires_at: from when on it is refused, in microseconds since 1970; None: never.
             stores: the only ones that it reaches; None: all of the workspace. They need not be known here yet.
             holder: who has it: person, agent or service. It decides the trust class of what is written with it.
+            requests_per_minute: how often it may call, about (`KeyRates`); None: as often as it wants.
 
         Raises:
             InvalidRequest: what is malformed, or an `expires_at` that is past. Unavailable, OutcomeUnknown.
@@ -80,19 +82,30 @@ class ApiKeys:
         _check_stores(stores)
         if holder is not None and holder not in HOLDERS:
             raise InvalidRequest("holder", f"must be one of {', '.join(HOLDERS)}")
+        _check_rate(requests_per_minute)
         key_id = self._region.new_regional_id("apikey")
         secret = self._region.randomness.bytes(32).hex()
         text = key_text(workspace_id, key_id, secret)
         digest = hashlib.sha256(text.encode()).hexdigest()
         limited = None if stores is None else tuple(stores)
         record = ApiKeyRecord(
-            workspace_id, key_id, name, scope, digest, now_us, expires_at=expires_at, stores=limited, holder=holder
+            workspace_id,
+            key_id,
+            name,
+            scope,
+            digest,
+            now_us,
+            expires_at=expires_at,
+            stores=limited,
+            holder=holder,
+            requests_per_minute=requests_per_minute,
         )
         key = ApiKeyKey(self._region.name, workspace_id, key_id, 1)
         body = record.to_json()
         mine = put_if_absent(self._region, str(key), body, {}) is Put.MINE
         self.fold(self._region.view(), record, named_record(key, body) if mine else Named(str(key)), own=True)
-        return IssuedKey(text, workspace_id, key_id, name, scope, record.created_at, expires_at, limited, holder)
+        limits = (expires_at, limited, holder, requests_per_minute)
+        return IssuedKey(text, workspace_id, key_id, name, scope, record.created_at, *limits)
 
     def revoke(self, workspace_id: str, key_id: str) -> tuple[ApiKeyRecord, ApiKeyKey]:
         """Revoke a key, in this region at once; return the record and its object, which carries it to the others.
@@ -206,6 +219,17 @@ class ApiKeys:
         attributes = self._region.read(index, [key]).get(key)
         after = joined(None if attributes is None else ApiKeyRow.from_attributes(attributes), record).to_attributes()
         return [] if after == attributes else [Change(key, attributes, after)]
+
+
+def _check_rate(requests_per_minute: object) -> None:
+    """Raise InvalidRequest for what is no number of calls a minute."""
+    if requests_per_minute is None:
+        return
+    whole = isinstance(requests_per_minute, int) and not isinstance(requests_per_minute, bool)
+    if not whole or not 1 <= requests_per_minute <= KEY_REQUESTS_PER_MINUTE_MAX:  # type: ignore[operator]
+        raise InvalidRequest(
+            "requests_per_minute", f"must be 1 to {KEY_REQUESTS_PER_MINUTE_MAX}, or be left out for no limit"
+        )
 
 
 def _check_stores(stores: Sequence[str] | None) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from memolith.app.auth.api_keys import ApiKeys
+from memolith.app.auth.key_rates import KeyRates
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import (
     Credentials,
@@ -110,12 +111,17 @@ class StoreAccess(Access):
 
 
 class Authorizer:
-    """Lets callers in, or says why not. One index read."""
+    """Lets callers in, or says why not. One index read.
 
-    def __init__(self, region: Region, keys: ApiKeys, records: StoreLog) -> None:
+    A request counts once against its key's limit, however often it is let in; what another region passes on was
+    counted there. Whatever lets a caller in raises `RateLimited` where the limit is used up.
+    """
+
+    def __init__(self, region: Region, keys: ApiKeys, records: StoreLog, rates: KeyRates) -> None:
         self._region = region
         self._keys = keys
         self._records = records
+        self._rates = rates
 
     def admit(self, call: RequestContext, named: Sequence[str] = ()) -> None:
         """Look the caller's credentials up before anything is made of what it sent. One index read.
@@ -153,10 +159,10 @@ class Authorizer:
             session = SessionRow.key(credentials.workspace_id, credentials.session_id)
             behind = [ApiKeyRow.key(credentials.workspace_id, key_id) for key_id in credentials.key_ids]
             view = self._view(call, [session, *behind, *keys], marked)
-            access = self._admit_session(view, credentials, scope)
+            access = self._admit_session(view, credentials, scope, counts=not call.admitted)
         else:
             view = self._view(call, [_key_of(credentials), *keys], marked)
-            access = self._admit(view, credentials, scope)
+            access = self._admit(view, credentials, scope, counts=not call.admitted)
         call.complete_until, call.scope, call.admitted = view.complete_until, access.scope.name, True
         call.trust = access.trust
         return access
@@ -265,7 +271,7 @@ class Authorizer:
         call.home = store.home
         return _in_store(entered, store, call)
 
-    def _admit(self, view: View, credentials: Credentials, scope: Scope) -> Access:
+    def _admit(self, view: View, credentials: Credentials, scope: Scope, *, counts: bool) -> Access:
         attributes = view.rows.get(_key_of(credentials))
         if attributes is None:
             key = self._keys.find(credentials, complete=view.complete)
@@ -276,11 +282,14 @@ class Authorizer:
         ended = why_ended(key, self._region.clock.now_us())
         if ended is not None:
             raise Unauthenticated(f"the API key {ended}")
+        if counts:
+            self._rates.take(key)
         _require(Scope[key.scope], scope, "the API key's scope is")
         return Access(view, key.workspace_id, credentials.actor, Scope[key.scope], key, of_holder(key.holder))
 
-    def _admit_session(self, view: View, credentials: SessionCredentials, scope: Scope) -> Access:
+    def _admit_session(self, view: View, credentials: SessionCredentials, scope: Scope, *, counts: bool) -> Access:
         """Admit a session whose token's signature was checked, unless it, or a key that it comes from, has ended.
+        The call counts as one of each of those keys.
 
         What it was shown is in its row. Where the row has not arrived, no one here knows: what it writes is of unknown
         class.
@@ -295,6 +304,8 @@ class Authorizer:
             ended = why_ended(key, self._region.clock.now_us())
             if ended is not None:
                 raise Unauthenticated(f"the API key that the token comes from {ended}")
+            if counts:
+                self._rates.take(key)
         _require(Scope.write, scope, "a session's token may at most")
         read = None if session is None else session.trust or USER
         trust = of_session(holders, read)

@@ -394,7 +394,7 @@ class IssuedKey:
     expires_at: int | None = None
     stores: tuple[str, ...] | None = None
     holder: str | None = None
+    requests_per_minute: int | None = None
 
 
-UNSET: object = object()
-"""Marks a field that an update does not mention, where None has a meaning of its own."""
+UNSET: object = object()  # a field that an update does not mention, where None has a meaning of its own

@@ -50,13 +50,17 @@ def create(
         str | None,
         typer.Option("--holder", help="Who has it: person, agent or service; decides the trust class of its writes."),
     ] = None,
+    requests_per_minute: Annotated[
+        int | None,
+        typer.Option("--requests-per-minute", min=1, help="About how often it may call; more is answered with 429."),
+    ] = None,
     region: Region = None,
     aws: Aws = False,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Create a key. Its text is shown only now, and stored nowhere. Expiry and stores cannot be changed afterwards.
+    """Create a key. Its text is shown only now, and stored nowhere. Its limits cannot be changed afterwards.
 
     Example: memolith keys create --scope read --store memstore_useast1_01kb… --expires-at 2026-12-31T00:00:00Z
     """
@@ -64,10 +68,12 @@ def create(
         "expires_at": None if expires_at is None else _instant(expires_at),
         "stores": store,
         "holder": holder,
+        "requests_per_minute": requests_per_minute,
     }
     asked = {name: limit for name, limit in limits.items() if limit not in (None, [])}
     if laptop_keys.is_meant(url, region, aws):
-        laptop_keys.create(laptop_keys.Asked(name, scope, expires_at, tuple(store or ()), holder), url, key, as_json)
+        wanted = laptop_keys.Asked(name, scope, expires_at, tuple(store or ()), holder, requests_per_minute)
+        laptop_keys.create(wanted, url, key, as_json)
         return
     target = find_target(aws)
     payload = {"call": "keys.create", "workspace_id": workspace, "name": name, "scope": scope, **asked}
@@ -107,6 +113,7 @@ def list_keys(
             "expires_at": one.get("expires_at") and rfc3339(one["expires_at"]),
             "stores": one.get("stores"),
             "holder": one.get("holder"),
+            "requests_per_minute": one.get("requests_per_minute"),
         }
         for one in found["keys"]
     ]
@@ -168,7 +175,17 @@ def retire_signing(aws: Aws = False, as_json: Json = False) -> None:
 
 
 COLUMNS = ("key", "signs", "accepted")
-COLUMNS_OF_KEYS = ("key_id", "name", "scope", "created_at", "revoked_at", "expires_at", "stores", "holder")
+COLUMNS_OF_KEYS = (
+    "key_id",
+    "name",
+    "scope",
+    "created_at",
+    "revoked_at",
+    "expires_at",
+    "stores",
+    "holder",
+    "requests_per_minute",
+)
 
 
 def _rotation(aws: bool) -> Rotation:

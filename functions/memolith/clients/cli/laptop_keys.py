@@ -25,6 +25,7 @@ class Asked:
     expires_at: str | None
     stores: tuple[str, ...]
     holder: str | None
+    requests_per_minute: int | None
 
 
 def is_meant(url: str | None, region: str | None, aws: bool) -> bool:
@@ -38,7 +39,13 @@ def create(asked: Asked, url: str | None, key: str | None, as_json: bool) -> Non
     """Create a key and print its text. Raises ApiFailed."""
     stores = [store_called(one, url, key) for one in asked.stores]
     body: dict[str, Any] = {"name": asked.name, "scope": asked.scope}
-    for name, value in (("expires_at", asked.expires_at), ("memory_store_ids", stores), ("holder", asked.holder)):
+    limits = {
+        "expires_at": asked.expires_at,
+        "memory_store_ids": stores,
+        "holder": asked.holder,
+        "requests_per_minute": asked.requests_per_minute,
+    }
+    for name, value in limits.items():
         if value:
             body[name] = value
     with speaking():
@@ -66,5 +73,5 @@ def revoke(key_id: str, url: str | None, key: str | None) -> dict[str, Any]:
 
 def _row(one: Mapping[str, Any]) -> dict[str, Any]:
     """Return a key as `memolith keys list` shows one."""
-    shown = ("name", "scope", "created_at", "revoked_at", "expires_at", "holder")
+    shown = ("name", "scope", "created_at", "revoked_at", "expires_at", "holder", "requests_per_minute")
     return {"key_id": one["id"], **{name: one[name] for name in shown}, "stores": one["memory_store_ids"]}

@@ -18,7 +18,8 @@ class ApiKeyRecord:
     `holder` is who has it, ``person``, ``agent`` or ``service``; None where its issuer did not say.
 
     A key's secret has 256 random bits, so an unsalted hash cannot be searched. Without `expires_at` a key never
-    expires, and without `stores` it reaches every store of its workspace; neither changes once the key was issued.
+    expires, without `stores` it reaches every store of its workspace, and without `requests_per_minute` it may call as
+    often as it wants; none of them changes once the key was issued.
     """
 
     workspace_id: str
@@ -31,6 +32,7 @@ class ApiKeyRecord:
     expires_at: int | None = None
     stores: tuple[str, ...] | None = None
     holder: str | None = None
+    requests_per_minute: int | None = None
 
     def to_json(self) -> bytes:
         return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True).encode()

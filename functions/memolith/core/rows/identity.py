@@ -63,7 +63,8 @@ class StoreRow(Row):
 class ApiKeyRow(Row):
     """An API key's record. A revocation absorbs: it may be written in any region and is never undone.
 
-    None in `expires_at` and in `stores` is no limit, and in `holder` that its issuer did not say who has it.
+    None in `expires_at`, `stores` and `requests_per_minute` is no limit; None in `holder` means that its issuer did not
+    say who has it.
     """
 
     workspace_id: str
@@ -76,6 +77,7 @@ class ApiKeyRow(Row):
     expires_at: int | None = None
     stores: list[str] | None = None
     holder: str | None = None
+    requests_per_minute: int | None = None
 
     @staticmethod
     def key(workspace_id: str, key_id: str) -> RowKey:

@@ -31,6 +31,7 @@ def key_routes(keys: Keys) -> tuple[Route, ...]:
             expires_at=None if body.expires_at is None else _instant(body.expires_at),
             stores=body.memory_store_ids,
             holder=body.holder,
+            requests_per_minute=body.requests_per_minute,
         )
         return {**_shown(issued), "api_key": issued.api_key}
 
@@ -61,6 +62,7 @@ def _shown(key: IssuedKey | ApiKeyRow | ApiKeyRecord) -> Json:
         "revoked_at": None if revoked_at is None else rfc3339(revoked_at),
         "memory_store_ids": None if key.stores is None else list(key.stores),
         "holder": key.holder,
+        "requests_per_minute": key.requests_per_minute,
     }
 
 
