@@ -12,12 +12,13 @@ INSPECTOR := tests/interop/inspector
 ADK := tests/interop/adk
 BASIC_MEMORY := tests/interop/basic_memory
 AGMI := tests/interop/agmi
+LOCALSTACK := tests/interop/localstack
 # Basic Memory needs Python 3.12, Memolith 3.11: the first of these that is here, or PYTHON312=/path/to/python3.13.
 PYTHON312 ?= $(shell for minor in 14 13 12; do python3.$$minor -c "" 2>/dev/null && command -v python3.$$minor && break; done)
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock check format test fuzz first-hour guards e2e interop interop-basic-memory sim bench bench-scanner bench-laptop bench-search eval-pipelines demo drill moves cost clean
+.PHONY: help setup lock check format test fuzz first-hour guards e2e interop interop-basic-memory interop-localstack sim bench bench-scanner bench-laptop bench-search eval-pipelines demo drill moves cost clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-21s %s\n", $$1, $$2}'
@@ -40,6 +41,7 @@ node_modules/.installed: package-lock.json
 
 lock: ## compile every lock anew (no registry address in any)
 	$(COMPILE) $(addprefix --extra ,$(EXTRAS)) -o requirements.lock pyproject.toml
+	$(COMPILE) -o $(LOCALSTACK)/requirements.lock $(LOCALSTACK)/requirements.in
 	$(COMPILE) --extra adk -o $(ADK)/requirements.lock pyproject.toml $(ADK)/requirements.in
 	@for lock in requirements.lock $(ADK)/requirements.lock; do \
 	  grep -vE '^memolith @|^# (WARNING: pip install will require|Consider using a hashable URL)' $$lock > .lock && mv .lock $$lock; done
@@ -79,6 +81,15 @@ interop: setup $(INSPECTOR)/node_modules/.installed $(ADK)/.venv/.installed $(AG
 	$(BIN)/python -m pytest $(INSPECTOR)
 	$(BIN)/python -m pytest $(AGMI)
 	$(ADK)/.venv/bin/python -m pytest -o addopts="-q --import-mode=importlib -p no:cacheprovider" --confcutdir=$(ADK) $(ADK)
+
+interop-localstack: setup $(LOCALSTACK)/.venv/.installed ## LocalStack 4.9.2 without Docker: the contract of S3 and SQS, and the app deployed to it (500 MB)
+	$(BIN)/python -m pytest -v $(LOCALSTACK)
+
+$(LOCALSTACK)/.venv/.installed: $(LOCALSTACK)/requirements.lock
+	@echo "installing LocalStack from $< ..."
+	@test -x $(LOCALSTACK)/.venv/bin/python || $(PYTHON) -m venv $(LOCALSTACK)/.venv
+	@$(LOCALSTACK)/.venv/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $<
+	@touch $@
 
 interop-basic-memory: setup $(BASIC_MEMORY)/.venv/.parser ## Basic Memory itself reads what was exported; needs a Python 3.12 (600 MB)
 	$(BIN)/python -m pytest $(BASIC_MEMORY)
@@ -148,4 +159,4 @@ sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them
 	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),250) --bugs,$(if $(KIND),--kind $(KIND)) $(if $(SEED),--seed $(SEED),$(or $(N),2000)))
 
 clean: ## remove what the other commands made
-	rm -rf .venv node_modules $(ADK)/.venv $(AGMI)/.venv $(BASIC_MEMORY)/.venv $(INSPECTOR)/node_modules cdk.out .memolith .bundle .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules $(ADK)/.venv $(AGMI)/.venv $(BASIC_MEMORY)/.venv $(LOCALSTACK)/.venv $(INSPECTOR)/node_modules cdk.out .memolith .bundle .mypy_cache .ruff_cache .hypothesis

@@ -33,7 +33,7 @@ import tempfile
 import tomllib
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -82,6 +82,7 @@ class Bundle:
         python_version: For example ``3.13``.
         host: Built for the Python that runs this, whatever the two fields above say.
         functions: The folder of the functions' code.
+        inside: Kinds of layers whose packages lie in this bundle itself, for an emulator that has no layers.
     """
 
     kind: str
@@ -90,13 +91,23 @@ class Bundle:
     python_version: str = "3.13"
     host: bool = False
     functions: Path = ROOT / "functions"
+    inside: tuple[str, ...] = ()
 
     def fingerprint(self) -> str:
         """Return 64 hex digits that change whenever the zip would. Reads the sources, builds nothing."""
         digest = hashlib.sha256()
         native = (sys.version, sys.platform, os.uname().machine) if self.host else (self.architecture,)
         compiled = self._compiled()
-        for word in (self.kind, self.name, self.python_version, *native, str(compiled), Path(__file__).read_text()):
+        inside = [self._layer(kind).fingerprint() for kind in self.inside]
+        for word in (
+            self.kind,
+            self.name,
+            self.python_version,
+            *inside,
+            *native,
+            str(compiled),
+            Path(__file__).read_text(),
+        ):
             digest.update(f"{len(word)}:{word}".encode())
         for path, arcname in self._sources():
             body = path.read_bytes()
@@ -113,6 +124,7 @@ class Bundle:
             self.fingerprint(),
             "--functions",
             str(self.functions),
+            *(["--inside", *self.inside] if self.inside else []),
         ]
         return [sys.executable, str(Path(__file__).resolve()), *words, *(["--host"] if self.host else [])]
 
@@ -147,6 +159,8 @@ class Bundle:
             place = tree / arcname
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, place)
+        for kind in self.inside:
+            self._unpack(self._layer(kind).build(), tree)
         if self._scans():
             self._prebuild_scanner(tree)
 
@@ -179,6 +193,16 @@ class Bundle:
         else:
             yield from _python_files(self.functions / self.name, "")
             yield from _python_files(self.functions / "memolith", "memolith/", without="clients")
+
+    def _layer(self, kind: str) -> Bundle:
+        return replace(self, kind=kind, name=kind, inside=())
+
+    @staticmethod
+    def _unpack(layer: Path, tree: Path) -> None:
+        """Put a layer's packages beside the code, where an import finds them as it would in the layer."""
+        with zipfile.ZipFile(layer) as archive, tempfile.TemporaryDirectory(dir=KEPT) as scratch:
+            archive.extractall(scratch)
+            shutil.copytree(Path(scratch) / "python", tree, dirs_exist_ok=True)
 
     def _install(self, target: Path) -> None:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -252,8 +276,10 @@ def main(words: list[str]) -> str:
     parser.add_argument("--host", action="store_true")
     parser.add_argument("--expect", default="")
     parser.add_argument("--functions", type=Path, default=ROOT / "functions")
+    parser.add_argument("--inside", nargs="*", choices=tuple(EXTRAS), default=())
     given = parser.parse_args(words)
-    bundle = Bundle(given.kind, given.name, given.architecture, given.python_version, given.host, given.functions)
+    target = (given.architecture, given.python_version, given.host)
+    bundle = Bundle(given.kind, given.name, *target, given.functions, tuple(given.inside))
     if given.expect and given.expect != bundle.fingerprint():
         raise BundleError(f"The sources of '{given.name}' changed after synth. Deploy again.")
     return str(bundle.build())

@@ -47,6 +47,7 @@ ARCHITECTURES = ("x86_64", "arm64")
 BUNDLINGS = ("lambda", "host")
 SEARCH_MODELS = ("none", "use")
 ROLLOUTS = ("gradual", "at_once", "unversioned")
+FRONT_DOORS = ("http_api", "function_urls")
 ALIAS = "live"
 """What every caller of a function invokes: the version that serves. A deployment moves it to a new one."""
 
@@ -173,6 +174,7 @@ class Deployment:
         routing: One name for all regions; none by default, and each region then answers at its own address alone.
         rollout: How a deployment moves callers to a function's new version: ``gradual``, a tenth of the calls first and
             back again when an alarm rings; ``at_once``; ``unversioned``, without versions and aliases, for an emulator.
+        front_door, layers: ``function_urls`` and false for an emulator that has no HTTP APIs and no layers.
         rerankers: Region to the id of the Bedrock rerank model that orders what its searches find; none by default.
         dreams: Whose language models dreams ask (`infra.dreaming`); by default there are no dreams, and no function.
         search_model: The model of meanings that searches use beside words; ``none``, or ``use`` (docs/search.md).
@@ -196,6 +198,8 @@ class Deployment:
     guardrails: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     routing: Routing | None = None
     rollout: str = "gradual"
+    front_door: str = "http_api"
+    layers: bool = True
     rerankers: Mapping[str, str] = field(default_factory=dict)
     dreams: Dreams | None = None
     search_model: str = "none"
@@ -225,12 +229,13 @@ class Deployment:
             )
         if self.account is not None:
             _text("account", self.account, _ACCOUNT, "must be twelve digits, as a string")
-        for name in ("replication_time_control", "emulated"):
+        for name in ("replication_time_control", "emulated", "layers"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidDeployment(name, getattr(self, name), "must be true or false")
         _one_of("architecture", self.architecture, ARCHITECTURES)
         _one_of("bundling", self.bundling, BUNDLINGS)
         _one_of("rollout", self.rollout, ROLLOUTS)
+        _one_of("front_door", self.front_door, FRONT_DOORS if self.rollout == "unversioned" else FRONT_DOORS[:1])
         self._check_models()
         _text(
             "python_version",

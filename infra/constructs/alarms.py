@@ -77,7 +77,7 @@ class RegionAlarms(Construct):
         *,
         queues: RegionQueues,
         functions: RegionFunctions,
-        api: RegionApi,
+        api: RegionApi | None,
     ) -> None:
         """Make the topic, unless the record names one, and the alarms."""
         super().__init__(scope, "Alarms")
@@ -92,7 +92,7 @@ class RegionAlarms(Construct):
             *self._index(queues),
             *self._replication(),
             *self._tables(),
-            *self._api(api),
+            *(self._api(api) if api is not None else ()),
             *self._erasing(),
             *self._scanning(),
             *self._integrity(),

@@ -33,7 +33,7 @@ class RegionDashboard(Construct):
         *,
         queues: RegionQueues,
         functions: RegionFunctions,
-        api: RegionApi,
+        api: RegionApi | None,
     ) -> None:
         """Make the dashboard."""
         super().__init__(scope, "Dashboard")
@@ -45,7 +45,8 @@ class RegionDashboard(Construct):
         if deployment.dreams is not None:
             _row(board, _dreaming(deployment, region))
         _row(board, _functions(functions))
-        _row(board, _requests(api))
+        if api is not None:
+            _row(board, _requests(api))
 
 
 _Graph = tuple[str, Sequence[cloudwatch.IMetric]]

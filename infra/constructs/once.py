@@ -12,10 +12,11 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.acknowledge import acknowledge
-from infra.constructs.functions.code import architecture_of, bundle_of, code_of, runtime_of
+from infra.constructs.functions.code import Layers, architecture_of, bundle_of, code_of, runtime_of
 from infra.constructs.functions.function import RUNTIME_CHOSEN, retention_of, shown
 from infra.deployment import Deployment
 
+CODE = "custom-resources"
 TIMEOUT = Duration.minutes(5)
 ANSWERED_WITHIN = Duration.minutes(6)
 """How long CloudFormation waits for the answer before it gives up and rolls back; an hour, unless told otherwise."""
@@ -33,9 +34,9 @@ class DeployTimeFunction(Construct):
         name: str,
         handler: str,
         statements: list[iam.PolicyStatement],
-        layers: list[lambda_.ILayerVersion] | None = None,
+        layers: Layers | None = None,
     ) -> None:
-        """Make the function, its role and its log. It has the runtime's own packages, and those of `layers`."""
+        """Make the function, its role and its log. It has the runtime's own packages, and the library's of `layers`."""
         super().__init__(scope, "Function")
         function_name = deployment.regional(name, region)
         log = logs.LogGroup(
@@ -66,6 +67,7 @@ class DeployTimeFunction(Construct):
             role,
             {f"AwsSolutions-IAM5[Resource::{shown(streams)}]": "Lambda names the streams of the function's own log."},
         )
+        code, carried = (code_of(self, bundle_of(deployment, CODE)), []) if layers is None else layers.carry(self, CODE)
         self.function = lambda_.Function(
             self,
             "Code",
@@ -75,8 +77,8 @@ class DeployTimeFunction(Construct):
             runtime=runtime_of(deployment),
             architecture=architecture_of(deployment),
             handler=handler,
-            code=code_of(self, bundle_of(deployment, "custom-resources")),
-            layers=layers,
+            code=code,
+            layers=carried or None,
             timeout=TIMEOUT,
             log_group=log,
             logging_format=lambda_.LoggingFormat.JSON,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from aws_cdk import CustomResource, RemovalPolicy
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secrets
 from constructs import Construct
 
 from infra.acknowledge import acknowledge
+from infra.constructs.functions.code import Layers
 from infra.constructs.once import ANSWERED_WITHIN, DeployTimeFunction
 from infra.deployment import Deployment
 
@@ -21,13 +21,11 @@ class SigningSecrets(Construct):
     operator, because a token must stay true until its own end (docs/operations/keys.md).
     """
 
-    def __init__(
-        self, scope: Construct, deployment: Deployment, region: str, *, dependencies: lambda_.ILayerVersion
-    ) -> None:
+    def __init__(self, scope: Construct, deployment: Deployment, region: str, *, layers: Layers) -> None:
         """Make the secrets in `region`, a replica of each in the deployment's other regions, and the first key.
 
         Args:
-            dependencies: The layer with the library that makes a key.
+            layers: With the library that makes a key.
         """
         super().__init__(scope, "Signing")
         self._deployment, self._region = deployment, region
@@ -50,7 +48,7 @@ class SigningSecrets(Construct):
                     resources=arns,
                 )
             ],
-            layers=[dependencies],
+            layers=layers,
         )
         first = CustomResource(
             self,

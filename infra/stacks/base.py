@@ -10,6 +10,7 @@ from infra.constructs.api import RegionApi
 from infra.constructs.bucket import RegionBucket
 from infra.constructs.dashboard import RegionDashboard
 from infra.constructs.first_region import FirstRegion
+from infra.constructs.function_urls import FunctionUrls
 from infra.constructs.functions.dreamer import SHAPE as DREAMER
 from infra.constructs.functions.indexer import SHAPE as INDEXER
 from infra.constructs.functions.packer import SHAPE as PACKER
@@ -52,21 +53,22 @@ class BaseStack(Stack):
         SealingKey(self, deployment)
         functions = RegionFunctions(self, deployment, region, queues)
         if region == deployment.regions[0]:
-            secrets = SigningSecrets(self, deployment, region, dependencies=functions.layers.dependencies)
-            secrets.node.add_dependency(first.checked)
-        api = RegionApi(
-            self,
-            deployment,
-            reader=functions.reader.invoked,
-            writer=functions.writer.invoked,
-            mcp=functions.mcp.invoked,
-        )
-        if deployment.routing is not None:
+            SigningSecrets(self, deployment, region, layers=functions.layers).node.add_dependency(first.checked)
+        asked = {
+            "reader": functions.reader.invoked,
+            "writer": functions.writer.invoked,
+            "mcp": functions.mcp.invoked,
+        }
+        api = RegionApi(self, deployment, **asked) if deployment.front_door == "http_api" else None
+        if api is None:
+            FunctionUrls(self, asked)
+        else:
+            CfnOutput(self, "ApiUrl", value=api.url)
+            CfnOutput(self, "ApiId", value=api.id)
+        if deployment.routing is not None and api is not None:
             RegionRouting(self, deployment.routing, region, api=api)
         alarms = RegionAlarms(self, deployment, region, queues=queues, functions=functions, api=api)
         if deployment.rollout == "gradual":
             GradualRollout(self, deployment, region, functions=functions, alarms=alarms)
         RegionDashboard(self, deployment, region, queues=queues, functions=functions, api=api)
-        CfnOutput(self, "ApiUrl", value=api.url)
-        CfnOutput(self, "ApiId", value=api.id)
         CfnOutput(self, "BucketName", value=bucket.bucket.bucket_name)

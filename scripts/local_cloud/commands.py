@@ -11,11 +11,11 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from scripts.local_cloud import emulator, screen
+from scripts.local_cloud import emulator, localstack, screen
 from scripts.local_cloud.deployment import DeploymentFailed
 from scripts.local_cloud.devfile import KeyNotMade
 from scripts.local_cloud.emulator import EmulatorFailed
-from scripts.local_cloud.lifecycle import REPLICATOR, Choices, LocalCloud, LocalCloudError
+from scripts.local_cloud.lifecycle import FRONT_DOOR, REPLICATOR, Choices, LocalCloud, LocalCloudError
 
 app = typer.Typer(
     help="Run the local cloud: an AWS emulator on this machine, with Memolith deployed into it as on AWS.",
@@ -38,7 +38,7 @@ def up(
     ),
     stage: Annotated[str, typer.Option(help="Part of every resource's name.")] = "dev",
     enforce_iam: Annotated[bool, typer.Option("--enforce-iam", help="Make the emulator check every policy.")] = False,
-    endpoint: Annotated[str | None, typer.Option(help="Use an emulator that already runs.")] = None,
+    endpoint: Annotated[str | None, typer.Option(help="Use an emulator that runs already, such as LocalStack.")] = None,
     port: Annotated[int | None, typer.Option(help="The emulator's port; by default a free one.")] = None,
     override: Annotated[str, typer.Option(help="JSON, merged over the record in cdk.json.")] = "{}",
     lag_ms: LagMs = None,
@@ -49,6 +49,8 @@ def up(
 ) -> None:
     """Start the local cloud and deploy Memolith into it. If it runs already, deploy what has changed.
 
+    Without --endpoint, AWS_ENDPOINT_URL or LOCALSTACK_HOST (HOST or HOST:PORT) names an emulator that runs already.
+
     Example: memolith dev up --regions us-east-1,eu-west-1 --enforce-iam
     """
     console = Console(stderr=as_json)
@@ -56,7 +58,7 @@ def up(
         regions=tuple(region.strip() for region in regions.split(",") if region.strip()),
         stage=stage,
         enforce_iam=enforce_iam,
-        endpoint=endpoint,
+        endpoint=endpoint or _named_endpoint(),
         port=port,
         overrides=_object(override),
         settings=_given(lag_ms=lag_ms, jitter_ms=jitter_ms, duplicate=duplicate, reorder=reorder),
@@ -169,6 +171,13 @@ def faults(
         screen.show_faults(console, striking)
 
 
+def _named_endpoint() -> str | None:
+    try:
+        return localstack.endpoint_of_environment()
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 def _shares(texts: list[str]) -> dict[str, float]:
     shares = {}
     for text in texts:
@@ -188,7 +197,7 @@ def _up(cloud: LocalCloud, choices: Choices) -> Any:
         return cloud.up(choices)
     except BaseException:
         for name in cloud.processes.recorded():
-            if name not in {REPLICATOR, emulator.NAME}:
+            if name not in {REPLICATOR, FRONT_DOOR, emulator.NAME}:
                 cloud.processes.stop(name, grace_s=2)
         raise
 

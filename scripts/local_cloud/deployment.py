@@ -12,16 +12,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from botocore.exceptions import ClientError
+
 from infra.deployment import merged
+from scripts.local_cloud.aws import Clients
 from scripts.local_cloud.environment import ACCOUNT, ensure_folders, for_command
 from scripts.local_cloud.layout import PROJECT_ROOT, Layout
 from scripts.local_cloud.processes import ProcessFiles
 
 CDK = PROJECT_ROOT / "node_modules" / ".bin" / "cdk"
+BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
+"""The parameter that tells what was bootstrapped, by CDK's default qualifier."""
 SILENT_S = 600.0
 """How long a command may say nothing. Fetching the functions' packages is its longest silence."""
 
@@ -42,12 +47,14 @@ class Plan:
         stage: part of every name.
         regions: all regions, the first one the command line's default.
         overrides: merged over the record in ``cdk.json`` beside what the local cloud itself needs.
+        endpoint_needs: what the endpoint itself needs; the overrides go before it.
     """
 
     endpoint: str
     stage: str
     regions: tuple[str, ...]
     overrides: Mapping[str, Any]
+    endpoint_needs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def prefix(self) -> str:
@@ -73,7 +80,7 @@ class Plan:
             "limits": {"indexer_concurrency": 2, "erase_delay_days": 0},
             "dreams": {"service": "extractive", "concurrency": 2},
         }
-        return json.dumps(merged(local, self.overrides))
+        return json.dumps(merged(merged(local, self.endpoint_needs), self.overrides))
 
 
 class Cdk:
@@ -135,6 +142,17 @@ class Cdk:
                     self._progress(name, line.strip())
                 time.sleep(0.1)
         return status
+
+
+def is_bootstrapped(clients: Clients, region: str) -> bool:
+    """Tell whether the endpoint has what ``cdk bootstrap`` makes in a region. One request."""
+    try:
+        clients.client("ssm", region).get_parameter(Name=BOOTSTRAP_VERSION)
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ParameterNotFound":
+            return False
+        raise
+    return True
 
 
 def missing_tools() -> str | None:

@@ -22,22 +22,39 @@ def buckets(plan: Plan) -> dict[str, str]:
     return {region: f"{plan.prefix}-{ACCOUNT}-{region}" for region in plan.regions}
 
 
-def describe(clients: Clients, plan: Plan, *, by_path: bool) -> dict[str, Any]:
+def describe(clients: Clients, plan: Plan, *, by_path: bool, front_door: str | None = None) -> dict[str, Any]:
     """Describe every region's resources as clients address them. Five requests a region.
 
     Args:
         by_path: whether the endpoint is MiniStack, whose HTTP APIs answer below a path of the endpoint. Another
             endpoint's answer where its stacks say.
+        front_door: where requests come in, if not at an HTTP API.
     """
-    return {region: _region(clients, plan, region, by_path=by_path) for region in plan.regions}
+    return {region: _region(clients, plan, region, by_path, front_door) for region in plan.regions}
 
 
-def _region(clients: Clients, plan: Plan, region: str, *, by_path: bool) -> dict[str, Any]:
+def function_urls(clients: Clients, plan: Plan) -> dict[str, dict[str, str]]:
+    """Map each region to the URLs of the functions that answer requests; empty where an HTTP API does."""
+    found = {region: _outputs(clients, f"{plan.prefix}-base-{region}", region) for region in plan.regions}
+    named = {"ReaderUrl": "reader", "WriterUrl": "writer", "McpUrl": "mcp"}
+    return {
+        region: {name: outputs[key] for key, name in named.items()}
+        for region, outputs in found.items()
+        if named.keys() <= outputs.keys()
+    }
+
+
+def _region(clients: Clients, plan: Plan, region: str, by_path: bool, front_door: str | None) -> dict[str, Any]:
     outputs = _outputs(clients, f"{plan.prefix}-base-{region}", region)
     sqs = clients.sqs(region)
-    path = f"{plan.endpoint}/_aws/execute-api/{outputs['ApiId']}/$default"
+    if front_door is not None:
+        api_url = f"{front_door}/{region}"
+    elif by_path:
+        api_url = f"{plan.endpoint}/_aws/execute-api/{outputs['ApiId']}/$default"
+    else:
+        api_url = outputs["ApiUrl"]
     return {
-        "api_url": path if by_path else outputs["ApiUrl"],
+        "api_url": api_url,
         "bucket": outputs["BucketName"],
         "queue_url": sqs.get_queue_url(QueueName=f"{plan.prefix}-index")["QueueUrl"],
         "dlq_url": sqs.get_queue_url(QueueName=f"{plan.prefix}-index-dlq")["QueueUrl"],

@@ -55,6 +55,11 @@ class Layout:
         return self.home / "replication"
 
     @property
+    def front_door(self) -> Path:
+        """The front door's configuration, where the endpoint has no HTTP APIs."""
+        return self.home / "front_door"
+
+    @property
     def assembly(self) -> Path:
         """The synthesized CDK app, which is deployed and then compared with the live APIs."""
         return self.home / "cdk.out"

@@ -12,18 +12,20 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
-from scripts.local_cloud import devfile, emulator, faults
+from scripts.local_cloud import custom_resources, devfile, emulator, faults, localstack
 from scripts.local_cloud.aws import Clients
-from scripts.local_cloud.deployment import Cdk, Plan, missing_tools
+from scripts.local_cloud.deployment import Cdk, Plan, is_bootstrapped, missing_tools
 from scripts.local_cloud.drift.compare import Comparison, compare
 from scripts.local_cloud.environment import credentials, ensure_folders
 from scripts.local_cloud.layout import PROJECT_ROOT, Layout
 from scripts.local_cloud.processes import ProcessFiles
 
 REPLICATOR = "replicator"
-_REPLICATOR_READY_WITHIN_S = 60.0
+FRONT_DOOR = "front-door"
+_READY_WITHIN_S = 60.0
 
 
 class LocalCloudError(Exception):
@@ -104,9 +106,14 @@ class LocalCloud:
             endpoint, missing_patches = self._start(choices)
         else:
             endpoint = running
-        plan = Plan(endpoint, choices.stage, choices.regions, dict(choices.overrides))
-        self._deploy(plan)
+        services = localstack.services_of(endpoint)
+        needs = {} if services is None else localstack.record_for(services)
+        plan = Plan(endpoint, choices.stage, choices.regions, dict(choices.overrides), needs)
         clients = Clients(endpoint)
+        self._deploy(plan, clients)
+        if services is not None:
+            with self._step("custom", "what the stacks' custom resources do"):
+                custom_resources.carry_out(clients, self.layout.assembly)
         with self._step("replication", "between the regions' buckets"):
             control_url = self._replicate(plan, choices)
         with self._step("compare", "the templates with the live APIs"):
@@ -125,7 +132,13 @@ class LocalCloud:
         ended = [name for name in (*first, *others) if self.processes.stop(name, grace_s=2)]
         if emulator.stop(self.layout, self.processes):
             ended.append(emulator.NAME)
-        for folder in (self.layout.replication, self.layout.assembly, self.layout.temporary, self.layout.processes):
+        for folder in (
+            self.layout.replication,
+            self.layout.front_door,
+            self.layout.assembly,
+            self.layout.temporary,
+            self.layout.processes,
+        ):
             shutil.rmtree(folder, ignore_errors=True)
         for path in (self.layout.dev_file, self.layout.cloud_file):
             path.unlink(missing_ok=True)
@@ -231,7 +244,7 @@ class LocalCloud:
         yield
         self.watcher.end(name, time.monotonic() - began)
 
-    def _deploy(self, plan: Plan) -> None:
+    def _deploy(self, plan: Plan, clients: Clients) -> None:
         cdk = Cdk(self.layout, self.processes, plan, self.watcher.line)
 
         def synthesize() -> None:
@@ -240,10 +253,10 @@ class LocalCloud:
 
         with ThreadPoolExecutor(max_workers=1) as background:
             synthesis = background.submit(synthesize)
-            if not (devfile.read(self.layout.cloud_file) or {}).get("bootstrapped"):
+            # The endpoint is asked, and not a file of ours: another emulator may answer there by now.
+            if not all(is_bootstrapped(clients, region) for region in plan.regions):
                 with self._step("bootstrap", f"cdk bootstrap of {', '.join(plan.regions)}"):
                     cdk.bootstrap()
-                self._note(bootstrapped=True)
             synthesis.result()
         with self._step("deploy", "cdk deploy --all"):
             cdk.deploy()
@@ -251,10 +264,8 @@ class LocalCloud:
     def _replicate(self, plan: Plan, choices: Choices) -> str:
         """Start the replicator unless it runs, and wait until it watches the buckets; its control address."""
         folder = self.layout.replication
-        ready = folder / "ready.json"
         if self.processes.find(REPLICATOR) is None:
             ensure_folders(folder)
-            ready.unlink(missing_ok=True)
             config = {
                 "endpoint": plan.endpoint,
                 "buckets": devfile.buckets(plan),
@@ -262,26 +273,51 @@ class LocalCloud:
                 "remove_hooks": choices.endpoint is not None,
             }
             devfile.write(folder / "config.json", config)
+        content = self._run_apart(REPLICATOR, "scripts.local_cloud.replication", folder, plan)
+        return str(content["control_url"])
+
+    def _open_front_door(self, plan: Plan, clients: Clients) -> str | None:
+        """Start what sends requests to the functions' own URLs, if they have any; return where it answers.
+
+        One that runs is ended first: the URLs may be others since.
+        """
+        urls = devfile.function_urls(clients, plan)
+        self.processes.stop(FRONT_DOOR, grace_s=2)
+        if not urls:
+            return None
+        folder = self.layout.front_door
+        ensure_folders(folder)
+        devfile.write(folder / "config.json", {"endpoint": plan.endpoint, "urls": urls})
+        return str(self._run_apart(FRONT_DOOR, "scripts.local_cloud.front_door", folder, plan)["url"])
+
+    def _run_apart(self, name: str, module: str, folder: Path, plan: Plan) -> dict[str, Any]:
+        """Start one of our processes with `folder` and wait until it has written ``ready.json`` there; its content."""
+        ready = folder / "ready.json"
+        log = self.layout.logs / f"{name}.log"
+        if self.processes.find(name) is None:
+            ready.unlink(missing_ok=True)
             self.processes.start(
-                REPLICATOR,
-                [sys.executable, "-m", "scripts.local_cloud.replication", str(folder)],
+                name,
+                [sys.executable, "-m", module, str(folder)],
                 environment={"PATH": "", "LANG": "C.UTF-8", **credentials(plan.regions[0])},
                 cwd=PROJECT_ROOT,
-                log=self.layout.logs / "replicator.log",
+                log=log,
             )
-        deadline = time.monotonic() + _REPLICATOR_READY_WITHIN_S
+        deadline = time.monotonic() + _READY_WITHIN_S
         while (content := devfile.read(ready)) is None:
-            if self.processes.find(REPLICATOR) is None or time.monotonic() > deadline:
-                raise LocalCloudError(f"the replicator did not start; see {self.layout.logs / 'replicator.log'}")
+            if self.processes.find(name) is None or time.monotonic() > deadline:
+                raise LocalCloudError(f"the {name} did not start; see {log}")
             time.sleep(0.05)
-        return str(content["control_url"])
+        return content
 
     def _describe(self, clients: Clients, plan: Plan, control_url: str) -> dict[str, Any]:
         """Write the content of ``dev.json``; the API key is made once and stays until ``down``."""
         before = devfile.read(self.layout.dev_file) or {}
+        by_path = emulator.is_ministack(plan.endpoint)
+        door = self._open_front_door(plan, clients)
         return {
             "endpoint": plan.endpoint,
-            "regions": devfile.describe(clients, plan, by_path=emulator.is_ministack(plan.endpoint)),
+            "regions": devfile.describe(clients, plan, by_path=by_path, front_door=door),
             "api_key": before.get("api_key") or devfile.make_key(clients, plan),
             "replication": {"control_url": control_url},
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from aws_cdk import Stack
@@ -16,11 +17,13 @@ from infra.deployment import Deployment
 _NO_OBJECT_VERSION = "Annotation::@aws-cdk/aws-lambda:codeFromBucketObjectVersionNotSpecified"
 
 
-def bundle_of(deployment: Deployment, kind: str, name: str | None = None) -> Bundle:
-    """Return the bundle of `kind`, for the deployment's processor and Python."""
+def bundle_of(deployment: Deployment, kind: str, name: str | None = None, inside: Sequence[str] = ()) -> Bundle:
+    """Return the bundle of `kind`, for the deployment's processor and Python, with `inside` kinds of layers in it."""
     host = deployment.bundling == "host"
     functions = ROOT / deployment.functions_path
-    return Bundle(kind, name or kind, deployment.architecture, deployment.python_version, host, functions)
+    return Bundle(
+        kind, name or kind, deployment.architecture, deployment.python_version, host, functions, tuple(inside)
+    )
 
 
 def code_of(scope: Construct, bundle: Bundle) -> lambda_.Code:
@@ -53,29 +56,33 @@ class Carries(Protocol):
 
 
 class Layers(Construct):
-    """The dependencies of the functions, as layers of the stack they stand in."""
+    """The dependencies of the functions: layers of the stack they stand in, or part of each one's own bundle."""
 
     def __init__(self, scope: Construct, deployment: Deployment) -> None:
-        """Declare the layers."""
+        """Declare the layers, if the deployment has any."""
         super().__init__(scope, "Layers")
         self._deployment = deployment
-        self.dependencies = self._layer("dependencies")
-        self.scanner = self._layer("scanner")
-        self.mcp = self._layer("mcp")
-        self.model = self._layer("model") if deployment.has_search_model else None
         dreams = deployment.dreams
-        self.service = self._layer(dreams.service) if dreams is not None and dreams.has_key else None
+        self._model = ["model"] if deployment.has_search_model else []
+        self._service = [dreams.service] if dreams is not None and dreams.has_key else []
+        kinds = ["dependencies", "scanner", "mcp", *self._model, *self._service]
+        self._made = {kind: self._layer(kind) for kind in kinds if deployment.layers}
 
-    def of(self, shape: Carries) -> list[lambda_.ILayerVersion]:
-        """Return the layers of one function. A package that is in two of them has one version, by the lock."""
-        chosen = [
-            (self.dependencies, True),
-            (self.scanner, shape.scans),
-            (self.mcp, shape.speaks_mcp),
-            (self.model, shape.searches),
-            (self.service, shape.asks),
-        ]
-        return [layer for layer, carried in chosen if carried and layer is not None]
+    def carry(
+        self, scope: Construct, kind: str, name: str | None = None, shape: Carries | None = None
+    ) -> tuple[lambda_.Code, list[lambda_.ILayerVersion]]:
+        """Return a function's code and its layers. A package that is in two of them has one version, by the lock.
+
+        Without a `shape` it carries the dependencies alone.
+        """
+        carried = ["dependencies"]
+        if shape is not None:
+            further = [(["scanner"], shape.scans), (["mcp"], shape.speaks_mcp)]
+            further += [(self._model, shape.searches), (self._service, shape.asks)]
+            carried += [layer for layers, carries in further if carries for layer in layers]
+        inside = [] if self._deployment.layers else carried
+        made = [self._made[layer] for layer in carried if self._deployment.layers]
+        return code_of(scope, bundle_of(self._deployment, kind, name, inside)), [*made]
 
     def _layer(self, kind: str) -> lambda_.LayerVersion:
         return lambda_.LayerVersion(

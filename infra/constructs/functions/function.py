@@ -17,7 +17,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.acknowledge import acknowledge
-from infra.constructs.functions.code import Layers, architecture_of, bundle_of, code_of, runtime_of
+from infra.constructs.functions.code import Layers, architecture_of, runtime_of
 from infra.deployment import ALIAS, Deployment
 
 RUNTIME_CHOSEN = {"AwsSolutions-L1": "The Python version is chosen in the record, so that every wheel exists for it."}
@@ -61,6 +61,7 @@ class Function(Construct):
             retention=retention_of(deployment),
             removal_policy=RemovalPolicy.DESTROY,
         )
+        code, carried = layers.carry(self, "function", shape.name, shape)
         own = [*statements, *self._common(deployment, region, name)]
         self.role = iam.Role(
             self,
@@ -79,8 +80,8 @@ class Function(Construct):
             runtime=runtime_of(deployment),
             architecture=architecture_of(deployment),
             handler="handler.handler",
-            code=code_of(self, bundle_of(deployment, "function", shape.name)),
-            layers=layers.of(shape),
+            code=code,
+            layers=carried or None,
             memory_size=shape.memory_mb,
             timeout=shape.timeout,
             environment={**_environment(deployment, region, shape), **(environment or {})},
