@@ -58,10 +58,11 @@ class Played:
         self.path = path
         self.took_ms = 0.0
         self._measuring = False
+        self.clock = ManualClock()
         self.cloud = Cloud(
             REGIONS[:regions],
             interceptor=self.intercept,
-            clock=ManualClock(),
+            clock=self.clock,
             parallel=self.meter,
             deep_scanner=deep_scanner or NothingFound(),
         )
@@ -69,7 +70,7 @@ class Played:
             site.region.index = MeteredIndex(site.region.index, name, self.meter)
         self.key = self.cloud.key()
         self.call = self.cloud.call(self.key)
-        self.session = self.newest = ""
+        self.session = self.newest = self.second = ""
         self.instant = 0
         self.store = self.home.stores.create(
             self.call, name="notes", description="", metadata={}, durability=durability
@@ -116,6 +117,24 @@ class Played:
             expected_content_sha256=None,
             full=False,
         )
+
+    def packed(self, stores: int) -> None:
+        """Make that many stores searchable, and search them once, so that their packs are at hand."""
+        if stores > 1:
+            self.second = self.home.stores.create(self.call, name="more", description="", metadata={}).id
+            call = self.admitted(HOME, self.second)
+            self.home.memories.create(call, self.second, path=PATH, content=TEXT, full=False)
+        self.cloud.deliver()
+        self.clock.advance(3_600)
+        for name in self.cloud.regions:
+            self.cloud.claim_complete(name, self.clock.now_us())
+        self.search(stores)
+
+    def search(self, stores: int) -> object:
+        """Search for a word that every text has: ten are found."""
+        if stores == 1:
+            return self.home.search.search(self.call, self.store, query="folder", limit=10)
+        return self.home.search.search_several(self.call, [self.store, self.second], query="folder", limit=10)
 
     def told(self, number: int) -> ImportedVersion:
         """Return the number-th version of a memory in another Memolith."""
@@ -248,6 +267,8 @@ READS = (
         ),
         "reader",
     ),
+    Path("a search, its pack at hand", lambda p: p.search(1), "reader", before=lambda p: p.packed(1)),
+    Path("a search of two stores, their packs at hand", lambda p: p.search(2), "reader", before=lambda p: p.packed(2)),
 )
 
 
