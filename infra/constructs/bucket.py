@@ -20,7 +20,7 @@ from infra.acknowledge import acknowledge
 from infra.deployment import Deployment
 
 _RECORDS = ("key", "verdict", "session", "transcript", "checkpoint", "redaction", "job", "proposal", "run")
-WRITTEN_ONCE = ("log", "store", "cut", "pack", *_RECORDS)
+WRITTEN_ONCE = ("log", "store", "cut", "pack", "dream", *_RECORDS)
 """Kinds of object that are put only where nothing is, under any region's prefix."""
 
 NEVER_DELETED = WRITTEN_ONCE

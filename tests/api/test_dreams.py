@@ -720,3 +720,100 @@ def test_only_a_person_takes_a_dream_back_and_only_one_that_is_over_and_wrote_in
         assert copied.outputs[0].memory_store_id in error["error"]["message"]
         ask(stage, method, "/v1/dreams/drm_useast1_01m83b139sgy7nmp15vwsq4br0/" + below, 404)
     assert stage.texts() == before
+
+
+# ---- what is kept while it is under way ------------------------------------------------------------------------------
+
+
+def _steps(stage: Stage) -> list[str]:
+    keys = stage.scene.cloud.buckets.page(HOME, "local/dream/", None, 1_000).keys
+    return [key for key in keys if key.startswith("local/dream/")]
+
+
+class Fickle(Asked):
+    """A model that answers the same question with other edits each time."""
+
+    source = ""
+
+    def ask(self, ask: Ask) -> Answer:
+        number = len(self.asks) + 1
+        edits: list[dict[str, Any]] = [
+            {"op": "create", "path": f"/made/{one}-{number}.md", "content": f"answer {number}.{one}", "old": None}
+            | {"new": None, "to": None, "why": "w", "sources": [self.source]}
+            for one in range(4)
+        ]
+        self.said = [{"open": [], "edits": edits, "summary": "", "done": True}]
+        return replace(super().ask(ask), usage=Usage(10, 5, 3, 2))
+
+
+def test_a_dream_whose_model_answers_otherwise_each_time_carries_out_one_plan_wherever_it_is_killed() -> None:
+    def after(kill_at: int | None) -> tuple[dict[str, str | None], int, int, str, int]:
+        stage = Stage(seed=3)
+        stage.model = model = Fickle()
+        stage.memolith._models = model  # the runner below asks it
+        stage.runner = stage.memolith.dream_runner(60_000_000)
+        stage.fill()
+        listed = stage.client.beta.memory_stores.memories.list(stage.scene.store)
+        model.source = next(one.memory_version_id for one in listed if one.type == "memory")
+        dream, calls = stage.update(), 0
+
+        def kill(call: Call, act: Callable[[], T]) -> T:
+            nonlocal calls
+            calls += 1
+            if calls == kill_at:
+                raise Crash
+            return act()
+
+        with stage.scene.intercepted_by(kill), suppress(Crash):
+            stage.runner.tick(stage.workspace)
+        for _ in range(2):
+            stage.scene.clock.advance(61)
+            stage.scene.deliver()
+            stage.runner.take_up(dream.id)
+        over: Any = stage.client.beta.dreams.retrieve(dream.id)
+        assert _steps(stage) == [], "what it kept is gone with its end"
+        created = over.model_extra["x_memolith"]["created"]
+        return stage.texts(), calls, len(model.asks), over.status, created + over.usage.input_tokens
+
+    whole, calls, asked, status, counted = after(None)
+    assert (asked, status, counted) == (1, "completed", 14)
+    assert sorted(set(whole) - set(TEXTS)) == [f"/made/{one}-1.md" for one in range(4)]
+    for kill_at in range(1, calls + 1, 2):
+        texts, _, asked, status, counted = after(kill_at)
+        made = {path.rpartition("-")[2] for path in texts if path.startswith("/made/")}
+        assert (len(texts), len(made), status, counted) == (len(whole), 1, "completed", 14), kill_at
+        assert asked <= 2, kill_at
+
+
+def test_an_answer_that_was_kept_is_not_paid_for_twice(
+    stage: Stage,
+) -> None:
+    dream = stage.update()
+    stage.model.before = lambda: _do(lambda: stage.scene.clock.advance(1_000))
+    assert stage.runner is not None
+    late = stage.scene.clock.now_us() + 500_000_000
+    assert stage.runner.take_up(dream.id, until_us=late) is Taken.PAUSED, "there was time for the question alone"
+    assert len(stage.model.asks) == 1
+    assert len(_steps(stage)) == 2, "the answer and the plan"
+    assert stage.runner.take_up(dream.id) is Taken.ENDED
+    assert len(stage.model.asks) == 1
+    assert set(stage.texts()) == {"/new.md", "/other.md"}
+
+
+def test_an_erased_text_is_in_no_step_of_a_dream_and_the_dream_asks_again() -> None:
+    stage = Stage()
+    stage.fill()
+    secret = stage.scene.create("/secret.md", "the words that are to be erased")
+    dream = stage.update()
+    stage.model.before = lambda: _do(lambda: stage.scene.clock.advance(1_000))
+    assert stage.runner is not None
+    stage.runner.take_up(dream.id, until_us=stage.scene.clock.now_us() + 500_000_000)
+    assert _steps(stage)
+    stage.scene.update(secret.id, "nothing")
+    stage.client.beta.memory_stores.memory_versions.redact(secret.version_id, memory_store_id=stage.scene.store)
+    stage.scene.deliver()
+    assert _steps(stage) == []
+    assert stage.runner.take_up(dream.id) is Taken.ENDED
+    assert len(stage.model.asks) == 2
+    assert "to be erased" not in stage.model.asks[1].turns[0].text
+    assert stage.client.beta.dreams.retrieve(dream.id).status == "completed"

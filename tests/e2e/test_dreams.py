@@ -10,6 +10,7 @@ import anthropic
 import pytest
 from anthropic import Anthropic
 
+from scripts.agents import client
 from scripts.local_cloud.lifecycle import LocalCloud
 from tests.e2e.conftest import begin, knows, until
 from tests.e2e.test_proposals import ask, texts
@@ -48,8 +49,7 @@ def test_what_is_said_away_from_home_is_proposed_at_home_approved_away_and_rever
     assert (over["status"], over["x_memolith"]["model_answered"]) == ("completed", "memolith-extractive-1")
     base = f"/v1/memory_stores/{store_id}/proposals"
     proposal_id = over["x_memolith"]["proposal_id"]
-    for one in (home, away):
-        until(lambda one=one: [row["id"] for row in ask(one, "GET", base)["data"]] == [proposal_id])
+    until(lambda: _proposed(home, base) == _proposed(away, base) == [proposal_id])
     assert texts(home, store_id) == before
     approved = ask(away, "POST", f"{base}/{proposal_id}/approve", {})
     assert {edit["result"]["outcome"] for edit in approved["edits"]} == {"applied"}
@@ -59,7 +59,7 @@ def test_what_is_said_away_from_home_is_proposed_at_home_approved_away_and_rever
 
 
 def test_a_home_that_is_gone_in_the_middle_of_applying_applies_the_rest_once_it_is_back(
-    sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str
+    sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str, dev: dict[str, Any]
 ) -> None:
     home, away = sdk[regions[0]], sdk[regions[1]]
     until(lambda: knows(away, store_id))
@@ -67,9 +67,9 @@ def test_a_home_that_is_gone_in_the_middle_of_applying_applies_the_rest_once_it_
     base = f"/v1/memory_stores/{store_id}/proposals"
     edits = [{"op": "create", "path": path, "content": text} for path, text in after.items()]
     token = begin(home, {"memory_store_id": store_id})["token"]
-    agent = Anthropic(api_key=token, base_url=str(home.base_url), max_retries=0)
+    agent = client(dev["regions"][regions[0]]["api_url"], token)
     made = ask(agent, "POST", base, {"edits": edits, "why": "end to end"})["id"]
-    until(lambda: [row["id"] for row in ask(away, "GET", base)["data"]] == [made])
+    until(lambda: _proposed(away, base) == [made])
 
     def approve() -> None:
         with suppress(anthropic.APIError):
@@ -89,13 +89,17 @@ def test_a_home_that_is_gone_in_the_middle_of_applying_applies_the_rest_once_it_
     assert ask(home, "GET", f"{base}/{made}")["status"] == "approved"
 
 
-def _over(client: Anthropic, dream_id: str) -> Any:
-    dream = ask(client, "GET", f"/v1/dreams/{dream_id}")
+def _proposed(sdk: Anthropic, base: str) -> list[str]:
+    return [one["id"] for one in ask(sdk, "GET", base)["data"]]
+
+
+def _over(sdk: Anthropic, dream_id: str) -> Any:
+    dream = ask(sdk, "GET", f"/v1/dreams/{dream_id}")
     return dream if dream["ended_at"] is not None else None
 
 
-def _texts_or_none(client: Anthropic, store_id: str) -> dict[str, str | None] | None:
+def _texts_or_none(sdk: Anthropic, store_id: str) -> dict[str, str | None] | None:
     try:
-        return texts(client, store_id)
+        return texts(sdk, store_id)
     except anthropic.APIError:
         return None

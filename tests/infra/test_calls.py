@@ -39,7 +39,8 @@ LOWERS_A_SESSION = {"session_shown"}
 """What a reader says of a session is taken at its word: it can only lower the trust class of what that writes."""
 
 HAS_IT_LOOKED_AT = {"arrived", "judge", "fold_key", "help", "seal", "adopt", "adopt_records", "pack"} | {
-    "proposal_due", "erase_proposal", "erase", "erase_store", "erase_packs", "erase_transcript", "clear_transcript_part"
+    "proposal_due", "erase_proposal", "erase", "erase_store", "erase_packs", "erase_transcript",
+    "clear_transcript_part", "erase_dream_steps",
 }  # fmt: skip
 """Calls that name an object, a store or a memory; the answering function finds out by itself what is so of it."""
 
@@ -55,7 +56,7 @@ ANSWERS: dict[str, set[str]] = {
     "packer": {"pack", QUEUE},
     "scanner": {TEXT, QUEUE},
     "eraser": {"erase", "erase_proposal", "erase_store", "erase_packs", "erase_transcript", "clear_transcript_part"}
-    | {"sweep", "erasure.status", "erasure.search", "repair.page"},
+    | {"erase_dream_steps", "sweep", "erasure.status", "erasure.search", "repair.page"},
     "dreamer": {QUEUE},
     "reconciler": {"tick", "compare", "homes.list", "homes.is_held"} | (ENDS_SOMETHING - {"keys.revoke"}),
 }

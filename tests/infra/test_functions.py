@@ -138,6 +138,7 @@ MAY: dict[str, set[tuple[str, str]]] = {
     | READ_OBJECTS
     | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in [*PUT_AT_HOME, "job", "session"]])
     | each(["s3:PutObject"], [f"{bucket(region)}/*/{kind}/*" for region in (THERE, FAR) for kind in PUT_BEYOND])
+    | each(["s3:PutObject"], [f"{bucket(HERE)}/local/dream/*"])
     | each(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], [queue("dream")])
     | each(["sqs:SendMessage"], [queue("dream")])
     | each(

@@ -292,6 +292,9 @@ def eraser_calls(erasures: Erasures) -> Calls:
                 "erased": erasures.erase_transcript(fields["workspace_id"], fields["session_id"])
             },
             "clear_transcript_part": lambda fields: {"erased": erasures.clear_transcript_part(fields["key"])},
+            "erase_dream_steps": lambda fields: {
+                "removed": erasures.erase_dream_steps(fields["store_id"], fields["run_id"])
+            },
             "erase_packs": lambda fields: {"removed": erasures.erase_packs(fields["store_id"])},
             "sweep": lambda fields: erasures.sweep(),
         },

@@ -26,6 +26,7 @@ def statements(grants: Grants, deployment: Deployment, region: str, dreams: Drea
     """Return what the dreamer may do."""
     return [
         *writing(grants, deployment, region, PUTS),
+        grants.put_dream_steps(),
         grants.consume("dream"),
         grants.send("dream"),
         *([grants.ask_models(sorted(dreams.ids(region).values()))] if dreams.service == "bedrock" else []),

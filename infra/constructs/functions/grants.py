@@ -13,6 +13,7 @@ from aws_cdk import aws_iam as iam
 
 from infra.deployment import Deployment, partition_of
 from infra.dreaming import profile_model
+from memolith.core.objects.dream_step import PREFIX as STEPS
 from memolith.core.objects.search_pack import PREFIX as PACKS
 from memolith.core.tables import TABLES
 
@@ -104,6 +105,10 @@ class Grants:
         peers = self._deployment.peers(self._region)
         resources = [f"{self._bucket(peer)}/*/{kind}/*" for peer in peers for kind in kinds]
         return [self._allow("PutBeyond", ["s3:PutObject"], resources)] if resources else []
+
+    def put_dream_steps(self) -> iam.PolicyStatement:
+        """Put what dreams keep while they are under way, under the prefix that is replicated nowhere."""
+        return self._allow("PutDreamSteps", ["s3:PutObject"], [f"{self._bucket(self._region)}/{STEPS}*"])
 
     def put_packs(self) -> iam.PolicyStatement:
         """Put packs into the region's own bucket, under the prefix that is replicated nowhere."""

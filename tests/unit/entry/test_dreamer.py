@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from memolith.adapters import jwk
+from memolith.adapters.aws.peers import LambdaPeers
 from memolith.adapters.memory import ManualClock, MemoryQueue, RecordingMetrics
 from memolith.app.api.dream_run import Taken
 from memolith.entry import compose_dreamer, compose_reconciler, compose_writer
@@ -59,7 +60,14 @@ def _ask(functions: Functions, writer: Any, method: str, path: str, body: Mappin
     return functions.ask(writer, method, path, body=body)
 
 
-def test_a_dream_is_asked_for_named_by_the_tick_and_done_by_the_dreamer(functions: Functions) -> None:
+def test_a_dream_is_asked_for_named_by_the_tick_and_done_by_the_dreamer(
+    functions: Functions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def invoked(_: object, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        assert (region, function) == (HOME, "eraser"), "the dreamer asks no one else"
+        return functions.eraser(dict(payload), CONTEXT)
+
+    monkeypatch.setattr(LambdaPeers, "call", invoked)
     url = functions.clients.sqs(HOME).create_queue(QueueName=DEPLOYMENT.queue("dream"))["QueueUrl"]
     secrets, keys = functions.clients.secrets(HOME), {"k9": jwk.made(b"9" * 32)}
     for name, kept in ((DEPLOYMENT.signing_secret, keys), (DEPLOYMENT.verification_secret, jwk.public_of(keys))):
@@ -78,6 +86,7 @@ def test_a_dream_is_asked_for_named_by_the_tick_and_done_by_the_dreamer(function
     messages = functions.clients.sqs(HOME).receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
     assert [json.loads(one["Body"]) for one in messages] == [{"dream": dream}], "once in five minutes, and no text"
     assert dreamer(_batch(messages[0]["Body"]), Woken()) == {"batchItemFailures": []}
+    assert not [key for key in functions.object_keys() if key.startswith("local/dream/")]
     over = functions.ask(functions.reader, "GET", f"/v1/dreams/{dream}")
     assert (over["status"], over["x_memolith"]["model_answered"]) == ("completed", "memolith-extractive-1")
     listed = functions.ask(functions.reader, "GET", f"/v1/memory_stores/{store}/memories")["data"]

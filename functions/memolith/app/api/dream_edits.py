@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from memolith.app.api.dream_plan import Plan
 from memolith.app.api.dream_run import DreamFailedError, Run
 from memolith.app.api.memories import Memories
 from memolith.app.api.proposals import Proposals
 from memolith.app.kernel.proposal_results import Staged
 from memolith.app.kernel.region import Region
+from memolith.app.kernel.results import Memory
 from memolith.core import ids
 from memolith.core.approval import ApprovalPolicy, author_kind
 from memolith.core.errors import Busy, InvalidRequest, NotFound, PathConflict, PreconditionFailed
-from memolith.core.objects.run_record import PROPOSE
+from memolith.core.objects.run_record import PROPOSE, RunRecord
 from memolith.core.pipelines import dreams
 from memolith.core.pipelines.dreams import DreamedMemory, Edit
 from memolith.core.rows.identity import StoreRow
@@ -30,17 +33,28 @@ class DreamEdits:
         self._memories = memories
         self._proposals = proposals
 
-    def carry_out(
-        self, run: Run, edits: Sequence[Edit], memories: Mapping[str, DreamedMemory], go_on: Callable[[], None]
-    ) -> None:
-        """Propose or write edits of what was read. `go_on` is called before each write, and stops it by raising.
+    def planned(self, run: Run, edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) -> Plan:
+        """Decide which edits wait for a person. An index read where the dream writes."""
+        reviewed = self._reviewed(run, edits)
+        written = tuple(one for one in edits if one not in reviewed)
+        return Plan(tuple(reviewed), written, memories, tuple(run.dropped))
+
+    def carry_out(self, run: Run, plan: Plan, go_on: Callable[[], None], heads: Sequence[Memory] | None = None) -> None:
+        """Propose or write what is planned. `go_on` is called before each write, and stops it by raising.
+
+        Of a plan that may be carried out in part already, `heads` are the store's memories now: what they show to be
+        done is counted, and not done again.
 
         Raises:
-            DreamFailedError: they cannot be proposed. Unauthenticated, PermissionDenied, Unavailable, OutcomeUnknown.
+            DreamFailedError: it cannot be proposed. Unauthenticated, PermissionDenied, Unavailable, OutcomeUnknown.
         """
-        reviewed = self._reviewed(run, edits)
-        self._propose(run, reviewed, memories)
-        self._apply(run, [one for one in edits if one not in reviewed], memories, go_on)
+        self._propose(run, plan.reviewed, plan.memories)
+        left = list(plan.written)
+        if heads is not None:
+            done = [one for one in left if _is_done(one, plan.memories, heads)]
+            run.record = _counted(run.record, done)
+            left = [one for one in left if one not in done]
+        self._apply(run, left, plan.memories, go_on)
 
     def _reviewed(self, run: Run, edits: Sequence[Edit]) -> list[Edit]:
         """Return the edits that wait for a person, in one proposal: all, or those that the store's policy stages.
@@ -109,3 +123,30 @@ class DreamEdits:
             full=False,
         )
         run.record = replace(record, changed=record.changed + 1)
+
+
+def _is_done(edit: Edit, memories: Mapping[str, DreamedMemory], heads: Sequence[Memory]) -> bool:
+    """Tell whether the store shows that an edit was made."""
+    if edit.op == "create":
+        sha256 = hashlib.sha256((edit.content or "").encode()).hexdigest()
+        return any(one.path == edit.path and one.content_sha256 == sha256 for one in heads)
+    memory = memories[edit.path]
+    head = next((one for one in heads if one.id == memory.id), None)
+    if edit.op == "delete":
+        return head is None
+    if head is None:
+        return False
+    if edit.op == "rename":
+        return head.path == edit.to
+    return head.content_sha256 == hashlib.sha256(dreams.new_text(edit, memory).encode()).hexdigest()
+
+
+def _counted(record: RunRecord, edits: Sequence[Edit]) -> RunRecord:
+    created = sum(one.op == "create" for one in edits)
+    deleted = sum(one.op == "delete" for one in edits)
+    return replace(
+        record,
+        created=record.created + created,
+        deleted=record.deleted + deleted,
+        changed=record.changed + len(edits) - created - deleted,
+    )

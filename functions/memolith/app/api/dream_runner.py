@@ -1,9 +1,10 @@
 """Doing dreams: one at a time for a store, as the dream's own session, and conditional on what was read.
 
-A run is: claim, copy the input where the output is a new store, read, ask, apply, end. Killed at any step, it is taken
-up again after its lease: what was copied is found, and what was applied asks for no further edit. An edit whose memory
-changed since it was read is left out, so no one's write is lost. The end is a conditional put after the record that the
-run began with: a dream that was canceled meanwhile stays canceled.
+A run is: claim, copy the input where the output is a new store, read, ask, plan, apply, end. Killed at any step, it is
+taken up again after its lease: what was copied is found, no question is asked twice, and the plan that was kept before
+any of it was carried out is carried out to its end. An edit whose memory changed since it was read is left out, so no
+one's write is lost. The end is a conditional put after the record that the run began with: a dream that was canceled
+meanwhile stays canceled.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from memolith.app.api.dream_edits import DreamEdits
+from memolith.app.api.dream_plan import answer_to_keep, kept_answer, kept_plan, question_name, resumed
 from memolith.app.api.dream_run import (
     DreamFailedError,
     DreamPausedError,
@@ -31,6 +33,7 @@ from memolith.app.api.sources import Origin
 from memolith.app.auth.session_trust import SessionTrust
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Memory, RequestContext, SessionCredentials
+from memolith.app.pipelines.dream_steps import DreamSteps
 from memolith.app.pipelines.job_log import JobLog, LostJobError
 from memolith.app.pipelines.prompts import load_prompt
 from memolith.app.pipelines.questions import CONSOLIDATION, EXTRACTION, Question
@@ -43,6 +46,7 @@ from memolith.core.errors import (
     Unauthenticated,
 )
 from memolith.core.limits import LIST_MAX, LIST_MAX_FULL
+from memolith.core.objects.dream_step import PLAN
 from memolith.core.objects.run_record import CREATE_NEW, UPDATE_EXISTING, DreamStatus, RunRecord
 from memolith.core.pipelines import dreams, jobs
 from memolith.core.pipelines.dreams import DreamedMemory
@@ -82,6 +86,7 @@ class DreamRunner:
         region: Region,
         memories: Memories,
         edits: DreamEdits,
+        steps: DreamSteps,
         sessions: DreamSessions,
         trust: SessionTrust,
         runs: RunLog,
@@ -91,6 +96,7 @@ class DreamRunner:
         self._region = region
         self._memories = memories
         self._edits = edits
+        self._steps = steps
         self._sessions = sessions
         self._trust = trust
         self._runs = runs
@@ -121,7 +127,10 @@ class DreamRunner:
         record = self._runs.read(self._region.view(), run_id)
         if record is None:
             return Taken.WAITS
-        return self.run(record, until_us) if record.status.is_open else Taken.ENDED
+        if record.status.is_open:
+            return self.run(record, until_us)
+        self._steps.forget(record)  # its worker may have died between the two
+        return Taken.ENDED
 
     def run(self, record: RunRecord, until_us: int | None = None) -> Taken:
         """Do one dream, or go on with it. Raises as `take_up`."""
@@ -177,6 +186,7 @@ class DreamRunner:
             self._jobs.done(run.held, run_id=record.run_id, outcome=record.status.value)
         else:
             self._jobs.failed(run.held, run_id=record.run_id, error=record.error_type or "")
+        self._steps.forget(record)
 
     def _put(self, run: Run, record: RunRecord) -> None:
         """Put the next record of the dream, with what its caller wrote."""
@@ -265,7 +275,15 @@ class DreamRunner:
     # ---- asking -------------------------------------------------------------------------------------------------
 
     def _consolidate(self, run: Run) -> None:
-        """Ask, in a few rounds without tools, and apply what comes back."""
+        """Carry out the plan that is kept; or ask, in a few rounds without tools, keep the plan, and carry it out."""
+        kept = self._steps.find(run.record, PLAN)
+        if kept is not None:
+            run.record, plan = resumed(run.record, kept)
+            run.dropped = list(plan.dropped)
+            self._edits.carry_out(
+                run, plan, lambda: self._go_on(run), self._all(run, run.record.output_store_id, full=False)
+            )
+            return
         model = self._models.named(run.record.model)
         notes = self._notes(run, model)
         memories = self._read(run)
@@ -286,7 +304,10 @@ class DreamRunner:
                 bounded = run.record.behavior == UPDATE_EXISTING
                 chosen = dreams.selected(answer.data["edits"], memories, sources, bounded_deletes=bounded)
                 run.dropped += chosen.dropped
-                self._edits.carry_out(run, chosen.edits, memories, lambda: self._go_on(run))
+                plan = self._edits.planned(run, chosen.edits, memories)
+                if plan.edits:
+                    self._steps.keep(run.record, PLAN, kept_plan(run.record, plan))
+                self._edits.carry_out(run, plan, lambda: self._go_on(run))
                 return
             opened = opened | wanted
         raise DreamFailedError("internal_error", f"the model only opened memories in {dreams.ROUNDS_MAX} rounds")
@@ -324,8 +345,10 @@ class DreamRunner:
             max_output_tokens=question.max_output_tokens,
             left=Left(tokens=TOKENS_PER_RUN - tokens_of(run.record)),
         )
+        name = question_name(run.record.model, prompt.sha256, document)
+        kept = self._steps.find(run.record, name)
         try:
-            answer = model.ask(ask)
+            answer = model.ask(ask) if kept is None else kept_answer(kept)
         except ModelFailure as failure:
             run.record = used(run.record, failure.usage, failure.cost_micro_usd)
             raise
@@ -334,4 +357,6 @@ class DreamRunner:
             model_answered=answer.model,
             prompt_sha256=prompt.sha256,
         )
+        if kept is None:
+            self._steps.keep(run.record, name, answer_to_keep(answer))
         return answer

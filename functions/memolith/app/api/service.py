@@ -194,6 +194,7 @@ class Memolith:
         from memolith.app.api.dream_edits import DreamEdits
         from memolith.app.api.dream_runner import DreamRunner
         from memolith.app.api.dream_sessions import DreamSessions
+        from memolith.app.pipelines.dream_steps import DreamSteps
         from memolith.app.pipelines.job_log import JobLog
 
         if self._models is NO_MODELS:
@@ -203,6 +204,7 @@ class Memolith:
             self._region,
             self.memories,
             DreamEdits(self._region, self.memories, self.proposals),
+            DreamSteps(self._region),
             sessions,
             self.session_trust,
             RunLog(self._region),

@@ -1,4 +1,4 @@
-"""Removing packs: those that a newer one has taken the place of, and all of a store that is deleted.
+"""Removing packs: those that a newer one has taken the place of, and all of a store that is deleted; steps of dreams.
 
 A pack is derived and has no slot to keep, so that it is not blanked: every version of it goes.
 """
@@ -12,6 +12,7 @@ from memolith.app.kernel.region import Region
 from memolith.app.log.store_log import StoreLog
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest
+from memolith.core.objects.dream_step import steps_prefix
 from memolith.core.objects.search_pack import PackKey
 from memolith.ports.objects import ErasableObjects, ObjectVersion, VersionMark
 
@@ -40,13 +41,30 @@ class PackRemoval:
         deleted = self._records.deletion(store_id) is not None
         going = keys if deleted else keys[:-1]
         self._region.parallel.run([partial(self._remove, key) for key in going])
-        return len(going)
+        return len(going) + (self.erase_steps(store_id) if deleted else 0)
+
+    def erase_steps(self, store_id: str, run_id: str | None = None) -> int:
+        """Remove what dreams of a store keep while they are under way, or one of them. Return how many. Repeatable.
+
+        A LIST, and for each that it removes what `ErasableObjects.remove` costs.
+
+        Raises:
+            InvalidRequest: not such ids. Unavailable: not finished; repeat it.
+        """
+        if ids.STORE.fullmatch(store_id) is None or (run_id is not None and ids.DREAM.fullmatch(run_id) is None):
+            raise InvalidRequest("store_id", "must be the id of a memory_store, and run_id that of a dream")
+        keys = list(dict.fromkeys(one.key for one in self._versions(steps_prefix(store_id, run_id))))
+        self._region.parallel.run([partial(self._remove, key) for key in keys])
+        return len(keys)
 
     def versions(self, store_id: str) -> Iterator[ObjectVersion]:
         """Yield every S3 version of every segment of a store, the newest segment last. Raises Unavailable."""
+        return self._versions(PackKey.prefix(store_id))
+
+    def _versions(self, prefix: str) -> Iterator[ObjectVersion]:
         mark: VersionMark | None = None
         while True:
-            page = self._erasable.versions(PackKey.prefix(store_id), mark, VERSIONS_PER_PAGE)
+            page = self._erasable.versions(prefix, mark, VERSIONS_PER_PAGE)
             yield from page.versions
             if page.next_after is None:
                 return

@@ -21,6 +21,8 @@ from memolith.app.erasure.version_purge import VersionPurge
 from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.region import Region
 from memolith.core.errors import Busy, Unavailable
+from memolith.core.log_position import LogKey
+from memolith.core.object_keys import parse_key
 from memolith.core.retention import DAY_US
 from memolith.ports.objects import ErasableObjects
 from memolith.ports.packs import Packs
@@ -64,8 +66,19 @@ class Erasures:
         self._proposals = proposals
 
     def erase(self, key: str) -> bool:
-        """Erase what an object's key stands for, as `Eraser.erase` does; whether that is done."""
-        return self._eraser.erase(key)
+        """Erase what an object's key stands for, as `Eraser.erase` does; whether that is done.
+
+        Dreams of the store that are under way lose what they keep, as it may have the text: a LIST.
+        """
+        erased = self._eraser.erase(key)
+        name = parse_key(key)
+        if erased and isinstance(name, LogKey):
+            self._packs.erase_steps(name.store_id)
+        return erased
+
+    def erase_dream_steps(self, store_id: str, run_id: str) -> int:
+        """Remove what a dream has kept while it was under way; how many objects."""
+        return self._packs.erase_steps(store_id, run_id)
 
     def erase_proposal(self, key: str) -> bool:
         """Erase the texts of a proposal, as `ProposalErasure.erase` does; whether that is done."""

@@ -20,6 +20,8 @@ from memolith.core import ids
 from memolith.core.errors import InvalidRequest, Unavailable
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import ProposalKey, RunKey, StoreKey, parse_key
+from memolith.core.objects.dream_step import PREFIX as STEPS_PREFIX
+from memolith.core.objects.dream_step import steps_prefix
 from memolith.core.objects.entry import Entry
 from memolith.core.objects.proposal_record import ProposalRecord
 from memolith.core.objects.run_record import RunRecord
@@ -205,7 +207,7 @@ class Verification:
         if ids.STORE.fullmatch(store_id) is None:
             raise InvalidRequest("store_id", "must be the id of a memory_store")
         places = [f"{region}/{kind}/{store_id}/" for region in self._region.origins for kind in KINDS]
-        places.append(PackKey.prefix(store_id))
+        places += [PackKey.prefix(store_id), steps_prefix(store_id)]
         number = 0 if at is None else int(at["number"])
         if number == len(places):
             return self._search_rows(store_id, needles)
@@ -297,6 +299,8 @@ def _not_blank(version: ObjectVersion, stored: StoredObject) -> str | None:
     """Return what text is left of a deleted store. One blank may lie over another, this region's over the home's."""
     if version.key.startswith(PACKS_PREFIX):
         return "a pack"
+    if version.key.startswith(STEPS_PREFIX):
+        return "a dream's step"
     name = parse_key(version.key) if not _is_verdict(version.key) else None
     if isinstance(name, LogKey):
         blank = Entry.from_metadata(name, stored.metadata).blank

@@ -1,0 +1,22 @@
+"""What a dream keeps while it is under way, so that it can go on after its worker died: answers, and the plan.
+
+    local/dream/{store_id}/{run_id}/{name}
+
+It holds texts. So it stands outside replication, in the bucket of the store's home alone, and is removed when the dream
+is over, with the store, and with the erasure of any text of the store: a dream that lacks it asks again.
+"""
+
+from __future__ import annotations
+
+PREFIX = "local/dream/"
+PLAN = "plan"
+
+
+def steps_prefix(store_id: str, run_id: str | None = None) -> str:
+    """Return what the keys of a store's steps begin with, or of one dream's."""
+    return f"{PREFIX}{store_id}/" + (f"{run_id}/" if run_id else "")
+
+
+def step_key(store_id: str, run_id: str, name: str) -> str:
+    """Return the key of one step: `PLAN`, or the hash of a question."""
+    return f"{steps_prefix(store_id, run_id)}{name}"
