@@ -12,6 +12,8 @@ import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
+from scripts.local_cloud import emulator
+
 NAMED_BY = ("AWS_ENDPOINT_URL", "LOCALSTACK_HOST")
 """What names an endpoint, read by localstack-client: a whole address, or a host with or without its port."""
 
@@ -34,7 +36,12 @@ def endpoint_of_environment() -> str | None:
 
 
 def services_of(endpoint: str) -> frozenset[str] | None:
-    """Return the names of the services that the LocalStack at `endpoint` has; None if it is no LocalStack."""
+    """Return the names of the services that the LocalStack at `endpoint` has; None if it is no LocalStack.
+
+    MiniStack answers at LocalStack's address of health too, so it is asked first whether it is that.
+    """
+    if emulator.is_ministack(endpoint):
+        return None
     try:
         with urllib.request.urlopen(f"{endpoint}/_localstack/health", timeout=5) as answer:  # noqa: S310
             health: Any = json.load(answer)

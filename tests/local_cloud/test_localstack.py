@@ -90,8 +90,17 @@ def test_a_port_that_is_no_number_is_refused_by_the_variables_name(monkeypatch: 
     ids=["LocalStack", "another emulator", "another answer", "no answer"],
 )
 def test_a_localstack_is_told_by_its_health(status: int, body: Any, services: frozenset[str] | None) -> None:
-    with serving(lambda handler: (status, json.dumps(body).encode())) as endpoint:
+    def answer(handler: BaseHTTPRequestHandler) -> tuple[int, bytes]:
+        return (status, json.dumps(body).encode()) if handler.path == "/_localstack/health" else (404, b"")
+
+    with serving(answer) as endpoint:
         assert localstack.services_of(endpoint) == services
+
+
+def test_ministack_is_no_localstack_though_it_answers_at_its_address_of_health() -> None:
+    health = {"services": {"s3": "available"}, "edition": "light", "version": "1.5.33"}
+    with serving(lambda handler: (200, json.dumps(health).encode())) as endpoint:
+        assert localstack.services_of(endpoint) is None
 
 
 def test_without_http_apis_requests_come_in_by_function_urls_and_nothing_needs_layers() -> None:
