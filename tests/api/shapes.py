@@ -94,7 +94,7 @@ def check_object(body: Mapping[str, Any]) -> None:
 
 def _check_api_key(body: Mapping[str, Any]) -> None:
     """A laptop's alone; its text is there once, where it was made."""
-    names = "id name scope created_at expires_at revoked_at memory_store_ids holder"
+    names = "id name scope created_at expires_at revoked_at memory_store_ids holder requests_per_minute"
     _fields(body, names + (" api_key" if "api_key" in body else ""))
     assert body["id"].startswith("apikey_")
     assert body["scope"] in {"read", "write", "admin"}

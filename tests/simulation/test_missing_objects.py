@@ -11,7 +11,7 @@ import pytest
 from memolith.adapters.memory import MemoryQueue, PutEvent
 from memolith.app.replication.service import make_comparisons
 from memolith.app.replication.watermark import FETCH_AFTER_US
-from memolith.core.errors import NotFound
+from memolith.core.errors import NotFound, PathConflict
 from memolith.core.rows.content import LATE_PREFIX
 from memolith.core.rows.control import CompletenessRow
 from memolith.ports.index import Change
@@ -369,8 +369,8 @@ def test_a_late_version_behind_one_that_this_region_never_heard_of_is_not_kept_i
 # ---- departures that come late --------------------------------------------------------------------------------------
 
 
-def test_a_path_can_be_written_whose_memory_left_unseen_and_was_deleted_elsewhere() -> None:
-    """That it was deleted counts, since another memory followed it there; that it left its first path does not."""
+def test_a_memory_that_left_its_path_unseen_and_was_deleted_elsewhere_still_holds_its_path() -> None:
+    """Another memory followed it where it was deleted: the cut does not find that stay; the deletion is divergent."""
     stage = MovingStage((HOME, AWAY))
     memory = stage.create("/a", "first")
     stage.deliver()
@@ -382,7 +382,10 @@ def test_a_path_can_be_written_whose_memory_left_unseen_and_was_deleted_elsewher
     stage.deliver()
     with stage.dead(HOME):
         stage.fail_over(AWAY)
-        assert stage.create("/a", "new", region=AWAY).path == "/a"
+        with pytest.raises(PathConflict):
+            stage.create("/a", "new", region=AWAY)
+        assert stage.read(memory.id, AWAY).version_id == memory.version_id
         assert set(stage.listed(AWAY)) == {"/a", "/d"}
     stage.deliver()
-    stage.at_rest()
+    stage.at_rest(divergent=None)
+    assert moved.version_id in stage.divergent(AWAY) and len(stage.divergent(AWAY)) == 2

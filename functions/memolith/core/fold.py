@@ -84,17 +84,6 @@ def occupant_of(row: LogRow | None) -> str | None:
     return None if row is None else row.occupant
 
 
-def left_unseen(tail: Entry, holder: MemoryRow | None) -> bool:
-    """Tell whether a path's holder, deleted elsewhere, left it by an entry that a failover did not find.
-
-    The path's log ends with the holder's own entry, read after the holder's row. Within one epoch a later generation
-    elsewhere implies that the log has the departure. So an older end of the log is where a failover cut it off.
-    """
-    if holder is None or not holder.gone or tail.memory_id != holder.memory_id:
-        return False
-    return tail.operation is not Operation.MOVED_OUT and tail.generation < holder.generation
-
-
 def rebased(cut: LogRow, row: LogRow | None, present: str) -> LogRow | None:
     """Return a path's row as a snapshot has it, with what `row` says of the `present` epoch, which began with it.
 

@@ -39,6 +39,7 @@ ELSEWHERE = {
     "tests/unit/clients/test_keys.py": {"keys rotate-signing", "keys retire-signing"},
     "tests/unit/clients/test_quarantine.py": {f"quarantine {word}" for word in ("list", "show", "release", "restore")},
     "tests/unit/clients/test_regions.py": {"regions add", "regions fill"},
+    "tests/unit/clients/test_region_removal.py": {"regions remove"},
     "tests/laptop/test_doctor.py": {"doctor"},
     "tests/unit/clients/test_audit.py": {"audit verify"},
     "tests/unit/clients/test_repair.py": {"repair"},

@@ -114,6 +114,13 @@ def test_a_removed_region_takes_no_writes_is_copied_from_and_loses_its_stacks_la
     }
 
 
+def test_as_json_a_removal_answers_with_one_value_and_what_it_does_goes_beside_it(
+    checkout: Checkout, cloud: Cloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    regions.remove(OLD, yes=True, aws=True, as_json=True)
+    assert json.loads(capsys.readouterr().out)["region"] == OLD
+
+
 def test_a_region_that_others_do_not_have_all_of_stays(checkout: Checkout, cloud: Cloud) -> None:
     cloud.behind_polls = 10_000
     with pytest.raises(Unavailable, match=f"{FIRST}, {OTHER} cannot say to have everything"):

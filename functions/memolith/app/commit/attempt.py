@@ -73,8 +73,7 @@ class Attempt:
 
     `passed_on_us` is set for a call that another copy may be carrying out too: when its first rows were about to be
     read, by the clock. `own` are the ids that the command's version may come to have, and `done` is where one of them
-    was found to stand already. `left` are paths, by hash, whose last memory is known to be deleted though the end of
-    their logs does not say so.
+    was found to stand already.
     """
 
     view: View
@@ -87,4 +86,3 @@ class Attempt:
     done: LogRef | None = None
     claimed: dict[RowKey, Attributes | None] = field(default_factory=dict)
     tails: dict[str, Slot] = field(default_factory=dict)
-    left: set[str] = field(default_factory=set)

@@ -109,7 +109,7 @@ class Creation:
         self, attempt: Attempt, path: str, hash: str, log: LogRow | None, moving_id: str | None = None
     ) -> decide.Place:
         """Return what stands at a path, by its log's row and its holder's. One read where it has a holder."""
-        occupant = None if hash in attempt.left else fold.occupant_of(log)
+        occupant = fold.occupant_of(log)
         holder = None if occupant in (None, moving_id) else self._steps.fresh_head(attempt, occupant or "")
         return decide.Place(path, hash, occupant, holder)
 
@@ -125,8 +125,6 @@ class Creation:
             if tail is not None:
                 self._steps.observe(attempt, tail, paths_too=True)
                 attempt.tails[place.path_hash] = tail.slot
-                if fold.left_unseen(tail, place.holder):
-                    attempt.left.add(place.path_hash)
         elif isinstance(decision, decide.Refused) and place.holder is not None:
             return self._steps.refuse(attempt, place.holder, decision)
         return Step.AGAIN
