@@ -43,7 +43,17 @@ EXTRAS = {"dependencies": "lambda", "mcp": "mcp", "model": "model", "scanner": "
     "openai": "openai",
 }
 KINDS = ("function", *EXTRAS, "custom-resources")
-AWS_SERVICES = ("bedrock-agent-runtime", "bedrock-runtime", "dynamodb", "lambda", "s3", "secretsmanager", "sqs", "sts")
+AWS_SERVICES = (
+    "bedrock-agent-runtime",
+    "bedrock-runtime",
+    "dynamodb",
+    "kms",
+    "lambda",
+    "s3",
+    "secretsmanager",
+    "sqs",
+    "sts",
+)
 """Whose API descriptions botocore keeps. All of them are 24 MB, of which a function reads one or two."""
 
 SCANNING = ("dreamer", "peerwriter", "scanner", "writer")

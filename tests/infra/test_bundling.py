@@ -17,6 +17,8 @@ from infra import bundling
 from infra.bundling import Bundle, BundleError, main
 
 OTHER_PYTHON = "3.99"
+OF_OPERATORS = {"cloudformation"}
+"""Services that only commands call: all of botocore is installed where those run."""
 
 
 @pytest.fixture
@@ -168,6 +170,14 @@ def test_a_layer_holds_the_packages_where_lambda_looks_for_them(kept: Path, inst
         "python/botocore/data/endpoints.json",
         "python/pydantic/__init__.py",
     }
+
+
+def test_a_layer_describes_every_service_that_a_function_calls() -> None:
+    """Without a description botocore raises UnknownServiceError, and only where the function is deployed."""
+    adapters, deployed = bundling.ROOT / "functions/memolith/adapters/aws", bundling.ROOT / "infra/custom_resources"
+    code = "".join(path.read_text() for folder in (adapters, deployed) for path in sorted(folder.glob("*.py")))
+    called = set(re.findall(r'client\("([a-z0-9-]+)"', code))
+    assert called - OF_OPERATORS == set(bundling.AWS_SERVICES)
 
 
 @pytest.mark.parametrize(("kind", "pin"), [("dependencies", "pydantic=="), ("scanner", "hyperscan==")])
