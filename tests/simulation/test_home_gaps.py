@@ -340,3 +340,60 @@ def test_a_version_that_a_fail_over_under_way_will_find_is_not_said_to_be_unknow
         stage.index(copy.key, AWAY)
         shown = stage.memolith(AWAY).memories.retrieve(demanding, stage.store, memory.id, full=True)
     assert shown.version_id == version
+
+
+# ---- copies of which no event has told -------------------------------------------------------------------------------
+
+
+def reach_untold(stage: MovingStage) -> None:
+    """All that is under way has reached the bucket of `AWAY`, and no event of it comes."""
+    for event in stage.hold_back():
+        stage.cloud.buckets.replicate(event, AWAY)
+    stage.hold_back()
+
+
+def take_over_untold(stage: MovingStage) -> None:
+    """All that is under way has reached `AWAY`, which no event has told of it; then `AWAY` takes over."""
+    reach_untold(stage)
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+
+
+def test_a_home_that_takes_writes_shows_what_its_cut_names_before_any_event_of_it_comes(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    second = stage.update(memory.id, "two")
+    reach_untold(stage)
+    with stage.dead(HOME):
+        over = stage.actor(lambda: stage.fail_over(AWAY)).until("objects.put_if_absent", occurrence=PUTS, after=True)
+        while stage.state(AWAY) == "moving":
+            over.until("index.commit", after=True)
+        assert stage.read(memory.id, AWAY).version_id == second.version_id
+        over.finish()
+    stage.at_rest()
+
+
+def test_a_version_that_a_cut_names_is_in_its_memorys_history_before_its_event_comes(stage: MovingStage) -> None:
+    """An update that changes nothing answers with it, and a read may demand it."""
+    memory = stage.create("/a", "one")
+    take_over_untold(stage)
+    assert stage.update(memory.id, path="/a", region=AWAY).version_id == memory.version_id
+    assert [version.id for version in stage.history_of(memory.id, AWAY)] == [memory.version_id]
+    stage.at_rest()
+
+
+def test_a_memory_that_a_cut_knows_to_be_deleted_is_not_shown_again_when_its_creation_comes(stage: MovingStage) -> None:
+    """The event of the creation comes before the deletion's, and a reader looks in the middle of its projection."""
+    memory = stage.create("/a", "one")
+    stage.delete(memory.id)
+    created, deleted = [event for event in stage.hold_back() if "/log/" in event.key]
+    stage.cloud.buckets.replicate(deleted, AWAY)
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    stage.cloud.buckets.replicate(created, AWAY)
+    indexer = stage.actor(lambda: stage.index(created.key, AWAY)).until("index.commit", after=True)
+    with pytest.raises(NotFound):
+        stage.read(memory.id, AWAY)
+    assert stage.listed(AWAY) == {}
+    indexer.finish()
+    stage.at_rest()

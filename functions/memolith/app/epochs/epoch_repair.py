@@ -106,11 +106,16 @@ class EpochRepair:
     def restore(
         self, view: View, store: StoreRow, memory_id: str, before: MemoryRow | None, place: LogRef | None
     ) -> None:
-        """Restore the memory's row to the snapshot, the rows of both paths, and its late versions as divergent."""
+        """Restore the memory's row to the snapshot, the rows of both paths, and its late versions as divergent.
+
+        The version that the snapshot names is in the history then, though its own event has not come: who reads or
+        updates the memory is told of it.
+        """
         restored = RestoredRows(store.store_id, str(current_epoch(store)))
         entry = None if place is None else self._entry(store, place)
         after = None if entry is None else fold.join_memory(None, entry)
         restored.memories[memory_id] = (None if before is None else before.slot, after)
+        restored.heads += [] if entry is None else [entry]
         for row in (before, after):
             if row is not None:
                 self._add_log(store, restored, row.path_hash)
@@ -137,6 +142,7 @@ class EpochRepair:
                 voided=above,
             )
             restored.memories.setdefault(resident, (None, fold.join_memory(None, entry)))
+            restored.heads.append(entry)
             if entry.path is not None:
                 restored.paths[entry.path] = path_hash
         restored.logs[path_hash] = row
@@ -159,6 +165,22 @@ class EpochRepair:
         if not self._stragglers.counts_elsewhere(view, store, version):
             self._rows.mark_divergent(view, version)
         self._repair_rows(view, store, version, *self._rows_of(view, store, version))
+
+    def is_over(self, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> bool:
+        """Tell whether entries of an older epoch show as live what the snapshot knows to be gone.
+
+        Their event may come before the deletion's. The rows of the memory and its path would show it again until they
+        were repaired. At most a GET for each. Raises Unavailable.
+        """
+        versions = [one.entry for one in resolved if one.is_version]
+        if not versions or not has_snapshot(store):
+            return False
+        return all(
+            entry.slot.epoch.rank < current_epoch(store).rank
+            and fold.is_live(fold.join_memory(None, entry))
+            and self._snapshots.place(store, entry.memory_id) is None
+            for entry in versions
+        )
 
     def mark_counted(self, view: View, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> None:
         """Return versions of an older epoch that count to the history, in case a late copy of them came first.

@@ -47,8 +47,9 @@ class StoreRepair:
         """Bring the rows of each live memory in line with the snapshot, before its store takes writes here.
 
         The writer repairs the row that it reads of a path; whether an ancestor or a descendant is a memory it reads
-        from rows alone. A read for a hundred memories, side by side, and what `EpochRepair.memory` costs for each that
-        is not as it should be. Repeatable. Tables that are being rebuilt are repaired at the end of that.
+        from rows alone, and so does who reads the memory. A read for a hundred memories, side by side; for each that is
+        behind the snapshot a HEAD, a read and a transaction, and what `EpochRepair.memory` costs for each that is not
+        as it should be otherwise. Repeatable. Tables that are being rebuilt are repaired at the end of that.
 
         Raises:
             Unavailable, OutcomeUnknown: repeat it.
@@ -66,10 +67,11 @@ class StoreRepair:
         keys = {id: MemoryRow.key(store.store_id, id) for id in some}
         rows = self._region.read(view.index, list(keys.values()))
         for memory_id, key in keys.items():
-            if key in rows:
-                self._repair.memory(view, store, MemoryRow.from_attributes(rows[key]))
+            row = MemoryRow.from_attributes(rows[key]) if key in rows else None
+            if row is None or self._repair.is_behind(row, places[memory_id]):
+                self._repair.restore(view, store, memory_id, row, places[memory_id])
             else:
-                self._repair.restore(view, store, memory_id, None, places[memory_id])
+                self._repair.memory(view, store, row)
 
     def repair_all(
         self, view: View, store: StoreRow, project_again: Callable[[str], object], after: str | None = None

@@ -21,6 +21,7 @@ class RestoredRows:
         store_id, present: whose; the epoch that began with the snapshot, as text: its own facts stay as they are.
         memories: by memory_id, the slot of the row that gives way (None: of no row), and what replaces it.
         logs: by path hash, what is to be there of older epochs.
+        heads: the entries at the memories' places: their versions are in the history.
         paths: the paths whose listing follows from these, and their hashes.
         stragglers: versions that are to be divergent.
     """
@@ -29,6 +30,7 @@ class RestoredRows:
     present: str
     memories: dict[str, tuple[str | None, MemoryRow | None]] = field(default_factory=dict)
     logs: dict[str, LogRow] = field(default_factory=dict)
+    heads: list[Entry] = field(default_factory=list)
     paths: dict[str, str] = field(default_factory=dict)
     stragglers: list[VersionRow] = field(default_factory=list)
 
@@ -65,6 +67,8 @@ class EpochRows:
         for hash, log in restored.logs.items():
             rows.after[log_keys[hash]] = fold.rebased(log, rows.log(log_keys[hash]), restored.present)
         rows.relist(store_id, restored.paths)
+        for entry in restored.heads:
+            self._join_history(rows, entry)
         for version in restored.stragglers:
             self._move_out(rows, version)
         changes = rows.changes()
@@ -93,6 +97,10 @@ class EpochRows:
         self._transactions.commit_everywhere(view, work_out)
 
     def _return_to_history(self, rows: RowChanges, entry: Entry, instead_of: str | None) -> list[Change]:
+        self._join_history(rows, entry, instead_of)
+        return rows.changes()
+
+    def _join_history(self, rows: RowChanges, entry: Entry, instead_of: str | None = None) -> None:
         key = VersionRow.key(entry.key.store_id, entry.version_id)
         late_key = VersionRow.late_key(entry.key.store_id, entry.version_id)
         rows.load([key, late_key])
@@ -101,7 +109,6 @@ class EpochRows:
             stored = replace(stored, position=None)
         rows.after[key] = fold.join_version(stored, entry)
         rows.after[late_key] = None
-        return rows.changes()
 
     def _move_out(self, rows: RowChanges, row: VersionRow) -> None:
         """Move a version out of the history; one in the history at another position was replayed, and stays.

@@ -56,6 +56,7 @@ class Projector:
         own: bool = False,
         elsewhere: Collection[LogKey] = (),
         salt: str = "",
+        over: bool = False,
     ) -> None:
         """Make the index hold at least what these entries say, and the acknowledgement log those committed here.
 
@@ -70,6 +71,8 @@ class Projector:
 
         `salt` is the store's, for the digests that are logged with what was committed here; without it, and where the
         view does not have the store's record either, the log has none.
+
+        `over` are entries that the caller knows to be no memory's present state: they enter the history alone.
 
         One transaction when `known` gives every row concerned as it is now; otherwise a read before it, or a few. More
         than a handful of entries go in several transactions: between them a path may be listed late, never twice.
@@ -91,6 +94,7 @@ class Projector:
                     own=own,
                     elsewhere=elsewhere,
                     salt=salt,
+                    over=over,
                 )
                 self._transactions.commit(index, work_out, known if serving else None, period)
 
@@ -167,17 +171,18 @@ class Projector:
         own: bool,
         elsewhere: Collection[LogKey],
         salt: str,
+        over: bool,
     ) -> list[Change]:
         rows.load([key for one in resolved for key in _own_keys(one)])
         paths: dict[str, str] = {}
         news: set[str] = set()
         occupancy: list[ResolvedEntry] = []
         for one in resolved:
-            stays = False
+            stays = over
             if one.is_version:
                 if self._join_version(rows, one.entry, elsewhere) or own:
                     news.add(one.entry.version_id)
-                stays = self._join_memory(rows, one, paths)
+                stays = over or self._join_memory(rows, one, paths)
             if not stays or paths_too:
                 occupancy.append(one)
         read_also = self._join_occupancy(rows, occupancy, paths)

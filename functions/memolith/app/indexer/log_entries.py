@@ -91,7 +91,8 @@ class LogEntries:
         if entry.blank and resolved and entry.memory_id:
             self._erasures.project_followers(view, entry.key, entry.memory_id, entry.generation)
         salt = "" if store is None else store.salt
-        self._projector.fold(view, resolved, journal=journal, paths_too=paths_too, salt=salt)
+        over = store is not None and view.complete and self._repair.is_over(store, resolved)
+        self._projector.fold(view, resolved, journal=journal, paths_too=paths_too and not over, salt=salt, over=over)
         if store is not None and key.slot.epoch != current_epoch(store):
             self._repair.mark_counted(view, store, resolved)
         elif store is not None:
