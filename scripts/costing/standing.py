@@ -60,10 +60,9 @@ def _older_versions(played: Played) -> None:
     parts = IndexParts.of(region)
     eraser = Eraser(region, erasable, RetentionPass(region, parts.logs, parts.projector), parts.logs, parts.store_log)
     packs = PackRemoval(region, erasable, parts.store_log)
-    stores = StorePurge(region, erasable, eraser, packs, parts, ProposalErasure(region, erasable, parts.store_log))
-    VersionPurge(region, erasable, eraser, stores, TranscriptPurge(region, erasable)).run(
-        played.cloud.clock.now_us() + 1
-    )
+    proposals, transcripts = ProposalErasure(region, erasable, parts.store_log), TranscriptPurge(region, erasable)
+    stores = StorePurge(region, erasable, eraser, packs, parts, proposals, transcripts)
+    VersionPurge(region, erasable, eraser, stores, transcripts).run(played.cloud.clock.now_us() + 1)
 
 
 SCHEDULES = (

@@ -65,8 +65,9 @@ def looking(stage: Stage, region: str) -> VersionPurge:
     eraser = Eraser(here, erasable, RetentionPass(here, parts.logs, parts.projector), parts.logs, parts.store_log)
     packs = PackRemoval(here, erasable, parts.store_log)
     proposals = ProposalErasure(here, erasable, parts.store_log)
-    stores = StorePurge(here, erasable, eraser, packs, parts, proposals)
-    return VersionPurge(here, erasable, eraser, stores, TranscriptPurge(here, erasable))
+    transcripts = TranscriptPurge(here, erasable)
+    stores = StorePurge(here, erasable, eraser, packs, parts, proposals, transcripts)
+    return VersionPurge(here, erasable, eraser, stores, transcripts)
 
 
 def shown(stage: Stage, text: str, region: str) -> list[str]:

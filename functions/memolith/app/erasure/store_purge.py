@@ -1,13 +1,14 @@
 """What is left of a store that was deleted: nothing but that it was, in every region, each by itself.
 
     the packs -> the log's objects -> proposals -> the rows -> the records, and with them the name and the salt
+    -> the transcripts of sessions that had the store
 
-The salt goes last: while a copy of it exists, its holder can try paths against the hashes in the keys. The work is
-driven by the deletion's own record, which is an object like any other and replicates. Its event begins the work here, a
-schedule goes on with it until everything is blank, and what arrives later is erased on arrival. A day after that the
-store is gone through once more: a put or a copy that was under way behind the first time has landed by then, whether or
-not an event told of it. What lands even later is found by the daily comparison
-(`memolith.app.replication.missed_erasures`).
+Of the store's own the salt goes last: while a copy of it exists, its holder can try paths against the hashes in the
+keys. The work is driven by the deletion's own record, which is an object like any other and replicates. Its event
+begins the work here, a schedule goes on with it until everything is blank, and what arrives later is erased on arrival.
+A day after that the store is gone through once more: a put or a copy that was under way behind the first time has
+landed by then, whether or not an event told of it. What lands even later is found by the daily comparison
+(`memolith.app.replication.missed_erasures`), and of transcripts by their daily pass.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from functools import partial
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
 from memolith.app.erasure.proposal_erasure import ProposalErasure
+from memolith.app.erasure.transcript_purge import TranscriptPurge
 from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.listing import row_pages
 from memolith.app.kernel.port_calls import commit_as_owner, require
@@ -91,8 +93,10 @@ class StorePurge:
         packs: PackRemoval,
         parts: IndexParts,
         proposals: ProposalErasure,
+        transcripts: TranscriptPurge,
     ) -> None:
         self._region = region
+        self._transcripts = transcripts
         self._proposals = proposals
         self._packs = packs
         self._erasable = erasable
@@ -184,12 +188,16 @@ class StorePurge:
         return self._commit([Change(key, before, None), Change(done_key, None, done, unconditional=True)])
 
     def places(self, record: StoreRecord) -> list[str]:
-        """List where a store's text is, in the order of its erasure: ``packs``, prefixes of keys, and ``rows``."""
+        """List where a store's text is, in the order of its erasure: ``packs``, prefixes of keys, and ``rows``.
+
+        What a later release adds stands at the end: work that is under way has counted the places before it.
+        """
         homes = dict.fromkeys((*self._region.origins, *(parse_epoch(epoch).home for epoch in record.epochs)))
         logs = [f"{home}/log/{record.store_id}/" for home in homes]
         proposals = [f"{home}/proposal/{record.store_id}/" for home in homes]
         records = [f"{home}/{kind}/{record.store_id}/" for kind in ("store", "run") for home in homes]
-        return ["packs", *logs, *proposals, "rows", *records]
+        transcripts = [f"{region}/transcript/{record.workspace_id}/" for region in sorted(self._region.origins)]
+        return ["packs", *logs, *proposals, "rows", *records, *transcripts]
 
     def _steps(self, record: StoreRecord, work: WorkRow) -> Iterator[WorkRow]:
         places = self.places(record)
@@ -204,15 +212,19 @@ class StorePurge:
                 self._packs.erase(record.store_id)
                 work = replace(work, stage=work.stage + 1)
             else:
-                work = self._page(place, work)
+                work = self._page(record.store_id, place, work)
             yield work
 
-    def _page(self, prefix: str, work: WorkRow) -> WorkRow:
+    def _page(self, store_id: str, prefix: str, work: WorkRow) -> WorkRow:
         """Erase one page of S3 versions."""
         mark = None if work.after is None else (work.after, work.after_version or "")
         page = self._erasable.versions(prefix, mark, VERSIONS_PER_PAGE)
-        results = self._region.parallel.run([partial(self._erase, held) for held in _held(page.versions)])
-        work = replace(work, erased=work.erased + results.count("erased"), left=work.left + results.count("left"))
+        if prefix.split("/")[1] == "transcript":
+            keys = [held.key for held in _held(page.versions)]
+            work = replace(work, erased=work.erased + self._transcripts.erase_of_store(store_id, keys))
+        else:
+            results = self._region.parallel.run([partial(self._erase, held) for held in _held(page.versions)])
+            work = replace(work, erased=work.erased + results.count("erased"), left=work.left + results.count("left"))
         if page.next_after is None:
             return replace(work, stage=work.stage + 1, after=None, after_version=None)
         return replace(work, after=page.next_after[0], after_version=page.next_after[1])

@@ -1,10 +1,13 @@
-"""Erasing transcripts: of a session that was deleted, and of parts whose time is over.
+"""Erasing transcripts: of a session that was deleted or has a store that was, and of parts whose time is over.
 
 The order to erase is an object like any other, so it replicates; each region's eraser blanks the parts in its own
 bucket, those of every region, and what arrives after the order as it comes. Retention needs no order: each region goes
 by when a part was recorded and by its own rows of the session's stores, and the region that wrote a part goes first.
 
-    a listing of the bucket -> each session -> its order, or the days that its stores allow -> blanks
+Nor does an erased store: its final record is the order. A transcript tells what its session read in each of its stores,
+so that one of them that is erased takes the whole transcript with it, as the one that keeps it shortest decides.
+
+    a listing of the bucket -> each session -> its order, its stores' ends, or the days that they allow -> blanks
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from memolith.core.errors import InvalidRequest
 from memolith.core.ids import SESSION, WORKSPACE
 from memolith.core.object_keys import TRANSCRIPT_ERASURE, TranscriptKey, parse_key
 from memolith.core.objects.session_record import SessionRecord
+from memolith.core.objects.store_record import StoreState
 from memolith.core.objects.transcript import TranscriptPart
 from memolith.core.retention import DAY_US
 from memolith.core.rows.base import RowKey
@@ -62,6 +66,18 @@ class TranscriptPurge:
             return 0
         return self._blank(self._parts(workspace_id, session_id), keep_ids=False)
 
+    def erase_of_store(self, store_id: str, keys: Iterable[str]) -> int:
+        """Blank those of some parts, in the order of their keys, whose sessions have the store. Repeatable.
+
+        The caller knows that the store is to be erased. A look at what serves, an index read for each session, and for
+        each part of the store's a GET and what an erasure costs. Returns how many parts had text.
+
+        Raises:
+            Unavailable: not finished; repeat it.
+        """
+        view = self._region.view()
+        return sum(self._blank(parts, keep_ids=False) for parts in parts_of(self._region, view, store_id, keys))
+
     def clear(self, key: str) -> bool:
         """Delete what stands below the blank of a part; return whether anything did. Repeatable.
 
@@ -100,7 +116,9 @@ class TranscriptPurge:
             return 0
         if self._is_ordered(workspace_id, session_id):
             return self._blank(parts, keep_ids=False)
-        days = self._days(view, workspace_id, session_id)
+        stores = self._stores(view, workspace_id, session_id)
+        is_erased = any(one.state == StoreState.DELETED for one in stores)
+        days = days_kept(one.transcript_days for one in stores)
         days += 0 if keys[0].region == self._region.name else GRACE_DAYS
         row_keys = {TranscriptRow.key(workspace_id, session_id, key.region, key.sequence): key for key in parts}
         rows = self._region.read(view.index, list(row_keys))
@@ -108,19 +126,14 @@ class TranscriptPurge:
         due = [
             row_keys[key]
             for key, row in rows.items()
-            if is_over(TranscriptRow.from_attributes(row), days, now_us, self._day_us)
+            if is_over(TranscriptRow.from_attributes(row), 0 if is_erased else days, now_us, self._day_us)
         ]
-        return self._blank(due, keep_ids=True)
+        return self._blank(due, keep_ids=not is_erased)
 
-    def _days(self, view: View, workspace_id: str, session_id: str) -> int:
-        key = SessionRow.key(workspace_id, session_id)
-        attributes = self._region.read(view.index, [key]).get(key)
-        if attributes is None:
-            return days_kept(())
-        record = SessionRecord.from_json(SessionRow.from_attributes(attributes).record.encode())
-        stores = [StoreRow.key(one.memory_store_id) for one in record.attachments]
-        rows = self._region.read(view.index, stores)
-        return days_kept(StoreRow.from_attributes(row).transcript_days for row in rows.values())
+    def _stores(self, view: View, workspace_id: str, session_id: str) -> list[StoreRow]:
+        """Return the stores of a session, also erased ones, as far as this region knows them."""
+        keys = [StoreRow.key(store_id) for store_id in stores_of(self._region, view, workspace_id, session_id)]
+        return [StoreRow.from_attributes(row) for row in self._region.read(view.index, keys).values()]
 
     def _is_ordered(self, workspace_id: str, session_id: str) -> bool:
         orders = [TranscriptKey(one, workspace_id, session_id, TRANSCRIPT_ERASURE) for one in self._region.origins]
@@ -157,6 +170,24 @@ class TranscriptPurge:
         except port_errors.ObjectNotFound:
             return False
         return bool(part.events)
+
+
+def stores_of(region: Region, view: View, workspace_id: str, session_id: str) -> list[str]:
+    """Return the ids of the stores that a session has; none where the session is not known here. An index read."""
+    key = SessionRow.key(workspace_id, session_id)
+    attributes = region.read(view.index, [key]).get(key)
+    if attributes is None:
+        return []
+    record = SessionRecord.from_json(SessionRow.from_attributes(attributes).record.encode())
+    return [one.memory_store_id for one in record.attachments]
+
+
+def parts_of(region: Region, view: View, store_id: str, keys: Iterable[str]) -> Iterator[list[TranscriptKey]]:
+    """Yield those of some parts whose sessions have the store, at most a hundred of one session together."""
+    for group in _by_session(keys):
+        parts = [key for key in group if not key.is_erasure]
+        if parts and store_id in stores_of(region, view, parts[0].workspace_id, parts[0].session_id):
+            yield parts
 
 
 def _by_session(keys: Iterable[str]) -> Iterator[list[TranscriptKey]]:

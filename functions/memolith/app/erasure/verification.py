@@ -13,13 +13,14 @@ from functools import partial
 from typing import Any
 
 from memolith.app.erasure.store_purge import StorePurge
+from memolith.app.erasure.transcript_purge import parts_of
 from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.listing import row_pages, rows_of
 from memolith.app.kernel.region import Region, View
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, Unavailable
 from memolith.core.log_position import LogKey, LogRef
-from memolith.core.object_keys import ProposalKey, RunKey, StoreKey, parse_key
+from memolith.core.object_keys import ProposalKey, RunKey, StoreKey, TranscriptKey, parse_key
 from memolith.core.objects.dream_step import PREFIX as STEPS_PREFIX
 from memolith.core.objects.dream_step import steps_prefix
 from memolith.core.objects.entry import Entry
@@ -28,6 +29,7 @@ from memolith.core.objects.run_record import RunRecord
 from memolith.core.objects.search_pack import PREFIX as PACKS_PREFIX
 from memolith.core.objects.search_pack import PackKey
 from memolith.core.objects.store_record import StoreRecord
+from memolith.core.objects.transcript import TranscriptPart
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.tables import BY_MEMORY
@@ -198,7 +200,8 @@ class Verification:
     def search(self, store_id: str, needles: SearchTerms, at: Mapping[str, Any] | None) -> VerificationResult:
         """Search one step of everything that this region has of a store; `at` is the `next` of the step before.
 
-        Reads every S3 version: a LIST for two hundred, and a GET each. Then every row. Without needles, it reports
+        Reads every S3 version: a LIST for two hundred, and a GET each; of the workspace's transcripts those whose
+        sessions have the store, for an index read for each session. Then every row. Without needles, it reports
         anything that is not blank, which is right for a store that was deleted.
 
         Raises:
@@ -208,12 +211,19 @@ class Verification:
             raise InvalidRequest("store_id", "must be the id of a memory_store")
         places = [f"{region}/{kind}/{store_id}/" for region in self._region.origins for kind in KINDS]
         places += [PackKey.prefix(store_id), steps_prefix(store_id)]
+        view = self._region.view([StoreRow.key(store_id)])
+        places += [f"{region}/transcript/{_workspace_in(view, store_id)}/" for region in self._region.origins]
         number = 0 if at is None else int(at["number"])
         if number == len(places):
-            return self._search_rows(store_id, needles)
+            return self._search_rows(view, store_id, needles)
         mark = None if at is None or at.get("mark") is None else (str(at["mark"][0]), str(at["mark"][1]))
         page = self._erasable.versions(places[number], mark, VERSIONS_PER_CALL)
-        looks = [partial(self._look, version, needles) for version in page.versions]
+        wanted = page.versions
+        if places[number].split("/")[1] == "transcript":
+            named = parts_of(self._region, view, store_id, dict.fromkeys(one.key for one in wanted))
+            keys = {str(key) for parts in named for key in parts}
+            wanted = tuple(one for one in wanted if one.key in keys)
+        looks = [partial(self._look, version, needles) for version in wanted]
         found = [remain for remain in self._region.parallel.run(looks) if remain is not None]
         if page.next_after is not None:
             return VerificationResult(len(looks), found, {"number": number, "mark": list(page.next_after)})
@@ -269,9 +279,8 @@ class Verification:
                 pack.close()
         return frozenset(found)
 
-    def _search_rows(self, store_id: str, needles: SearchTerms) -> VerificationResult:
+    def _search_rows(self, view: View, store_id: str, needles: SearchTerms) -> VerificationResult:
         looked, found = 0, []
-        view = self._region.view([StoreRow.key(store_id)])
         for table, attributes in self._rows(view, store_id):
             looked += 1
             data = "\n".join(_texts_of(attributes)).encode()
@@ -308,11 +317,19 @@ def _not_blank(version: ObjectVersion, stored: StoredObject) -> str | None:
         blank = not RunRecord.from_json(stored.body).has_text
     elif isinstance(name, StoreKey):
         blank = not StoreRecord.from_json(stored.body).has_text
+    elif isinstance(name, TranscriptKey):
+        blank = not TranscriptPart.from_lines(stored.body).events
     elif isinstance(name, ProposalKey):
         blank = not ProposalRecord.from_json(stored.body).has_text
     else:
         return None
     return None if blank else "not blank"
+
+
+def _workspace_in(view: View, store_id: str) -> str:
+    """Return the workspace of a store, erased or not; ``-``, which is none, where the store is not known here."""
+    attributes = view.rows.get(StoreRow.key(store_id))
+    return "-" if attributes is None else StoreRow.from_attributes(attributes).workspace_id
 
 
 def _is_verdict(key: str) -> bool:

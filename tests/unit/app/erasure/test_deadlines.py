@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from memolith.adapters.layered import Fault, Strike
-from memolith.app.kernel.results import Memory
+from memolith.app.api.transcripts import EventDraft, EventFilter
+from memolith.app.kernel.results import Memory, StoreToAttach
 from memolith.core.errors import NotFound, PermissionDenied, Unavailable
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.store_record import StoreRecord, StoreState
@@ -287,6 +288,38 @@ def test_the_delay_is_the_one_that_held_when_the_store_was_deleted(
     assert len(texts(scene, HOME)) == 2
     let_pass(scene, 0.1)
     assert is_erased(scene, HOME) and is_erased(scene, AWAY)
+
+
+def test_transcripts_of_its_sessions_stay_while_it_can_be_restored_and_go_when_it_is_erased(scene: Scene) -> None:
+    attached = [StoreToAttach(scene.store, "read_write", "")]
+    session = (
+        scene.at(HOME)
+        .sessions.create(scene.call(), attached, title=None, metadata={}, token_lifetime_s=3_600)
+        .record.session_id
+    )
+    scene.deliver()
+    draft = EventDraft("user.message", {"content": [{"type": "text", "text": "said"}]}, "a", None)
+    scene.at(AWAY).transcripts.record(scene.call(), session, [draft])
+    scene.deliver()
+
+    def kept(region: str) -> list[str]:
+        page = scene.at(region).transcripts.page(scene.call(), session, filter=EventFilter(), limit=9, after=None)
+        return [event.fields["content"][0]["text"] for event in page.items]
+
+    delete(scene)
+    let_pass(scene, 6)
+    scene.at(HOME).stores.restore(scene.call(), scene.store)
+    scene.deliver()
+    let_pass(scene, 2)
+    assert kept(HOME) == kept(AWAY) == ["said"]
+    delete(scene)
+    let_pass(scene, 6.9)
+    assert kept(HOME) == kept(AWAY) == ["said"]
+    let_pass(scene, 0.2)
+    assert kept(HOME) == kept(AWAY) == []
+    bodies = [body for region in (HOME, AWAY) for key, body in scene.objects(region) if "/transcript/" in key]
+    assert len(bodies) == 2
+    assert not any(b"said" in body for body in bodies)
 
 
 def test_the_record_of_an_older_release_says_that_the_store_is_erased_at_once(scene: Scene, memory: Memory) -> None:

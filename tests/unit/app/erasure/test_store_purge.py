@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from memolith.adapters.layered import Fault, Strike
-from memolith.app.kernel.results import Memory
+from memolith.app.api.transcripts import EventDraft, EventFilter
+from memolith.app.kernel.results import Memory, StoreToAttach
 from memolith.core.errors import NotFound, OutcomeUnknown, Unavailable
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.store_record import StoreRecord
@@ -248,3 +249,64 @@ def test_a_search_finds_an_original_that_came_late_and_no_blank_under_it(scene: 
 def test_a_search_for_next_to_nothing_is_refused(scene: Scene) -> None:
     call = {"call": "erasure.search", "store_id": scene.store, "texts": ["x"]}
     assert scene.cloud.peers.call(HOME, "eraser", call)["error"]["type"] == "InvalidRequest"
+
+
+# ---- transcripts ----------------------------------------------------------------------------------------------------
+
+
+def begin(scene: Scene, *stores: str) -> str:
+    """Begin a session with some stores."""
+    attached = [StoreToAttach(one, "read_write", "") for one in stores]
+    made = scene.at(HOME).sessions.create(scene.call(), attached, title=None, metadata={}, token_lifetime_s=3_600)
+    scene.deliver()
+    return made.record.session_id
+
+
+def say(scene: Scene, session: str, text: str, at: str) -> None:
+    """Report one event in a region."""
+    draft = EventDraft("user.message", {"content": [{"type": "text", "text": text}]}, text, None)
+    scene.at(at).transcripts.record(scene.call(), session, [draft])
+    scene.deliver()
+
+
+def transcripts(scene: Scene, region: str, session: str) -> str:
+    """Every S3 version of a session's parts in a region's bucket."""
+    keys = [key for key in scene.cloud.buckets.page(region, "", None, 10_000).keys if f"/{session}/" in key]
+    versions = [one for key in keys if "/transcript/" in key for one in scene.cloud.buckets.versions(region, key)]
+    return repr([version.object.body for version in versions])
+
+
+def test_the_transcripts_of_its_sessions_are_erased_in_every_region_and_no_others(scene: Scene) -> None:
+    other = scene.at(HOME).stores.create(scene.call(), name="other", description="", metadata={}).id
+    scene.deliver()
+    own, shared, apart = begin(scene, scene.store), begin(scene, other, scene.store), begin(scene, other)
+    for session in (own, shared, apart):
+        say(scene, session, "said at home", HOME)
+        say(scene, session, "said away", AWAY)
+    assert search(scene, AWAY, texts=["said at home"]) == ["text", "text"]
+    delete(scene)
+    let_time_pass(scene)
+    for region in (HOME, AWAY):
+        for session in (own, shared):
+            assert "said" not in transcripts(scene, region, session)
+            page = scene.at(region).transcripts.page(scene.call(), session, filter=EventFilter(), limit=9, after=None)
+            assert page.items == ()
+        assert transcripts(scene, region, apart).count("said at home") >= 1
+        assert search(scene, region) == search(scene, region, texts=["said at home"]) == []
+
+
+def test_what_is_reported_of_its_sessions_afterwards_is_erased_by_the_daily_pass(scene: Scene) -> None:
+    session = begin(scene, scene.store)
+    delete(scene)
+    let_time_pass(scene)
+    scene.clock.advance(25 * 3600)
+    let_time_pass(scene)
+    let_time_pass(scene)
+    assert scene.cloud.rows(HOME, "control")["erasure#done", scene.store]["again"], "it is not gone through any more"
+    say(scene, session, "said late", AWAY)
+    assert search(scene, HOME) == ["not blank"]
+    scene.clock.advance(25 * 3600)
+    let_time_pass(scene)
+    for region in (HOME, AWAY):
+        assert "said" not in transcripts(scene, region, session)
+        assert search(scene, region) == []
