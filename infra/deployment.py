@@ -18,6 +18,7 @@ from typing import Any
 
 from infra.dreaming import Dreams, parse_dreams
 from infra.record_checks import InvalidDeployment
+from infra.record_checks import guardrail as _guardrail
 from infra.record_checks import mapping as _mapping
 from infra.record_checks import one_of as _one_of
 from infra.record_checks import region_list as _list
@@ -48,6 +49,8 @@ BUNDLINGS = ("lambda", "host")
 SEARCH_MODELS = ("none", "use")
 ROLLOUTS = ("gradual", "at_once", "unversioned")
 FRONT_DOORS = ("http_api", "function_urls")
+MONITORINGS = ("full", "least")
+TICK_MINUTES_MAX = 5
 ALIAS = "live"
 """What every caller of a function invokes: the version that serves. A deployment moves it to a new one."""
 
@@ -178,6 +181,9 @@ class Deployment:
         rerankers: Region to the id of the Bedrock rerank model that orders what its searches find; none by default.
         dreams: Whose language models dreams ask (`infra.dreaming`); by default there are no dreams, and no function.
         search_model: The model of meanings that searches use beside words; ``none``, or ``use`` (docs/search.md).
+        monitoring: ``full``, or ``least``: the alarms of what is lost or stands still, and nothing that costs without
+            being asked: no dashboard, no traces, no metrics but those that an alarm watches (docs/cost.md).
+        tick_minutes: How often the reconciler and the eraser are woken, 1 to 5.
         log_retention_days: How long logs are kept.
         log_level: Of every function.
         emulated: Deployed to the local cloud. The templates are the same; only cdk-nag, which takes its time, is left.
@@ -203,6 +209,8 @@ class Deployment:
     rerankers: Mapping[str, str] = field(default_factory=dict)
     dreams: Dreams | None = None
     search_model: str = "none"
+    monitoring: str = "full"
+    tick_minutes: int = 1
     log_retention_days: int = 30
     log_level: str = "INFO"
     emulated: bool = False
@@ -237,6 +245,7 @@ class Deployment:
         _one_of("rollout", self.rollout, ROLLOUTS)
         _one_of("front_door", self.front_door, FRONT_DOORS if self.rollout == "unversioned" else FRONT_DOORS[:1])
         self._check_models()
+        self._check_monitoring()
         _text(
             "python_version",
             self.python_version,
@@ -257,6 +266,12 @@ class Deployment:
         longest = max(len(f"{self.prefix}--{region}") for region in self.regions) + _ACCOUNT_CHARACTERS
         if longest > _S3_NAME_CHARACTERS_MAX:
             raise InvalidDeployment("stage", self.stage, f"makes a bucket name of {longest} characters; S3 allows 63")
+
+    def _check_monitoring(self) -> None:
+        _one_of("monitoring", self.monitoring, MONITORINGS)
+        if self.monitoring == "least" and self.rollout == "gradual":
+            raise InvalidDeployment("rollout", self.rollout, "needs the alarms that 'monitoring': 'least' leaves out")
+        _whole("tick_minutes", self.tick_minutes, 1, TICK_MINUTES_MAX)
 
     def _check_models(self) -> None:
         for region, model in _mapping("rerankers", self.rerankers).items():
@@ -379,22 +394,3 @@ def _known(path: str, record: Mapping[str, Any], shape: type) -> Mapping[str, An
         if name not in names:
             raise InvalidDeployment(f"{path}{name}", record[name], f"is not a field; the fields are {', '.join(names)}")
     return record
-
-
-def _guardrail(field_name: str, value: Any) -> None:
-    """Check a guardrail's id and version.
-
-    Source: Amazon Bedrock API reference, "ApplyGuardrail", URI request parameters.
-    """
-    given = _mapping(field_name, value)
-    for name in given:
-        _one_of(field_name, name, ("id", "version"))
-    _text(
-        f"{field_name}.id", given.get("id"), re.compile(r"[a-z0-9]+"), "must be a guardrail's id, as its owner sees it"
-    )
-    _text(
-        f"{field_name}.version",
-        given.get("version"),
-        re.compile(r"[1-9][0-9]{0,7}|DRAFT"),
-        "must be a version's number, as a string, or 'DRAFT'",
-    )

@@ -47,3 +47,22 @@ def one_of(field_name: str, value: object, allowed: tuple[object, ...]) -> None:
     """Check one of a few values. Raises InvalidDeployment."""
     if value not in allowed:
         raise InvalidDeployment(field_name, value, f"must be one of {', '.join(map(str, allowed))}")
+
+
+def guardrail(field_name: str, value: Any) -> None:
+    """Check a guardrail's id and version. Raises InvalidDeployment.
+
+    Source: Amazon Bedrock API reference, "ApplyGuardrail", URI request parameters.
+    """
+    given = mapping(field_name, value)
+    for name in given:
+        one_of(field_name, name, ("id", "version"))
+    text(
+        f"{field_name}.id", given.get("id"), re.compile(r"[a-z0-9]+"), "must be a guardrail's id, as its owner sees it"
+    )
+    text(
+        f"{field_name}.version",
+        given.get("version"),
+        re.compile(r"[1-9][0-9]{0,7}|DRAFT"),
+        "must be a version's number, as a string, or 'DRAFT'",
+    )

@@ -9,6 +9,7 @@ S3 gave up copying), or late enough for callers to notice.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -34,10 +35,18 @@ LAG_PROMISED = Duration.minutes(15)
 """What S3 promises where replication is paid to be on time."""
 LAG_UNPROMISED = Duration.hours(1)
 FAILED_REQUESTS_PERCENT = 1.0
-FAILURES_IN_FIVE_TICKS = 4
-"""A tick that meets another one fails, once in a while, and is none the worse for it."""
+FAILURES_SPARED = 1
+"""Of the ticks in five minutes: one that meets another one fails, once in a while, and is none the worse for it."""
 DREAM_AGE = Duration.days(1)
 FAILED_DREAMS_AN_HOUR = 4
+AT_LEAST = re.compile(
+    r"(index|rebuild|scan|pack|dream)-dlq|index-age|reconciler-(silent|failing)|incomplete-from-.+|tables-emptied"
+    r"|integrity-broken|erasures-pending|guardrail-unavailable|api-failures"
+)
+"""The alarms where monitoring is the least: of what waits to be lost, of what stands still, and of failing requests.
+
+A copy that S3 gave up is fetched by the reconciler; what it cannot fetch keeps the watermark where it is.
+"""
 METRICS_PER_ALARM = 10
 """Source: Amazon CloudWatch User Guide, "Create a CloudWatch alarm based on a metric math expression"."""
 MISSING = {False: cloudwatch.TreatMissingData.NOT_BREACHING, True: cloudwatch.TreatMissingData.BREACHING}
@@ -100,7 +109,8 @@ class RegionAlarms(Construct):
             *self._reconciling(functions),
             *self._dreaming(),
         ):
-            self._make(alarm)
+            if deployment.monitoring == "full" or AT_LEAST.fullmatch(alarm.name):
+                self._make(alarm)
 
     def _topic(self) -> sns.ITopic:
         given = self._deployment.alarms.topics.get(self._region)
@@ -314,7 +324,7 @@ class RegionAlarms(Construct):
             "reconciler-failing",
             "The reconciler runs, and does not get its work done: checkpoints or watermarks stand still.",
             self._counted("reconcile_failed"),
-            above=FAILURES_IN_FIVE_TICKS,
+            above=5 // self._deployment.tick_minutes - FAILURES_SPARED,
             periods=3,
         )
         for home in self._deployment.peers(self._region):

@@ -79,7 +79,7 @@ class RegionApi(Construct):
                 destination_arn=log.log_group_arn, format=json.dumps(LOGGED)
             ),
             default_route_settings=api.CfnStage.RouteSettingsProperty(
-                detailed_metrics_enabled=True,
+                detailed_metrics_enabled=deployment.monitoring == "full",
                 throttling_rate_limit=deployment.limits.requests_per_second,
                 throttling_burst_limit=deployment.limits.requests_burst,
             ),

@@ -119,11 +119,12 @@ def rule_id(target: str) -> str:
 
 def replication_rules(deployment: Deployment, region: str) -> list[dict[str, Any]]:
     """Return the region's rules as S3 takes them. They replicate no deletions: each region's eraser deletes its own."""
-    metrics = {"Status": "Enabled", "EventThreshold": {"Minutes": MINUTES}}
-    promise = {
-        "Metrics": metrics,
-        "ReplicationTime": {"Status": "Enabled", "Time": {"Minutes": MINUTES}},
-    }
+    promise: dict[str, Any] = {}
+    if deployment.replication_time_control:
+        promise["Metrics"] = {"Status": "Enabled", "EventThreshold": {"Minutes": MINUTES}}
+        promise["ReplicationTime"] = {"Status": "Enabled", "Time": {"Minutes": MINUTES}}
+    elif deployment.monitoring == "full":
+        promise["Metrics"] = {"Status": "Enabled"}
     return [
         {
             "ID": rule_id(peer),
@@ -133,7 +134,7 @@ def replication_rules(deployment: Deployment, region: str) -> list[dict[str, Any
             "DeleteMarkerReplication": {"Status": "Disabled"},
             "Destination": {
                 "Bucket": deployment.arn("s3", "", deployment.bucket(peer)),
-                **(promise if deployment.replication_time_control else {"Metrics": {"Status": "Enabled"}}),
+                **promise,
             },
         }
         for priority, peer in enumerate(deployment.peers(region), start=1)

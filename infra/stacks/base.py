@@ -70,5 +70,6 @@ class BaseStack(Stack):
         alarms = RegionAlarms(self, deployment, region, queues=queues, functions=functions, api=api)
         if deployment.rollout == "gradual":
             GradualRollout(self, deployment, region, functions=functions, alarms=alarms)
-        RegionDashboard(self, deployment, region, queues=queues, functions=functions, api=api)
+        if deployment.monitoring == "full":
+            RegionDashboard(self, deployment, region, queues=queues, functions=functions, api=api)
         CfnOutput(self, "BucketName", value=bucket.bucket.bucket_name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from scripts.costing import agents, prices, standing
+from scripts.costing import agents, idle, prices, standing
 from scripts.costing.meter import Units
 from scripts.costing.paths import (
     FORWARDED,
@@ -110,6 +110,13 @@ def _standing() -> str:
     return _table(head, rows)
 
 
+def _idle() -> str:
+    forms = list(idle.COUNTED)
+    head = ["a month, in all regions", *(f"{form}, {regions} region{'s' * (regions > 1)}" for form, regions in forms)]
+    bills = [idle.month(*form) for form in forms]
+    return _table(head, ([part, *(_money(bill[part]) for bill in bills)] for part in bills[0]))
+
+
 def _walks() -> str:
     head = ["once a day, for a million memories", "LIST", "HEAD", "RRU", "WRU", "$ a day", "$ a month"]
     rows = []
@@ -201,12 +208,14 @@ def _storage() -> str:
 
 
 def _prices() -> str:
-    listed = [*prices.PRICES.values(), prices.S3_STORAGE, prices.DYNAMODB_STORAGE]
+    listed = [*prices.PRICES.values(), prices.S3_STORAGE, prices.DYNAMODB_STORAGE, *prices.IDLE]
     rows = [[one.what, f"{one.dollars:g} for {_many(one)}", f"[aws.amazon.com]({one.source})"] for one in listed]
     return _table(["what", "$", "source"], rows)
 
 
 def _many(price: prices.Price) -> str:
+    if price.each == 1:
+        return "one"
     return "a GB" if price.unit == "bytes" else f"a million {price.unit}"
 
 
@@ -234,6 +243,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "sessions": _sessions,
     "demanded": _demanded,
     "standing": _standing,
+    "idle": _idle,
     "walks": _walks,
     "by size": _by_size,
     "second look": _second_look,

@@ -160,14 +160,14 @@ class Played:
             path.act(self)
         self.took_ms = self.meter.took_ms
         while self.cloud.pending:
-            self._event()
+            self._event(path.batch)
         self._measuring = False
         return {
             name: {unit: amount / path.shared_by for unit, amount in self.meter.units[name].items()}
             for name in self.cloud.regions
         }
 
-    def _event(self) -> None:
+    def _event(self, batch: int) -> None:
         """Deliver one event: its copies, its message, its share of an indexer's batch."""
         event = self.cloud.pending[0]
         if not event.replica and event.key.startswith(f"{event.region}/"):
@@ -177,8 +177,8 @@ class Played:
                     self.meter.add(other, "put")
                     self.meter.add(event.region, "transfer_bytes", size)
                     self.meter.add(event.region, "timed_bytes", size)
-        self.meter.add(event.region, "sqs", 1 + 2 / BATCH_SIZE)
-        with self.meter.function(event.region, "indexer", 1 / BATCH_SIZE):
+        self.meter.add(event.region, "sqs", 1 + 2 / batch)
+        with self.meter.function(event.region, "indexer", 1 / batch):
             self.cloud.deliver_one(0)
         if self.cloud.sites[event.region].inspections.messages:
             self.meter.add(event.region, "sqs", 2 / BATCH_SIZE)
@@ -201,6 +201,7 @@ class Path:
         before: what is done first and not counted.
         by_http: whether the call comes through the HTTP API.
         shared_by: how many things one call does; what it uses is told of one of them.
+        batch: how many events come to the indexer together.
     """
 
     name: str
@@ -210,6 +211,7 @@ class Path:
     before: Callable[[Played], object] = lambda played: None
     by_http: bool = True
     shared_by: int = 1
+    batch: int = BATCH_SIZE
 
 
 WRITES = (

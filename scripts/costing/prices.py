@@ -49,6 +49,19 @@ PRICES = {
 S3_STORAGE = Price("S3 storage, first 50 TB, a month", 0.023, 10**9, "bytes", S3)
 DYNAMODB_STORAGE = Price("DynamoDB storage, a month", 0.25, 10**9, "bytes", DYNAMODB)
 
+CLOUDWATCH = "https://aws.amazon.com/cloudwatch/pricing/"
+ALARM_METRIC = Price("a metric that an alarm watches, a month", 0.10, 1, "metrics", CLOUDWATCH)
+METRIC = Price("a metric of one's own, or of S3's replication, a month", 0.30, 1, "metrics", CLOUDWATCH)
+DASHBOARD = Price("a dashboard, a month", 3.00, 1, "dashboards", CLOUDWATCH)
+LOGS = Price("logs, taken in", 0.50, 10**9, "bytes", CLOUDWATCH)
+TRACE = Price("a trace of X-Ray", 5.00, M, "traces", "https://aws.amazon.com/xray/pricing/")
+KMS_KEY = Price("a key of KMS, a month", 1.00, 1, "keys", "https://aws.amazon.com/kms/pricing/")
+SECRET = Price(
+    "a secret, and each of its replicas, a month", 0.40, 1, "secrets", "https://aws.amazon.com/secrets-manager/pricing/"
+)
+IDLE = (ALARM_METRIC, METRIC, DASHBOARD, LOGS, TRACE, KMS_KEY, SECRET)
+"""Billed by what there is, and not by calls."""
+
 CONTENT_BYTES = 4_096
 """A memory's content."""
 

@@ -44,7 +44,7 @@ class LambdaRuntime:
         It makes the client that every function needs: a start has a whole processor, the first call a share of one.
         """
         logger = start_logging(settings)
-        metrics = EmfMetrics(settings.service, settings.deployment.stage, settings.deployment.region)
+        metrics = EmfMetrics(settings.service, settings.deployment.stage, settings.deployment.region, settings.metrics)
         clients = Clients(settings.endpoint_url)
         clients.s3(settings.deployment.region)
         region = region_on_aws(

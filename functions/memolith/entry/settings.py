@@ -81,6 +81,7 @@ class Settings:
         search_model: the model of meanings that searches use beside words, one of `SEARCH_MODELS`.
         rerank_model_arn: the rerank model of Bedrock that orders what searches find, or None where that is off.
         dreams: whose language models dreams ask, or None where the deployment does no dreams.
+        metrics: the names of all that is counted for CloudWatch, or None for everything.
     """
 
     deployment: Deployment
@@ -93,6 +94,7 @@ class Settings:
     search_model: str = "none"
     rerank_model_arn: str | None = None
     dreams: ChosenDreams | None = None
+    metrics: frozenset[str] | None = None
 
     @classmethod
     def read(cls, environment: Mapping[str, str] = os.environ) -> Settings:
@@ -126,7 +128,13 @@ class Settings:
             search_model=_search_model(environment),
             rerank_model_arn=_rerank_model(environment),
             dreams=_dreams(environment),
+            metrics=_metrics(environment),
         )
+
+
+def _metrics(environment: Mapping[str, str]) -> frozenset[str] | None:
+    names = filter(None, (part.strip() for part in environment.get("MEMOLITH_METRICS", "").split(",")))
+    return frozenset(names) or None
 
 
 def _former_regions(environment: Mapping[str, str], regions: tuple[str, ...]) -> tuple[str, ...]:

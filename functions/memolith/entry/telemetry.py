@@ -7,6 +7,7 @@ carries content, paths, ids of memories, keys or tokens; a request's line names 
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import MetricUnit
@@ -44,7 +45,9 @@ class EmfMetrics:
     Powertools' own provider writes the lines. Its decorator is not used: it keeps one set of dimensions a process.
     """
 
-    def __init__(self, service: str, stage: str, region: str) -> None:
+    def __init__(self, service: str, stage: str, region: str, only: Collection[str] | None = None) -> None:
+        """Keep what is counted under the names in `only`; None for every name."""
+        self._only = only
         self._common = dict(zip(COMMON_DIMENSIONS, (service, stage, region), strict=True))
         self._series: dict[_Dimensions, AmazonCloudWatchEMFProvider] = {}
         self._lock = threading.Lock()
@@ -58,6 +61,8 @@ class EmfMetrics:
         self._add(name, MetricUnit.Milliseconds, value, dimensions)
 
     def _add(self, name: str, unit: MetricUnit, value: float, dimensions: dict[str, str]) -> None:
+        if self._only is not None and name not in self._only:
+            return
         key = tuple(sorted(dimensions.items()))
         with self._lock:
             series = self._series.get(key)

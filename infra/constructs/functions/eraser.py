@@ -20,8 +20,6 @@ from infra.deployment import Deployment
 
 SHAPE = Shape(name="eraser", memory_mb=512, timeout=Duration.seconds(300))
 
-SWEEPS_EVERY = Duration.minutes(1)
-
 
 def statements(grants: Grants) -> list[iam.PolicyStatement]:
     """Return what the eraser may do."""
@@ -43,7 +41,7 @@ def schedule(scope: Construct, deployment: Deployment, function: Function) -> ev
         "Sweep",
         rule_name=f"{deployment.prefix}-erasure-sweep",
         description="Goes on with stores that are being erased, and with retention",
-        schedule=events.Schedule.rate(SWEEPS_EVERY),
+        schedule=events.Schedule.rate(Duration.minutes(deployment.tick_minutes)),
         targets=[
             targets.LambdaFunction(
                 function.invoked, event=events.RuleTargetInput.from_object({"call": "sweep"}), retry_attempts=0

@@ -20,6 +20,16 @@ from infra.acknowledge import acknowledge
 from infra.constructs.functions.code import Layers, architecture_of, runtime_of
 from infra.deployment import ALIAS, Deployment
 
+WATCHED_AT_LEAST = (
+    "erasures_pending",
+    "guardrail_unavailable",
+    "integrity_broken",
+    "reconcile_failed",
+    "tables_emptied",
+    "watermark_age_ms",
+)
+"""All that functions count where monitoring is the least: what its alarms watch."""
+
 RUNTIME_CHOSEN = {"AwsSolutions-L1": "The Python version is chosen in the record, so that every wheel exists for it."}
 
 
@@ -85,7 +95,7 @@ class Function(Construct):
             memory_size=shape.memory_mb,
             timeout=shape.timeout,
             environment={**_environment(deployment, region, shape), **(environment or {})},
-            tracing=lambda_.Tracing.ACTIVE,
+            tracing=lambda_.Tracing.ACTIVE if deployment.monitoring == "full" else lambda_.Tracing.DISABLED,
             logging_format=lambda_.LoggingFormat.JSON,
             log_group=log,
             reserved_concurrent_executions=_reserved(deployment, shape.name),
@@ -140,10 +150,12 @@ def _environment(deployment: Deployment, region: str, shape: Shape) -> dict[str,
     alias = {"MEMOLITH_FUNCTION_ALIAS": deployment.alias} if deployment.alias else {}
     former = {"MEMOLITH_FORMER_REGIONS": ",".join(deployment.former_regions)} if deployment.former_regions else {}
     model = {"MEMOLITH_SEARCH_MODEL": deployment.search_model} if deployment.has_search_model and shape.searches else {}
+    least = {"MEMOLITH_METRICS": ",".join(WATCHED_AT_LEAST)} if deployment.monitoring == "least" else {}
     return {
         **alias,
         **former,
         **model,
+        **least,
         "MEMOLITH_STAGE": deployment.stage,
         "MEMOLITH_REGIONS": ",".join(deployment.regions),
         "MEMOLITH_ACCOUNT": deployment.account_or_token,

@@ -1,4 +1,7 @@
-"""What wakes the reconciler: rules of EventBridge, one every minute, one every hour."""
+"""What wakes the reconciler: rules of EventBridge, one every `tick_minutes`, one every hour.
+
+How long a period of the journal is follows from the first, and with it how far a watermark lies behind at least.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,6 @@ from constructs import Construct
 
 from infra.deployment import Deployment
 
-EVERY = Duration.minutes(1)
-"""How long a period of the journal is, and so how far a watermark lies behind at least."""
 AGE_MAX = Duration.minutes(5)
 """How long an event waits for a function that is throttled."""
 
@@ -27,7 +28,7 @@ class Schedule(Construct):
         super().__init__(scope, "Schedule")
         never_repeat(function)
         for call, every, what in (
-            ("tick", EVERY, "the journal's period ends, the watermarks move"),
+            ("tick", Duration.minutes(deployment.tick_minutes), "the journal's period ends, the watermarks move"),
             ("compare", Duration.hours(1), "listing and tables are compared, once a day"),
         ):
             given = events.RuleTargetInput.from_object({"call": call})

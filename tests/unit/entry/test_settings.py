@@ -44,6 +44,12 @@ def test_everything_can_be_set() -> None:
     assert settings.search_model == "use"
 
 
+def test_everything_is_counted_unless_the_deployment_names_what_is() -> None:
+    assert Settings.read(COMPLETE).metrics is None
+    named = Settings.read({**COMPLETE, "MEMOLITH_METRICS": "erasures_pending, seal_failed"})
+    assert named.metrics == frozenset({"erasures_pending", "seal_failed"})
+
+
 def test_functions_are_invoked_by_an_alias_only_where_the_deployment_names_one() -> None:
     assert Settings.read(COMPLETE).deployment.function("writer") == "memolith-dev-writer"
     named = Settings.read({**COMPLETE, "MEMOLITH_FUNCTION_ALIAS": "live"})

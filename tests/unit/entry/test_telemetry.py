@@ -51,3 +51,17 @@ def test_what_was_flushed_is_not_flushed_again(capsys: pytest.CaptureFixture[str
     metrics.flush()
     (line,) = printed(capsys)
     assert (line["a"], line["service"]) == ([4.0], "reader")
+
+
+def test_a_function_counts_what_it_is_told_to_and_prints_nothing_for_the_rest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    metrics = EmfMetrics("reconciler", "dev", "us-east-1", only={"watermark_age_ms"})
+    metrics.count("checkpoint_published")
+    metrics.milliseconds("replication_lag_ms", 5.0, home="eu-west-1")
+    metrics.flush()
+    assert printed(capsys) == []
+    metrics.milliseconds("watermark_age_ms", 5.0, home="eu-west-1")
+    metrics.flush()
+    (line,) = printed(capsys)
+    assert line["watermark_age_ms"] == [5.0]
