@@ -64,9 +64,19 @@ def root_of(index: int, size: int, node: bytes, path: list[bytes]) -> bytes | No
     return node if last == 0 else None
 
 
+def signed_statement(part: dict[str, Any]) -> str:
+    """Return what is signed: the statement itself, or the last of the chain, each of which states the one before."""
+    last: str = part["statement"]
+    for following in part.get("chain", []):
+        if json.loads(following)["previous_statement"] != hashlib.sha256(last.encode()).hexdigest():
+            raise NotProvenError("a statement of the chain does not state the one before it")
+        last = following
+    return last
+
+
 def included(part: dict[str, Any], keys: list[dict[str, str]]) -> dict[str, Any]:
     """Check that a name stands in a signed tree; return the statement. Raises NotProvenError."""
-    check_signature(keys, part["seal"], part["statement"].encode())
+    check_signature(keys, part["seal"], signed_statement(part).encode())
     statement: dict[str, Any] = json.loads(part["statement"])
     leaf = hashlib.sha256(b"\0" + json.dumps(part["name"], separators=(",", ":")).encode()).digest()
     root = root_of(part["index"], statement["count"], leaf, [bytes.fromhex(node) for node in part["path"]])
@@ -96,6 +106,8 @@ def check_erased(proof: dict[str, Any], keys: list[dict[str, str]]) -> str:
 
 def check(proof: dict[str, Any], keys: list[dict[str, str]], text: bytes | None) -> str:
     """Check every step; return what is proven. Raises NotProvenError."""
+    if proof["memolith_proof"] not in (1, 2):
+        raise NotProvenError("it is of a format that this script does not know; take a newer one")
     if "order" in proof:
         return check_erased(proof, keys)
     statement, opening = included(proof, keys), proof["opening"]

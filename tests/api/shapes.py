@@ -386,15 +386,16 @@ def _check_health(body: Mapping[str, Any]) -> None:
 
 
 def _check_proof(body: Mapping[str, Any]) -> None:
-    """Of a version, or of its erasure; neither has a text."""
-    inclusion = "name index path statement seal"
-    assert body["memolith_proof"] == 1
+    """Of a version, or of its erasure; neither has a text. Format 2 where the statements of a chain follow one."""
+    inclusion = _names("name index path statement seal")
+    parts = [body["version"], body["order"]] if "order" in body else [body]
+    assert body["memolith_proof"] == (2 if any("chain" in part for part in parts) else 1)
     if "order" in body:
         _fields(body, "memolith_proof version order")
-        assert set(body["version"]) == _names(inclusion)
-        assert set(body["order"]) == _names(f"{inclusion} body")
+        assert set(body["version"]) - {"chain"} == inclusion
+        assert set(body["order"]) - {"chain"} == {*inclusion, "body"}
     else:
-        _fields(body, f"memolith_proof opening {inclusion}")
+        assert set(body) - {"chain", "type"} == {*inclusion, "memolith_proof", "opening"}
         assert set(body["opening"]) == {"nonce", "metadata"}
 
 

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from memolith.adapters.memory import MemoryErasableObjects
+from memolith.adapters.memory.sealing import MemorySealing
+from memolith.app.operations import proofs
+from memolith.app.operations.audit import make_audit
 from memolith.app.operations.proofs import SEARCHED_MAX, make_proofs
+from memolith.core.audit import Flaw
 from memolith.core.commands import ImportedVersion
+from memolith.core.objects.checkpoint import Checkpoint
 from memolith.core.objects.verdict_record import VerdictOutcome
+from memolith.ports.errors import Unavailable
 from scripts.verify_proof import NotProvenError, check
 from tests.api.harness import Backend, Reply
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -39,6 +49,12 @@ class Sealed:
 
     def proof(self, version_id: str, region: str = HOME, key: str | None = None) -> Reply:
         return self.ask(f"/v1/memory_stores/{self.scene.store}/memory_versions/{version_id}/proof", region, key)
+
+    @contextmanager
+    def no_key(self) -> Iterator[None]:
+        """The home's key signs nothing meanwhile."""
+        with mock.patch.object(MemorySealing, "sign", side_effect=Unavailable("the key does not answer")):
+            yield
 
     @property
     def keys(self) -> list[dict[str, str]]:
@@ -152,3 +168,118 @@ def test_the_search_for_an_imported_version_ends_and_says_what_searches_on(seale
     region = sealed.scene.cloud.sites[HOME].region
     whole = make_proofs(region, sealed.scene.cloud.sealing_of(HOME)).of_version(sealed.scene.store, told.version_id)
     assert check(whole, sealed.keys, b"told").startswith(f"proven: version {told.version_id}")
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_a_minute_without_the_key_costs_no_version_its_proof_once_the_next_checkpoint_is_signed(
+    sealed: Sealed, region: str
+) -> None:
+    with sealed.no_key():
+        third = sealed.scene.update(sealed.first, "third")
+        sealed.seal()
+        reply = sealed.proof(third.version_id, region)
+        assert (reply.status, "not sealed yet; try again in a minute" in reply.error["message"]) == (404, True)
+    sealed.seal()
+    proof = sealed.proof(third.version_id, region).body
+    assert (proof["memolith_proof"], len(proof["chain"])) == (2, 1)
+    assert check(proof, sealed.keys, b"third").startswith(f"proven: version {third.version_id}, ")
+    assert sealed.proof(sealed.second.version_id, region).body["memolith_proof"] == 1
+
+
+def test_an_hour_without_the_key_is_covered_by_the_first_signature_after_it(
+    sealed: Sealed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+    with sealed.no_key():
+        for number in range(4):
+            written.append((sealed.scene.update(sealed.first, f"n{number}").version_id, f"n{number}".encode()))
+            sealed.seal()
+        sealed.seal()
+    sealed.seal()
+    for links, (version_id, text) in zip((5, 4, 3, 2), written, strict=True):
+        proof = sealed.proof(version_id).body
+        assert len(proof["chain"]) == links
+        assert check(proof, sealed.keys, text).startswith(f"proven: version {version_id}, ")
+    monkeypatch.setattr(proofs, "CHAIN_MAX", 4)
+    assert sealed.proof(written[1][0]).status == 200
+    reply = sealed.proof(written[0][0])
+    assert (reply.status, "memolith audit prove reads on" in reply.error["message"]) == (404, True)
+    region = sealed.scene.cloud.sites[HOME].region
+    whole = make_proofs(region, sealed.scene.cloud.sealing_of(HOME)).of_version(sealed.scene.store, written[0][0])
+    assert check(whole, sealed.keys, b"n0").startswith(f"proven: version {written[0][0]}")
+
+
+def test_a_chain_of_which_a_statement_is_left_out_or_changed_proves_nothing(sealed: Sealed) -> None:
+    with sealed.no_key():
+        third = sealed.scene.update(sealed.first, "third")
+        sealed.seal()
+        sealed.scene.update(sealed.first, "fourth")
+        sealed.seal()
+    sealed.seal()
+    proof = sealed.proof(third.version_id).body
+    first, second = proof["chain"]
+    for chain in ([second], [second, first], [first.replace('"count":1', '"count":2'), second]):
+        with pytest.raises(NotProvenError, match="does not state the one before"):
+            check({**proof, "chain": chain}, sealed.keys, None)
+    for chain in ([first], []):
+        with pytest.raises(NotProvenError, match="the signature does not hold"):
+            check({**proof, "chain": chain}, sealed.keys, None)
+    forged = proof["statement"].replace('"count":1', '"count":2')
+    with pytest.raises(NotProvenError, match="does not state the one before"):
+        check({**proof, "statement": forged}, sealed.keys, None)
+    with pytest.raises(NotProvenError, match="a format that this script does not know"):
+        check({**proof, "memolith_proof": 3}, sealed.keys, None)
+
+
+def test_a_proof_with_a_chain_tells_nothing_of_what_others_wrote_in_those_minutes(sealed: Sealed) -> None:
+    with sealed.no_key():
+        third = sealed.scene.update(sealed.first, "third")
+        other = sealed.scene.create("/other", "other")
+        sealed.seal()
+    sealed.seal()
+    proof = sealed.proof(third.version_id).body
+    assert other.version_id not in json.dumps(proof)
+    assert sealed.proof(other.version_id).body["statement"] == proof["statement"]
+
+
+def test_an_erasure_is_proven_whose_order_was_sealed_in_a_minute_without_the_key(sealed: Sealed) -> None:
+    with sealed.no_key():
+        sealed.scene.redact(sealed.first.version_id)
+        sealed.seal()
+        assert sealed.proof(sealed.first.version_id).status == 404
+    sealed.seal()
+    proof = sealed.proof(sealed.first.version_id).body
+    assert (proof["memolith_proof"], "chain" in proof["version"], len(proof["order"]["chain"])) == (2, False, 1)
+    assert "and erased by order" in check(proof, sealed.keys, None)
+
+
+def test_an_unsigned_checkpoint_that_an_earlier_release_wrote_after_covers_no_proof(
+    sealed: Sealed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(Checkpoint, "needs_cover", False)
+        with sealed.no_key():
+            third = sealed.scene.update(sealed.first, "third")
+            sealed.seal()
+        sealed.scene.update(sealed.first, "fourth")
+        sealed.seal()
+    reply = sealed.proof(third.version_id)
+    assert (reply.status, "does not state it" in reply.error["message"]) == (404, True)
+
+
+def test_the_audit_objects_where_a_checkpoint_states_another_than_the_one_before_it(sealed: Sealed) -> None:
+    with sealed.no_key():
+        sealed.scene.update(sealed.first, "third")
+        sealed.seal()
+    sealed.seal()
+    region, sealing = sealed.scene.cloud.sites[HOME].region, sealed.scene.cloud.sealing_of(HOME)
+    audit = make_audit(region, sealing)
+    assert audit.run(HOME).is_intact
+    key = region.objects.list(f"{HOME}/checkpoint/").keys[-1]
+    last = Checkpoint.from_json(region.objects.get(key).body)
+    assert last.previous_statement is not None
+    other = replace(last, previous_statement="0" * 64)
+    signed = replace(other, seal=sealing.sign(other.statement))
+    MemoryErasableObjects(sealed.scene.cloud.buckets, HOME).erase(key, signed.to_json(), {})
+    (finding,) = [one for one in audit.run(HOME).findings if one.flaw is Flaw.CHECKPOINT_ALTERED]
+    assert "the statement of the checkpoint before it" in finding.detail

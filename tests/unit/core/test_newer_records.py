@@ -87,6 +87,7 @@ RECORDS: list[Any] = [
         root=HASH,
         seal=Seal("key", "signature"),
     ),
+    Checkpoint("us-east-1", 3, 4, "run", previous=HASH, previous_statement=HASH, root=HASH),
 ]
 FREE = {"metadata", "findings", "tails", "residents", "occupants", "names", "seal"}
 """Fields whose values have no fields of their own."""

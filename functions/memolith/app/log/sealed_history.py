@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from memolith.app.kernel.batching import gallop
 from memolith.app.kernel.listing import keys_under
@@ -36,6 +37,16 @@ class StoredCheckpoint:
     def is_sealed(self) -> bool:
         """Whether it says what it names by a root; one of an earlier release does not."""
         return self.checkpoint.root is not None
+
+
+_VERIFY = "memolith audit verify says what was done to it"
+
+
+class _Link(NamedTuple):
+    """What a checkpoint is to state of the one before it: the hash of its object, and that of its statement."""
+
+    sha256: str
+    statement_sha256: str
 
 
 class SealedHistory:
@@ -82,7 +93,7 @@ class SealedHistory:
 
         A GET of each, and of each of its parts. Raises Unavailable, also for one of more than `parts_max` parts.
         """
-        before: str | None = None if since <= 1 else self._sha256(home, since - 1)
+        before = None if since <= 1 else self._link(str(CheckpointKey(home, since - 1)))
         for period in range(since, until + 1):
             key = str(CheckpointKey(home, period))
             try:
@@ -102,17 +113,34 @@ class SealedHistory:
                     object=key,
                     hint="memolith audit prove reads all of them",
                 )
-            yield self._checked(checkpoint, sha256_of(body), before, period == since and since > 1 and before is None)
-            before = sha256_of(body)
+            yield self._checked(checkpoint, sha256_of(body), before)
+            before = _Link(sha256_of(body), sha256_of(checkpoint.statement))
 
-    def _checked(self, checkpoint: Checkpoint, sha256: str, before: str | None, unknown: bool) -> StoredCheckpoint:
+    def after(self, checkpoint: Checkpoint) -> Checkpoint | None:
+        """Return the next checkpoint of a home, unchecked and without its parts; None where there is none. A GET.
+
+        Raises:
+            Unavailable. Damaged: it cannot be read, or is of a newer release.
+        """
+        key = str(CheckpointKey(checkpoint.home, checkpoint.period + 1))
+        body = self._body(key)
+        try:
+            return None if body is None else Checkpoint.from_json(body)
+        except ValueError as error:
+            raise Damaged(
+                "a checkpoint cannot be read", object=key, region=self._region.name, cause=str(error), hint=_VERIFY
+            ) from error
+
+    def _checked(self, checkpoint: Checkpoint, sha256: str, before: _Link | None) -> StoredCheckpoint:
         key = str(CheckpointKey(checkpoint.home, checkpoint.period))
         names, findings = self._names(checkpoint)
         if checkpoint.root is None:
             return StoredCheckpoint(checkpoint, sha256, names, tuple(findings))
         wrong = []
-        if before is not None and checkpoint.previous != before and not unknown:
+        if before is not None and checkpoint.previous != before.sha256:
             wrong.append("the checkpoint before it is not the one that it names")
+        if before is not None and checkpoint.previous_statement not in (None, before.statement_sha256):
+            wrong.append("the statement of the checkpoint before it is not the one that it names")
         tree = grown(Frontier(), names)
         if not findings and (tree.root.hex(), tree.size) != (checkpoint.root, checkpoint.count):
             wrong.append("its names are not those of its root")
@@ -137,9 +165,14 @@ class SealedHistory:
                 findings.append(Finding(Flaw.CHECKPOINT_ALTERED, key, checkpoint.period, "it cannot be read"))
         return tuple(names), findings
 
-    def _sha256(self, home: str, period: int) -> str | None:
-        body = self._body(str(CheckpointKey(home, period)))
-        return None if body is None else sha256_of(body)
+    def _link(self, key: str) -> _Link | None:
+        body = self._body(key)
+        if body is None:
+            return None
+        try:
+            return _Link(sha256_of(body), sha256_of(Checkpoint.from_json(body).statement))
+        except ValueError:
+            return _Link(sha256_of(body), "")
 
     def _body(self, key: str) -> bytes | None:
         found = find(self._region.objects, key)

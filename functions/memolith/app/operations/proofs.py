@@ -2,6 +2,9 @@
 
     what the digest was made from -> the name in a checkpoint -> its way up the Merkle tree -> the root, which is signed
 
+Where the key did not answer when that checkpoint was made, the statement with the root is followed by those of the next
+checkpoints, each of which states the hash of the one before, up to the first that is signed.
+
 Of a version that was erased, what its digest was made from is gone: then the proof is that it was acknowledged, and
 that an order to erase it was.
 """
@@ -16,7 +19,7 @@ from memolith.app.log.sealed_history import SealedHistory, StoredCheckpoint
 from memolith.core.errors import Damaged, NotFound, Unavailable
 from memolith.core.merkle import inclusion_path, leaf_hash
 from memolith.core.object_keys import RedactionKey
-from memolith.core.objects.checkpoint import Named, name_to_json
+from memolith.core.objects.checkpoint import Checkpoint, Named, Seal, name_to_json, sha256_of
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.rows.content import VersionRow
 from memolith.core.rows.identity import StoreRow
@@ -24,8 +27,13 @@ from memolith.core.sealing import opening_of, record_digest
 from memolith.ports.sealing import Sealing
 
 PROOF_FORMAT = 1
+CHAINED_FORMAT = 2
+"""Of a proof with a `chain`: a script of format 1 would take the signature for one under the first statement."""
+CHAIN_MAX = 60
+"""Statements, of 400 bytes, that the chain of a bounded proof has: an hour without the key that signs."""
 SEARCHED_MAX = 20
 """Checkpoints that a bounded search reads, from the object's time on: an object is named in the first or the second."""
+NOT_YET = "it is not sealed yet; try again in a minute"
 PARTS_MAX = 40
 """Parts of one checkpoint that a bounded search reads, of 1 MB each: 200,000 writes in a minute have as many."""
 
@@ -66,8 +74,8 @@ class Proofs:
 
         Raises:
             NotFound: no such version, or retention erased it, or it was written by a release that sealed nothing, or
-                it is not sealed yet, or not found within the bounds.
-            Unavailable: it has not arrived here; or no signature of its own covers it; or a port does not answer.
+                it is not sealed or not signed yet, or not found within the bounds.
+            Unavailable: it has not arrived here; or a port does not answer.
             Damaged: what stands in its place is not what was sealed.
         """
         if row.position is None:
@@ -77,7 +85,9 @@ class Proofs:
         wanted = _Wanted(str(key), key.slot.epoch.home, at_us, "memory_version", row.version_id)
         if row.redacted_at is not None:
             order = self._order(store.store_id, row)
-            return {"memolith_proof": PROOF_FORMAT, "version": self._inclusion(*self._sealed(wanted)), "order": order}
+            version = self._inclusion(wanted, *self._sealed(wanted))
+            chained = "chain" in version or "chain" in order
+            return {"memolith_proof": CHAINED_FORMAT if chained else PROOF_FORMAT, "version": version, "order": order}
         if row.blank:
             raise NotFound(wanted.kind, wanted.id, "retention erased it, and what was sealed cannot be shown")
         stored, number = self._sealed(wanted)
@@ -96,7 +106,8 @@ class Proofs:
                 hint="memolith audit verify says what was done to it",
             )
         shown = {"nonce": opening.nonce, "metadata": dict(opening.metadata)}
-        return {"memolith_proof": PROOF_FORMAT, **self._inclusion(stored, number), "opening": shown}
+        proof = self._inclusion(wanted, stored, number)
+        return {"memolith_proof": CHAINED_FORMAT if "chain" in proof else PROOF_FORMAT, **proof, "opening": shown}
 
     def _order(self, store_id: str, row: VersionRow) -> dict[str, Any]:
         """Return the order that erased a version, with its own inclusion."""
@@ -105,7 +116,8 @@ class Proofs:
             found = find(self._region.objects, key)
             if found is not None:
                 at_us = Redaction.from_json(found.body).redacted_at
-                stored, number = self._sealed(_Wanted(key, region, at_us, "order of redaction", row.version_id))
+                wanted = _Wanted(key, region, at_us, "order of redaction", row.version_id)
+                stored, number = self._sealed(wanted)
                 if stored.names[number].digest != record_digest(key, found.body):
                     raise Damaged(
                         "the order of redaction is not what was sealed",
@@ -114,23 +126,41 @@ class Proofs:
                         object=key,
                         cause="its digest is another one",
                     )
-                return {**self._inclusion(stored, number), "body": found.body.decode()}
+                return {**self._inclusion(wanted, stored, number), "body": found.body.decode()}
         why = "it was erased before it was imported, or the order that erased it has not arrived in this region"
         raise NotFound("order of redaction", row.version_id, why)
 
-    def _inclusion(self, stored: StoredCheckpoint, number: int) -> dict[str, Any]:
-        """Return a name of a checkpoint, its way up the tree, and the signed root."""
+    def _inclusion(self, wanted: _Wanted, stored: StoredCheckpoint, number: int) -> dict[str, Any]:
+        """Return a name of a checkpoint, its way up the tree, and the root with what signs it."""
         checkpoint = stored.checkpoint
-        if checkpoint.seal is None:
-            raise Unavailable(f"the checkpoint of period {checkpoint.period} has no signature of its own")
         path = inclusion_path([leaf_hash(one.leaf) for one in stored.names], number)
-        return {
+        shown = {
             "name": name_to_json(stored.names[number]),
             "index": number,
             "path": [node.hex() for node in path],
             "statement": checkpoint.statement.decode(),
-            "seal": {"key_id": checkpoint.seal.key_id, "signature": checkpoint.seal.signature},
         }
+        chain, seal = self._chain(wanted, checkpoint)
+        if chain:
+            shown["chain"] = chain
+        return {**shown, "seal": seal._asdict()}
+
+    def _chain(self, wanted: _Wanted, checkpoint: Checkpoint) -> tuple[list[str], Seal]:
+        """Return the statements after a checkpoint's own up to the first signed one, and its signature. A GET each."""
+        chain: list[str] = []
+        while checkpoint.seal is None:
+            if self._bounded and len(chain) == CHAIN_MAX:
+                why = f"no signature is in the {CHAIN_MAX} checkpoints after its own; memolith audit prove reads on"
+                raise NotFound(wanted.kind, wanted.id, why)
+            following = self._history.after(checkpoint)
+            if following is None:
+                raise NotFound(wanted.kind, wanted.id, NOT_YET)
+            if following.previous_statement != sha256_of(checkpoint.statement):
+                why = f"its checkpoint was not signed, and that of period {following.period} does not state it"
+                raise NotFound(wanted.kind, wanted.id, why)
+            chain.append(following.statement.decode())
+            checkpoint = following
+        return chain, checkpoint.seal
 
     def _sealed(self, wanted: _Wanted) -> tuple[StoredCheckpoint, int]:
         """Return the first checkpoint that seals an object, and the number of its name there."""
@@ -152,7 +182,7 @@ class Proofs:
                 raise NotFound(wanted.kind, wanted.id, f"{why}; memolith audit prove searches all of them")
         if named:
             raise NotFound(wanted.kind, wanted.id, "it is named in a checkpoint, and what it was is not sealed")
-        raise NotFound(wanted.kind, wanted.id, "it is not sealed yet; try again in a minute")
+        raise NotFound(wanted.kind, wanted.id, NOT_YET)
 
 
 def _is_sealed(name: Named) -> bool:

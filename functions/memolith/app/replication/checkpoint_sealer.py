@@ -1,8 +1,9 @@
 """Sealing a checkpoint before it is put: the root of its names, the hash of the one before it, and a signature.
 
 Nothing here keeps a checkpoint from being published: other regions wait for it. Where a key does not answer, the
-checkpoint has no signature of its own, and the next one's covers it, because it names its hash. Where it is not known
-what an earlier release put into the first parts, the checkpoint has no root either, and is unsealed.
+checkpoint has no signature of its own, and the next one's covers it: it states the hash of its object, and that of its
+statement, which proves a version without the names of others. Where it is not known what an earlier release put into
+the first parts, the checkpoint has no root either, and is unsealed.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class CheckpointSealer:
         self._memory = memory
 
     def sealed(self, checkpoint: Checkpoint, state: JournalStateRow) -> Checkpoint:
-        """Return the checkpoint with its seal. One signature where it names something; a GET of the checkpoint before
-        it where the journal does not say its hash.
+        """Return the checkpoint with its seal. One signature where it names something, or the one before it has none
+        and should; a GET of that one where the journal does not say its hash.
 
         Raises:
             Unavailable: the checkpoint before it cannot be read.
@@ -44,9 +45,11 @@ class CheckpointSealer:
             return checkpoint
         tree = grown(state.frontier, checkpoint.names)
         known = state.previous_of(checkpoint.period)
-        previous = known if known is not None else self._previous(checkpoint.period)
-        sealed = replace(checkpoint, count=tree.size, root=tree.root.hex(), previous=previous)
-        if tree.size == 0 and checkpoint.period % SIGNED_EVERY:
+        previous, uncovered = (known, None) if known is not None else self._before(checkpoint.period)
+        sealed = replace(
+            checkpoint, count=tree.size, root=tree.root.hex(), previous=previous, previous_statement=uncovered
+        )
+        if tree.size == 0 and uncovered is None and checkpoint.period % SIGNED_EVERY:
             return sealed
         return replace(sealed, seal=self._signed(sealed.statement))
 
@@ -59,9 +62,16 @@ class CheckpointSealer:
         except Unavailable as error:
             self._failed("a sealed checkpoint could not be remembered outside the data", error)
 
-    def _previous(self, period: int) -> str | None:
+    def _before(self, period: int) -> tuple[str | None, str | None]:
+        """Return the hash of the checkpoint before, and that of its statement if it needs cover."""
         found = find(self._region.objects, str(CheckpointKey(self._region.name, period - 1))) if period > 1 else None
-        return None if found is None else sha256_of(found.body)
+        if found is None:
+            return None, None
+        try:
+            before = Checkpoint.from_json(found.body)
+        except ValueError:  # of a newer release
+            return sha256_of(found.body), None
+        return sha256_of(found.body), sha256_of(before.statement) if before.needs_cover else None
 
     def _signed(self, statement: bytes) -> Seal | None:
         try:

@@ -135,12 +135,14 @@ class Checkpoints:
             self._begin()
 
     def has_news(self) -> bool:
-        """Tell whether the open period names anything, or is not a journal yet: for a home that sleeps between writes.
+        """Tell whether the open period names anything, or is not a journal yet, or has to cover the one before it.
+
+        For a home that sleeps between writes.
 
         One read, and a query for each partition until one has a row.
         """
         state = self._state()
-        if state is None or state.closing is not None or state.listed:
+        if state is None or state.closing is not None or state.listed or state.previous is None:
             return True
         shards = range(state.open_period.shards)
         partitions = [JournalRow.partition(self._home, state.open, shard) for shard in shards]
@@ -259,7 +261,7 @@ class Checkpoints:
             listed=not ours,
             shards=state.shards,
             next_shards=None if state.listed else shards_for(state.parts * NAMES_PER_PART + len(names)),
-            previous=f"{checkpoint.period}:{sha256_of(body)}",
+            previous=None if stands.needs_cover else f"{checkpoint.period}:{sha256_of(body)}",
         )
         self._sealer.remember(checkpoint.period, sha256_of(body), stands.previous)
         self._set(state, over)

@@ -63,6 +63,7 @@ class Checkpoint:
         listed: made from a listing of the bucket, because the journal had been lost.
         count: how many names it has, with all its parts.
         previous: the SHA-256 of the checkpoint of the period before, as it stands in the bucket; None for the first.
+        previous_statement: the SHA-256 of the statement of the period before, where that one `needs_cover`; else None.
         root: of the Merkle tree over its names, in hex; None for a checkpoint that is not sealed.
         seal: the home's signature under `statement`; None where no key answered, or nothing was named: a later
             checkpoint's signature covers it.
@@ -77,8 +78,18 @@ class Checkpoint:
     listed: bool = False
     count: int = 0
     previous: str | None = None
+    previous_statement: str | None = None
     root: str | None = None
     seal: Seal | None = None
+
+    @property
+    def needs_cover(self) -> bool:
+        """Whether what it names, or what it covers, has no signature yet: then the next one states its statement.
+
+        `previous` covers it as well; but who checks that has to have all names of all workspaces.
+        """
+        open_behind = self.count > 0 or self.previous_statement is not None
+        return self.root is not None and self.seal is None and open_behind
 
     @property
     def statement(self) -> bytes:
@@ -91,6 +102,8 @@ class Checkpoint:
         facts |= {"parts": self.parts, "listed": self.listed}
         if self.root is not None:
             facts |= {"count": self.count, "previous": self.previous, "root": self.root}
+        if self.previous_statement is not None:
+            facts["previous_statement"] = self.previous_statement
         return facts
 
     def part_key(self, number: int) -> CheckpointPartKey:
@@ -119,6 +132,7 @@ class Checkpoint:
                 listed=bool(fields["listed"]),
                 count=int(fields.get("count", 0)),
                 previous=_text_or_none(fields.get("previous")),
+                previous_statement=_text_or_none(fields.get("previous_statement")),
                 root=_text_or_none(fields.get("root")),
                 seal=None if fields.get("seal") is None else Seal(*map(str, fields["seal"][:2])),
             )
@@ -137,7 +151,7 @@ def part_from_json(body: bytes) -> tuple[Named, ...]:
 
 
 def sha256_of(body: bytes) -> str:
-    """Return what the next checkpoint says of one whose object has this body."""
+    """Return what the next checkpoint says of one whose object has this body, or which has this statement."""
     return hashlib.sha256(body).hexdigest()
 
 

@@ -67,7 +67,8 @@ class JournalStateRow(Row):
         parts, cursor: how many parts of the checkpoint stand already, and where its names go on.
         shards, closing_shards: into how many partitions the open and the closing period are split; None: `SHARDS_MIN`.
         next_shards: how many the next period is to have, by what the last published one named.
-        previous: the period of the last checkpoint that was published, a colon, and the SHA-256 of its object.
+        previous: the period of the last checkpoint that was published, a colon, and the SHA-256 of its object; None
+            where the next one has to read that one, because it `needs_cover`.
         tree: of the names in the parts that stand: how many parts, how many names, and the hashes of the Merkle tree
             as it grows, in hex. What another release left behind says another number of parts, and does not count.
     """
