@@ -6,11 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 TICK_US = 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_WITHOUT_OFFSET = _EPOCH.replace(tzinfo=None)
 
 
 def rfc3339(instant_us: int) -> str:
     """Format ``2026-11-21T10:00:00.000000Z``; always six decimals, so that text order is time order."""
-    return (_EPOCH + timedelta(microseconds=instant_us)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    moment = _EPOCH_WITHOUT_OFFSET + timedelta(microseconds=instant_us)
+    return f"{moment.isoformat(timespec='microseconds')}Z"
 
 
 def parse_rfc3339(text: str) -> int:

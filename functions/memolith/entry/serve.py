@@ -22,6 +22,7 @@ from waitress.wasyncore import close_all
 from memolith.adapters.encoders import EncoderMissing
 from memolith.adapters.local.compiled_scanner import load_scanner
 from memolith.adapters.local.failures import explain
+from memolith.adapters.local.process_memory import bound_arenas
 from memolith.adapters.rerankers.http import HttpReranker
 from memolith.core.errors import MemolithError
 from memolith.entry.compose_laptop import WORKSPACE, LocalSite, Machine, open_site, owner_key
@@ -95,6 +96,7 @@ def main() -> int:
     except SettingsError as error:
         return _fail(str(error), EXIT_USAGE)
     start_logging(settings.log_level)
+    bound_arenas()
     try:
         return _serve(settings)
     except OSError as error:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from memolith.core import exclusions as rules
 from memolith.core.exclusions import exclusions
 
 FENCE = "```python\n" + "x = 1\n" * 11 + "```\n"
@@ -53,3 +56,14 @@ def test_a_hostile_text_takes_no_long_time(text: str) -> None:
     began = time.process_time()
     list(exclusions(text))
     assert time.process_time() - began < 2
+
+
+SIGNS = [name for name, one in vars(rules).items() if isinstance(one, rules._Sign)]
+
+
+@pytest.mark.parametrize("name", SIGNS)
+@given(data=st.data())
+def test_what_is_looked_for_before_a_pattern_is_in_every_match_of_it(name: str, data: st.DataObject) -> None:
+    sign = getattr(rules, name)
+    text = data.draw(st.from_regex(sign.pattern, alphabet=st.characters(max_codepoint=126)))
+    assert sign.search(text, rules._plain(text)) is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,9 @@ from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.tables import BY_NAME, PARTITION_KEY, SORT_KEY, TABLES, GlobalIndex, Table
 from memolith.ports.errors import Contended
 from memolith.ports.index import Change, Found, Query, RowMap
+
+KEYS_PER_STATEMENT = 500
+"""A statement of SQLite may have 999 values, in its older releases."""
 
 
 class LocalIndex:
@@ -38,14 +41,16 @@ class LocalIndex:
         return LocalIndex(self._database, generation)
 
     def read(self, keys: Sequence[RowKey]) -> RowMap:
-        """Read those of the rows that exist, all of them of one moment."""
-        tables = {key: self._table(check_key(key)) for key in keys}
+        """Read those of the rows that exist, all of them of one moment. A statement for each partition."""
+        partitions: dict[tuple[str, str], dict[str, RowKey]] = {}
+        for key in keys:
+            check_key(key)
+            partitions.setdefault((key.table, key.pk), {})[key.sk] = key
         found: dict[RowKey, Attributes] = {}
         with self._database.reading() as connection:
-            for key, table in tables.items():
-                row = table.row(connection, key)
-                if row is not None:
-                    found[key] = row
+            for (name, pk), wanted in partitions.items():
+                for sk, row in self._table(BY_NAME[name]).rows(connection, pk, list(wanted)):
+                    found[wanted[sk]] = row
         return found
 
     def query(self, query: Query) -> Sequence[Found]:
@@ -161,6 +166,15 @@ class _SqlTable:
         statement = f"SELECT attributes FROM {self.name} WHERE pk = ? AND sk = ?"
         found = connection.execute(statement, (key.pk, key.sk)).fetchone()
         return None if found is None else _row_of(found[0])
+
+    def rows(self, connection: sqlite3.Connection, pk: str, wanted: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the rows of a partition that are there, with their sort keys."""
+        for begin in range(0, len(wanted), KEYS_PER_STATEMENT):
+            some = wanted[begin : begin + KEYS_PER_STATEMENT]
+            places = ", ".join("?" * len(some))
+            statement = f"SELECT sk, attributes FROM {self.name} WHERE pk = ? AND sk IN ({places})"
+            for sk, attributes in connection.execute(statement, (pk, *some)):
+                yield sk, _row_of(attributes)
 
     def put(self, connection: sqlite3.Connection, key: RowKey, row: Attributes | None) -> None:
         """Replace a row; None deletes it."""

@@ -73,6 +73,8 @@ def confirm(question: str, yes: bool) -> None:
 
 def visible(text: str) -> str:
     """Escape a name from a file or a memory, so that it cannot steer the terminal."""
+    if text.isprintable():
+        return text
     shown = (char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
     return "".join(shown)
 

@@ -30,6 +30,8 @@ class Row:
     @classmethod
     def from_attributes(cls, attributes: Attributes) -> Self:
         names = _names(cls)
+        if attributes.keys() <= names.keys():
+            return cls(**attributes)
         return cls(**{name: value for name, value in attributes.items() if name in names})
 
 
