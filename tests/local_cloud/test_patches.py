@@ -51,11 +51,13 @@ def enforcing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
         emulator.stop(layout, processes)
 
 
-def as_role(clients: Clients, name: str, actions: list[str], condition: Any = None, service: str = "s3") -> Any:
-    """A client of a role that may do these actions on everything, under the condition if there is one."""
+def as_role(
+    clients: Clients, name: str, actions: list[str], condition: Any = None, service: str = "s3", resource: str = "*"
+) -> Any:
+    """A client of a role that may do these actions on everything, or what is named, under the condition if any."""
     iam, sts = clients.client("iam", "us-east-1"), clients.client("sts", "us-east-1")
     role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=TRUST)["Role"]["Arn"]
-    statement = {"Effect": "Allow", "Action": actions, "Resource": "*", "Condition": condition or {}}
+    statement = {"Effect": "Allow", "Action": actions, "Resource": resource, "Condition": condition or {}}
     allowed = {"Version": "2012-10-17", "Statement": [statement]}
     iam.put_role_policy(RoleName=name, PolicyName="grants", PolicyDocument=json.dumps(allowed))
     given = sts.assume_role(RoleArn=role, RoleSessionName="test")["Credentials"]
@@ -125,6 +127,20 @@ def test_a_permission_for_some_partitions_of_a_table_is_none_for_the_others(enfo
     noting.put_item(TableName="control", Item={"pk": {"S": "rebuild#1"}})
     with pytest.raises(ClientError, match="AccessDenied"):
         noting.put_item(TableName="control", Item={"pk": {"S": "control"}})
+
+
+def test_a_permission_for_the_key_behind_an_alias_is_none_for_other_keys(enforcing: Clients) -> None:
+    kms = enforcing.client("kms", "us-east-1")
+    for alias in ("alias/mine", "alias/others"):
+        made = kms.create_key(KeySpec="ECC_NIST_P256", KeyUsage="SIGN_VERIFY")["KeyMetadata"]["KeyId"]
+        kms.create_alias(AliasName=alias, TargetKeyId=made)
+    condition = {"ForAnyValue:StringEquals": {"kms:ResourceAliases": "alias/mine"}}
+    resource = f"arn:aws:kms:us-east-1:{ACCOUNT}:key/*"
+    signer = as_role(enforcing, "a-signer", ["kms:Sign"], condition, service="kms", resource=resource)
+    asked = {"Message": b"x", "MessageType": "RAW", "SigningAlgorithm": "ECDSA_SHA_256"}
+    assert signer.sign(KeyId="alias/mine", **asked)["Signature"]
+    with pytest.raises(ClientError, match="AccessDenied"):
+        signer.sign(KeyId="alias/others", **asked)
 
 
 def test_a_batch_of_messages_asks_for_the_permission_of_one(enforcing: Clients) -> None:
