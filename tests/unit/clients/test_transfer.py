@@ -82,6 +82,20 @@ def test_whoever_imports_or_exports_again_changes_nothing(desk: Desk, tmp_path: 
         assert moved(desk, "export", desk.store, str(tmp_path / "out"))["results"] == {result: 2}
 
 
+@on_both
+def test_an_import_into_a_store_whose_writes_wait_proposes_every_file_once(desk: Desk, tmp_path: Path) -> None:
+    desk.json("stores", "update", desk.store, "--approval", "agents=propose")
+    folder = fill(tmp_path / "f", {"a": "1", "b/c": "2", "d": "3"})
+    for _ in range(2):
+        report = moved(desk, "import", str(folder), "--store", desk.store, code=Exit.IN_PART)
+        assert report["results"] == {"staged": 3}
+        listed = desk.json("proposals", "list", desk.store)
+        assert {f"waits for approval as {one['id']}" for one in listed} == set(reasons(report).values())
+    (folder / "a").write_text("4")
+    assert moved(desk, "import", str(folder), "--store", desk.store, code=Exit.IN_PART)["results"] == {"staged": 3}
+    assert len(desk.json("proposals", "list", desk.store)) == 4
+
+
 def test_everything_that_is_no_memory_is_named_with_the_reason(desk: Desk, tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "a.md": "1",

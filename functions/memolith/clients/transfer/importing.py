@@ -1,6 +1,7 @@
 """Files become memories, each by one conditional write; what is there already with the same text is left alone.
 
-An import that was stopped is run again: it goes on with what is missing.
+An import that was stopped is run again: it goes on with what is missing. A store may have writes wait for a person:
+each file is a proposal then, and what waits already is not proposed again.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from memolith.clients.api.client import ApiClient, redacted_in_words
+from memolith.clients.api.client import PAGE, STORES, ApiClient, ApiStaged, redacted_in_words
 from memolith.clients.api.http import ApiRefused
 from memolith.clients.transfer.discovery import File, text_of
 from memolith.clients.transfer.report import Row, Tell
+from memolith.core.approval import WRITE
 from memolith.core.decide import sha256_hex
 
 IN_FLIGHT = 8
@@ -33,6 +35,7 @@ class Importer:
     """
 
     def __init__(self, client: ApiClient, store_id: str, *, replace: bool = False, dry_run: bool = False) -> None:
+        self._client = client
         self._memories = client.repeating_writes().memories
         self._store_id = store_id
         self._replace = replace
@@ -41,15 +44,17 @@ class Importer:
     def run(self, files: Iterable[File], tell: Tell) -> None:
         """Import files and report what became of each, in any order. A call per new or changed file, and a listing.
 
+        Where the store has writes wait for a person, also a call for each proposal that is open.
+
         Raises:
             ApiUnanswered; ApiRefused: 401, 403, 429 and 5xx. What was reported was done.
         """
-        there = self._there()
+        there, waits = self._there(), self._waiting()
         with ThreadPoolExecutor(IN_FLIGHT) as pool:
             waiting: deque[Future[Row]] = deque()
             try:
                 for file in files:
-                    waiting.append(self._submit(pool, file, there))
+                    waiting.append(self._submit(pool, file, there, waits))
                     if len(waiting) >= 4 * IN_FLIGHT:
                         tell(waiting.popleft().result())
                 while waiting:
@@ -64,7 +69,26 @@ class Importer:
         pages = self._memories.list(self._store_id)
         return {row.path: row for row in pages if row.type == "memory"}
 
-    def _submit(self, pool: ThreadPoolExecutor, file: File, there: Mapping[str, Any]) -> Future[Row]:
+    def _waiting(self) -> Mapping[tuple[str, str], str]:
+        """Return which proposal waits already, by the path and the hash of its text. No call more than one for a store
+        that has no writes wait.
+        """
+        if not self._store_id:
+            return {}
+        policy = self._client.stores.retrieve(self._store_id).get("approval") or {}
+        if not policy.pop("paths", None) and set(policy.values()) <= {WRITE}:
+            return {}
+        address = f"{STORES}/{self._store_id}/proposals"
+        open_ones = [one.id for one in self._client.rows(address, {"status": "open", "limit": PAGE})]
+        return {
+            (edit["path"], edit["content_sha256"]): proposal
+            for proposal in open_ones
+            for edit in self._client.get(f"{address}/{proposal}")["edits"] or ()
+        }
+
+    def _submit(
+        self, pool: ThreadPoolExecutor, file: File, there: Mapping[str, Any], waits: Mapping[tuple[str, str], str]
+    ) -> Future[Row]:
         """Submit a file after reading it here, in one thread, because an archive has one position."""
         done: Future[Row] = Future()
         try:
@@ -77,6 +101,8 @@ class Importer:
             done.set_result(Row(file.path, "unchanged"))
         elif live is not None and not self._replace:
             done.set_result(Row(file.path, "kept", "the store has another text there (--replace writes over it)"))
+        elif (proposal := waits.get((file.path, sha256_hex(text)))) is not None:
+            done.set_result(_staged(file.path, proposal))
         elif self._dry_run:
             done.set_result(Row(file.path, "created" if live is None else "changed"))
         else:
@@ -92,6 +118,8 @@ class Importer:
             done = self._memories.update(live.id, memory_store_id=self._store_id, content=text, precondition=still)
             changed = done.memory_version_id != live.memory_version_id
             return Row(path, "changed" if changed else "unchanged", redacted_in_words(done))
+        except ApiStaged as staged:
+            return _staged(path, staged.id)
         except ApiRefused as error:
             if error.status == CONFLICT:
                 return self._after_conflict(path, text, error)
@@ -105,3 +133,7 @@ class Importer:
         if live is not None and live.content_sha256 == sha256_hex(text):
             return Row(path, "created")
         return Row(path, "kept", error.message)
+
+
+def _staged(path: str, proposal: str) -> Row:
+    return Row(path, "staged", f"waits for approval as {proposal}")
