@@ -106,7 +106,7 @@ def _check_store(body: Mapping[str, Any]) -> None:
     """One in a listing of deleted stores also says when it is erased."""
     names = "id name description metadata created_at updated_at archived_at scan_policy retention durability"
     deleted = "erase_after" in body
-    _fields(body, f"{names} second_region approval" + (" erase_after" if deleted else ""))
+    _fields(body, f"{names} second_region approval pipelines" + (" erase_after" if deleted else ""))
     if deleted:
         _instants(body, "erase_after")
     assert body["id"].startswith("memstore_")

@@ -251,6 +251,116 @@ def test_a_dream_into_a_store_that_stages_writes_opens_one_proposal_of_what_is_s
     assert set(stage.texts()) == {"/new.md", "/other.md"}
 
 
+# ---- the store's policy ---------------------------------------------------------------------------------------------
+
+
+def choose(stage: Stage, **policy: Any) -> dict[str, Any]:
+    found = stage.client.beta.memory_stores.update(stage.scene.store, extra_body={"pipelines": policy})
+    stage.scene.deliver()
+    return dict((found.model_extra or {})["pipelines"])
+
+
+def proposed(stage: Stage, dream: Any) -> list[str]:
+    proposal_id = dream.model_extra["x_memolith"]["proposal_id"]
+    found = stage.memolith.proposals.retrieve(stage.scene.call(), stage.scene.store, proposal_id)
+    return sorted(str(edit.path) for edit in found.edits or ())
+
+
+def test_a_store_says_what_pipelines_may_do_and_what_is_not_named_stays(stage: Stage) -> None:
+    default = {
+        "dreams": "allow", "extraction": "allow", "may_edit": "all",
+        "max_deletes": 5, "max_delete_percent": 10, "max_tokens": 2_000_000,
+    }  # fmt: skip
+    assert choose(stage) == default
+    assert choose(stage, dreams="propose", max_deletes=0) == {**default, "dreams": "propose", "max_deletes": 0}
+    assert choose(stage, may_edit="not_people") == {
+        **default, "dreams": "propose", "max_deletes": 0, "may_edit": "not_people",
+    }  # fmt: skip
+    away = stage.scene.at(AWAY).stores.retrieve(stage.scene.call(), stage.scene.store)
+    assert json.loads(away.pipelines or "")["dreams"] == "propose"
+    assert choose(stage, dreams="allow", max_deletes=5, may_edit="all") == default
+    assert stage.scene.at(HOME).stores.retrieve(stage.scene.call(), stage.scene.store).pipelines is None
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"dreams": "maybe"}, {"extraction": "propose"}, {"may_edit": ""}, {"max_deletes": 61}, {"max_deletes": -1},
+        {"max_delete_percent": 101}, {"max_tokens": 9_999}, {"max_tokens": 2_000_001}, {"max_tokens": True},
+        {"budget": 1}, "off",
+    ],
+)  # fmt: skip
+def test_a_pipelines_policy_that_breaks_a_rule_is_refused_by_name(stage: Stage, policy: Any) -> None:
+    with pytest.raises(anthropic.BadRequestError, match="pipelines"):
+        stage.client.beta.memory_stores.update(stage.scene.store, extra_body={"pipelines": policy})
+
+
+def test_a_store_that_allows_no_dreams_is_read_by_none_also_by_one_that_was_asked_for_before(stage: Stage) -> None:
+    dream = stage.update()
+    choose(stage, dreams="off")
+    with pytest.raises(anthropic.BadRequestError, match="allows no dreams"):
+        stage.create()
+    ended = stage.done(dream)
+    assert (ended.status, ended.error.type) == ("failed", "input_memory_store_unavailable")
+    assert stage.model.asks == []
+    assert stage.texts() == TEXTS
+    choose(stage, dreams="allow")
+    assert stage.done(stage.update()).status == "completed"
+
+
+def test_a_dream_into_a_store_that_has_dreams_propose_writes_nothing_and_proposes_all(stage: Stage) -> None:
+    choose(stage, dreams="propose")
+    dream = stage.done(stage.update())
+    assert dream.status == "completed"
+    assert stage.texts() == TEXTS
+    assert proposed(stage, dream) == ["/new.md", "/old.md"]
+
+
+def test_what_a_person_wrote_is_only_proposed_to_be_changed_where_the_store_says_so() -> None:
+    stage = Stage()
+    by_person = stage.client_of(stage.scene.cloud.key("write", holder="person")).beta.memory_stores.memories
+    by_agent = stage.client_of(stage.scene.cloud.key("write", holder="agent")).beta.memory_stores.memories
+    by_person.create(stage.scene.store, path="/person.md", content="typed")
+    by_agent.create(stage.scene.store, path="/agent.md", content="noted")
+    stage.scene.deliver()
+    choose(stage, may_edit="not_people")
+    versions = {
+        one.path: one.memory_version_id for one in by_agent.list(stage.scene.store, limit=20) if one.type == "memory"
+    }
+    edit = {"content": None, "old": None, "new": None, "to": None, "why": "w"}
+    stage.model.said = [
+        {
+            "open": [],
+            "summary": "",
+            "done": True,
+            "edits": [
+                {**edit, "op": "replace", "path": "/person.md", "content": "x", "sources": [versions["/person.md"]]},
+                {**edit, "op": "replace", "path": "/agent.md", "content": "y", "sources": [versions["/agent.md"]]},
+                {**edit, "op": "create", "path": "/z.md", "content": "z", "sources": [versions["/agent.md"]]},
+            ],
+        }
+    ]
+    dream = stage.done(stage.update())
+    assert stage.texts() == {"/person.md": "typed", "/agent.md": "y", "/z.md": "z"}
+    assert proposed(stage, dream) == ["/person.md"]
+
+
+def test_a_store_says_how_many_memories_a_dream_may_delete(stage: Stage) -> None:
+    choose(stage, max_deletes=0, max_delete_percent=33)
+    dream = stage.done(stage.update())
+    assert "too_many_deletions" in dream.model_extra["x_memolith"]["dropped"]
+    assert "/old.md" in stage.texts()
+    choose(stage, max_delete_percent=34)
+    stage.done(stage.update())
+    assert "/old.md" not in stage.texts()
+
+
+def test_a_store_says_how_many_tokens_a_dream_may_use(stage: Stage) -> None:
+    choose(stage, max_tokens=10_000)
+    stage.done(stage.update())
+    assert [ask.left.tokens for ask in stage.model.asks if ask.left is not None] == [10_000]
+
+
 def test_a_dream_with_nothing_to_propose_opens_no_proposal() -> None:
     stage = Stage()
     stage.fill({"/a.md": "short"})

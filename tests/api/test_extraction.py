@@ -81,3 +81,14 @@ def test_a_store_that_the_session_does_not_have_is_refused(backend: Backend, ses
     other = backend.client().beta.memory_stores.create(name="Other").id
     reply = backend.raw("POST", f"/v1/sessions/{session}/extract", body={"memory_store_id": other})
     assert reply.body["error"]["message"] == "memory_store_id: names no store of the session"
+
+
+def test_a_store_that_allows_no_extraction_is_proposed_nothing(backend: Backend, store: str, session: str) -> None:
+    say(backend, session, "From now on deploy the engine on Thursdays, never on Fridays.")
+    address = f"/v1/memory_stores/{store}"
+    assert backend.raw("POST", address, body={"pipelines": {"extraction": "off"}}).status == 200
+    refused = backend.raw("POST", f"/v1/sessions/{session}/extract", body={})
+    assert refused.status == 400
+    assert "allows no extraction" in refused.body["error"]["message"]
+    assert backend.raw("POST", address, body={"pipelines": {"extraction": "allow"}}).status == 200
+    assert extract(backend, session)["outcome"] == "proposed"

@@ -27,6 +27,7 @@ SETTINGS = (
     "transcript_days",
     "second_region",
     "approval",
+    "pipelines",
 )
 """What a store's own update changes."""
 

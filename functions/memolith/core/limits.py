@@ -309,3 +309,20 @@ APPROVAL_PATHS_MAX = 16
 
 APPROVAL_PREFIX_MAX_CHARS = 256
 """Folders of a store in which every write waits for approval: the store's record is read with every call."""
+
+
+DREAM_DELETES_DEFAULT = 5
+
+
+DREAM_DELETES_PERCENT_DEFAULT = 10
+
+
+DREAM_DELETES_MAX = 60
+"""How many memories a dream may delete at once, unless its store says otherwise; as many edits as it has at most."""
+
+
+DREAM_TOKENS_MIN = 10_000
+
+
+DREAM_TOKENS_MAX = 2_000_000
+"""How many tokens a dream may use, and the least that a store may allow instead: a question's answer takes as many."""

@@ -23,6 +23,7 @@ from memolith.app.kernel.results import (
 )
 from memolith.core.approval import ApprovalPolicy
 from memolith.core.objects.verdict_record import VerdictRecord
+from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.sync_replica import durability_of
 from memolith.core.times import rfc3339
 from memolith.core.trust import name_of
@@ -54,6 +55,7 @@ def store(answer: Store) -> Json:
         "durability": durability_of(answer.second_region),
         "second_region": answer.second_region,
         "approval": ApprovalPolicy.of(answer.approval).to_json(),
+        "pipelines": PipelinesPolicy.of(answer.pipelines).to_json(),
     }
 
 

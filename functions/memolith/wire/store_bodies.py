@@ -41,6 +41,17 @@ class Approval(Body):
     paths: Annotated[list[StagedPath], Field(max_length=limits.APPROVAL_PATHS_MAX, fail_fast=True)] | None = None
 
 
+class Pipelines(Body):
+    """What pipelines may do with the store; what is left out stays, or is the default. Memolith's own."""
+
+    dreams: Literal["allow", "propose", "off"] | None = None
+    extraction: Literal["allow", "off"] | None = None
+    may_edit: Literal["all", "not_people"] | None = None
+    max_deletes: Annotated[int, Field(ge=0, le=limits.DREAM_DELETES_MAX)] | None = None
+    max_delete_percent: Annotated[int, Field(ge=0, le=100)] | None = None
+    max_tokens: Annotated[int, Field(ge=limits.DREAM_TOKENS_MIN, le=limits.DREAM_TOKENS_MAX)] | None = None
+
+
 class StoreCreate(Body):
     """POST /v1/memory_stores."""
 
@@ -64,3 +75,4 @@ class StoreUpdate(Body):
     durability: Literal["one_region", "two_regions"] | None = None
     second_region: Region | None = None
     approval: Approval | None = None
+    pipelines: Pipelines | None = None

@@ -35,6 +35,16 @@ def test_a_store_is_created_listed_shown_changed_archived_and_deleted(desk: Desk
     assert "was not found" in desk.fails(Exit.NOT_FOUND, "stores", "show", store)
 
 
+def test_a_store_is_told_what_pipelines_may_do_with_it(desk: Desk) -> None:
+    words = ["--pipelines", "dreams=propose", "--pipelines", "max_tokens=20000"]
+    changed = desk.json("stores", "update", desk.store, *words)["pipelines"]
+    assert (changed["dreams"], changed["max_tokens"], changed["extraction"]) == ("propose", 20_000, "allow")
+    assert desk.json("stores", "show", desk.store)["pipelines"] == changed
+    assert "pipelines.dreams" in desk.fails(Exit.FAILED, "stores", "update", desk.store, "--pipelines", "dreams=maybe")
+    assert "--pipelines" in desk.fails(Exit.USAGE, "stores", "update", desk.store, "--pipelines", "dreams")
+    assert "nothing to change" in desk.fails(Exit.USAGE, "stores", "update", desk.store)
+
+
 def test_the_graph_is_shown_by_a_name_and_observations_by_what_they_state(desk: Desk) -> None:
     desk.put("/ada.md", "# Ada\n\n- [fact] counts #math\n- knows [[Charles]]\n- wrote [[Note G]]\n")
     desk.put("/charles.md", "# Charles\n")

@@ -20,6 +20,7 @@ from memolith.core.errors import Busy, InvalidRequest, NotFound, PathConflict, P
 from memolith.core.objects.run_record import PROPOSE, RunRecord
 from memolith.core.pipelines import dreams
 from memolith.core.pipelines.dreams import DreamedMemory, Edit
+from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.rows.identity import StoreRow
 
 PROPOSED_WHY = "A dream over this store proposes it."
@@ -35,7 +36,7 @@ class DreamEdits:
 
     def planned(self, run: Run, edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) -> Plan:
         """Decide which edits wait for a person. An index read where the dream writes."""
-        reviewed = self._reviewed(run, edits)
+        reviewed = self._reviewed(run, edits, memories)
         written = tuple(one for one in edits if one not in reviewed)
         return Plan(tuple(reviewed), written, memories, tuple(run.dropped))
 
@@ -56,8 +57,8 @@ class DreamEdits:
             left = [one for one in left if one not in done]
         self._apply(run, left, plan.memories, go_on)
 
-    def _reviewed(self, run: Run, edits: Sequence[Edit]) -> list[Edit]:
-        """Return the edits that wait for a person, in one proposal: all, or those that the store's policy stages.
+    def _reviewed(self, run: Run, edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) -> list[Edit]:
+        """Return the edits that wait for a person, in one proposal: all, or those that the store's policies stage.
 
         An index read where the dream writes.
         """
@@ -65,9 +66,16 @@ class DreamEdits:
             return list(edits)
         key = StoreRow.key(run.record.output_store_id)
         attributes = self._region.view([key]).rows.get(key)
-        policy = ApprovalPolicy.of(None if attributes is None else StoreRow.from_attributes(attributes).approval)
+        store = None if attributes is None else StoreRow.from_attributes(attributes)
+        policy = ApprovalPolicy.of(None if store is None else store.approval)
+        pipelines = PipelinesPolicy.of(None if store is None else store.pipelines)
         author = author_kind(f"session:{run.record.session_id}", None)
-        return [one for one in edits if policy.stages(author, (one.path, one.to))]
+        classes = {path: memory.trust for path, memory in memories.items()}
+        return [
+            one
+            for one in edits
+            if policy.stages(author, (one.path, one.to)) or pipelines.waits(one, classes.get(one.path))
+        ]
 
     def _propose(self, run: Run, edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) -> None:
         """Open one proposal of all edits, by the dream's id: a dream that is taken up again finds the one it opened."""

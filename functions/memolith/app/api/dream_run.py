@@ -13,6 +13,7 @@ from memolith.core.objects.run_record import DreamStatus, RunRecord
 from memolith.core.pipelines import dreams
 from memolith.core.pipelines.dreams import DreamedMemory
 from memolith.core.pipelines.framing import framed
+from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.trust import AGENT
 from memolith.ports.model import Ask, Model, Purpose, Role, Turn, Usage, estimated_tokens
 
@@ -55,6 +56,7 @@ class Run:
     held: JobRecord
     call: RequestContext
     until_us: int | None = None
+    policy: PipelinesPolicy = field(default_factory=PipelinesPolicy)
     dropped: list[str] = field(default_factory=list)
     least: str | None = AGENT
 

@@ -52,6 +52,7 @@ from memolith.core.pipelines import dreams, jobs
 from memolith.core.pipelines.dreams import DreamedMemory
 from memolith.core.pipelines.framing import framed
 from memolith.core.pipelines.jobs import JobName
+from memolith.core.pipelines.policy import ALLOW, PipelinesPolicy
 from memolith.core.rows.identity import SessionRow, StoreRow
 from memolith.core.times import rfc3339
 from memolith.core.trust import AGENT, least, rank
@@ -70,7 +71,6 @@ from memolith.ports.model import (
 JOB = "consolidate"
 JOB_KEY = "all"
 MEMORIES_MAX = 2_000
-TOKENS_PER_RUN = 2_000_000
 OUT_OF_TIME = "out_of_time"
 ARRIVES_WITHIN_US = 900_000_000
 """How long a dream that was asked for in another region waits for its session and its output to arrive."""
@@ -153,13 +153,16 @@ class DreamRunner:
             {record.store_id: "read_only"} if record.output_store_id != record.store_id else {}
         )
         credentials = SessionCredentials(record.workspace_id, record.session_id, access, record.key_ids)
-        run = Run(view, record, claim.record, RequestContext(credentials), until_us)
+        policy = PipelinesPolicy.of(store.pipelines)
+        run = Run(view, record, claim.record, RequestContext(credentials), until_us, policy)
         with suppress(LostJobError, DreamStoppedError):
             return self._carry_out(run)
         return Taken.ENDED
 
     def _carry_out(self, run: Run) -> Taken:
         try:
+            if not run.policy.may_dream:
+                raise DreamFailedError("input_memory_store_unavailable", "the store's policy allows no dreams")
             if run.record.status is DreamStatus.PENDING:
                 now_us = self._region.clock.now_us()
                 self._put(run, replace(run.record, status=DreamStatus.RUNNING, started_at=now_us))
@@ -301,8 +304,9 @@ class DreamRunner:
             answer = self._ask(run, model, CONSOLIDATION, f"{run.record.run_id}.{number}", asked)
             wanted = {path for path in answer.data["open"] if path in memories} - (opened or set())
             if answer.data["edits"] or opened is None or not wanted:
-                bounded = run.record.behavior == UPDATE_EXISTING
-                chosen = dreams.selected(answer.data["edits"], memories, sources, bounded_deletes=bounded)
+                bounded = run.record.behavior == UPDATE_EXISTING and run.policy.dreams == ALLOW
+                most = run.policy.deletes(len(memories)) if bounded else None
+                chosen = dreams.selected(answer.data["edits"], memories, sources, deletes_max=most)
                 run.dropped += chosen.dropped
                 plan = self._edits.planned(run, chosen.edits, memories)
                 if plan.edits:
@@ -343,7 +347,7 @@ class DreamRunner:
             key=key,
             form=question.form,
             max_output_tokens=question.max_output_tokens,
-            left=Left(tokens=TOKENS_PER_RUN - tokens_of(run.record)),
+            left=Left(tokens=run.policy.max_tokens - tokens_of(run.record)),
         )
         name = question_name(run.record.model, prompt.sha256, document)
         kept = self._steps.find(run.record, name)

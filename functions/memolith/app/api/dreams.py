@@ -26,6 +26,7 @@ from memolith.core.errors import Busy, Conflict, InvalidRequest, NotFound, Unava
 from memolith.core.limits import STORE_NAME_MAX_CHARS, TOKEN_LIFETIME_MIN_S
 from memolith.core.listing import check_position
 from memolith.core.objects.run_record import CREATE_NEW, UPDATE_EXISTING, DreamStatus, RunRecord
+from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.rows.dreams import DreamRow
 from memolith.core.rows.identity import SessionRow, StoreRow
 
@@ -188,6 +189,8 @@ class Dreams:
             raise NotFound("memory_store", request.store_id)
         if store.archived_at is not None:
             raise InvalidRequest("inputs", "names an archived memory store")
+        if not PipelinesPolicy.of(store.pipelines).may_dream:
+            raise InvalidRequest("inputs", "names a memory store whose `pipelines` policy allows no dreams")
         rows = [SessionRow.key(access.workspace_id, one) for one in request.session_ids]
         found = self._region.read(access.view.index, rows) if rows else {}
         for key, session_id in zip(rows, request.session_ids, strict=True):

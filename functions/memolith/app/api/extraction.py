@@ -29,6 +29,7 @@ from memolith.core.objects.session_record import SessionRecord
 from memolith.core.pipelines.extraction import PROMPT, PROMPT_SHA256, Gleaned, Note, document, glean
 from memolith.core.pipelines.framing import framed
 from memolith.core.pipelines.jobs import Claim, JobName
+from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.proposed_edits import EditRequest
 from memolith.core.rows.content import PathRow
 from memolith.ports.model import (
@@ -116,9 +117,9 @@ class Extractions:
         model, and for what is proposed an index read and what opening a proposal costs.
 
         Raises:
-            InvalidRequest: the session has no such store, or no model is set up. NotFound, PermissionDenied,
-            Unavailable: the model did not answer, or a port; Busy: another call extracts the session;
-            OutcomeUnknown, Unauthenticated.
+            InvalidRequest: the session has no such store, the store allows no extraction, or no model is set up.
+            Unavailable: the model did not answer, or a port. Busy: another call extracts the session. NotFound,
+            PermissionDenied, OutcomeUnknown, Unauthenticated.
         """
         access, record, _ = self._sessions.enter(call, session_id, Scope.write)
         store_id = _store_of(record, store_id)
@@ -127,6 +128,10 @@ class Extractions:
         if not input_document["events"]:
             return Extraction(session_id, store_id, (), {}, None, None, Usage())
         store = self._authorizer.enter_store(call, Scope.write, store_id)
+        if not PipelinesPolicy.of(store.store.pipelines).may_extract:
+            raise InvalidRequest(
+                "memory_store_id", "names a memory store whose `pipelines` policy allows no extraction"
+            )
         question = framed(input_document)
         digest = hashlib.sha256(f"{session_id}\n{PROMPT_SHA256}\n{question}".encode()).hexdigest()
         name = JobName(store_id, JOB, session_id)

@@ -10,6 +10,7 @@ from typing import Any
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.linearizable_reads import LinearizableReads
+from memolith.app.api.store_settings import chosen, scanning, to_store, updated
 from memolith.app.auth.authorizer import Access, Authorizer, Scope, StoreAccess
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.sync_replica import SyncReplica
@@ -17,13 +18,10 @@ from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import UNSET, Page, RequestContext, ScanPolicy, Store
 from memolith.app.safety.write_gate import STORE_RULES, TextScanner
-from memolith.core.approval import changed_policy
 from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Unavailable
 from memolith.core.listing import check_position
 from memolith.core.log_position import Epoch, Slot
-from memolith.core.metadata import patched
-from memolith.core.objects.store_record import SCAN_POLICY_DEFAULT, SCAN_SECRETS_DEFAULT, StoreRecord, StoreState
-from memolith.core.retention import Retention
+from memolith.core.objects.store_record import StoreRecord, StoreState
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import PlacedRecord, to_record, to_row
 from memolith.core.sync_replica import chosen_second
@@ -100,10 +98,10 @@ class Stores:
             updated_at=now_us,
             created_by=access.actor,
             version_id=region.new_id("memver"),
-            **_scanning(ScanPolicy(), scan_policy),
-            retention_days=_chosen(retention, "days", None),
-            retention_versions=_chosen(retention, "versions", None),
-            transcript_days=_chosen(retention, "transcript_days", None),
+            **scanning(ScanPolicy(), scan_policy),
+            retention_days=chosen(retention, "days", None),
+            retention_versions=chosen(retention, "versions", None),
+            transcript_days=chosen(retention, "transcript_days", None),
             second_region=chosen_second(region.name, region.regions, None, durability, second_region),
         )
         placed = PlacedRecord(Slot(epoch, 1), record)
@@ -140,11 +138,12 @@ class Stores:
         durability: object = UNSET,
         second_region: object = UNSET,
         approval: object = UNSET,
+        pipelines: object = UNSET,
     ) -> Store:
-        """Change name, description, metadata, scan_policy, retention or durability. Refused once archived.
+        """Change name, description, metadata or settings. Refused once archived.
 
-        A field that is UNSET is left alone. Metadata is a merge patch in which None deletes a key; what scan_policy and
-        retention do not mention stays.
+        A field that is UNSET is left alone. Metadata is a merge patch in which None deletes a key; what a
+        setting does not mention stays.
         A change that asks for two regions takes five seconds, as `archive`: what is acknowledged after it is in both.
         """
         changes = _given(
@@ -156,6 +155,7 @@ class Stores:
             durability=durability,
             second_region=second_region,
             approval=approval,
+            pipelines=pipelines,
         )
         self._check_policy(changes.get("scan_policy"))
         return self._change(call, store_id, {"change": "update", **changes})
@@ -327,24 +327,7 @@ class Stores:
             return None if row.archived_at is not None else replace(record, archived_at=now_us, updated_at=now_us)
         if row.archived_at is not None:
             raise InvalidRequest("memory_store_id", "the memory store is archived and takes no changes")
-        changed = replace(
-            record,
-            name=request.get("name") or row.name,
-            description=request["description"] or "" if "description" in request else row.description,
-            metadata=patched(row.metadata, request.get("metadata")),
-            **_scanning(_policy_of(row), request.get("scan_policy")),
-            retention_days=_chosen(request.get("retention"), "days", row.retention_days),
-            retention_versions=_chosen(request.get("retention"), "versions", row.retention_versions),
-            transcript_days=_chosen(request.get("retention"), "transcript_days", row.transcript_days),
-            second_region=chosen_second(
-                row.home,
-                self._region.regions,
-                row.second_region,
-                request.get("durability"),
-                request.get("second_region"),
-            ),
-            approval=changed_policy(row.approval, request.get("approval")),
-        )
+        changed = updated(record, row, request, self._region.regions)
         return None if changed == replace(record, metadata=dict(row.metadata)) else replace(changed, updated_at=now_us)
 
     def _check_policy(self, scan_policy: Mapping[str, Any] | None) -> None:
@@ -354,47 +337,6 @@ class Stores:
                 raise InvalidRequest("scan_policy.allow", f"names no rule of the scanner: {rule}")
 
 
-def _scanning(before: ScanPolicy, change: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the three fields of a record, with what the change mentions changed."""
-    changed = {name: value for name, value in (change or {}).items() if value is not None}
-    allow = tuple(sorted(set(changed.get("allow", before.allow))))
-    return {
-        "scan_policy": changed.get("policy", before.policy),
-        "scan_allow": allow,
-        "scan_secrets": changed.get("secrets", before.secrets),
-    }
-
-
-def _policy_of(row: StoreRow) -> ScanPolicy:
-    return ScanPolicy(
-        row.scan_policy or SCAN_POLICY_DEFAULT, tuple(row.scan_allow or ()), row.scan_secrets or SCAN_SECRETS_DEFAULT
-    )
-
-
-def _chosen(retention: Mapping[str, int | None] | None, name: str, before: int | None) -> int | None:
-    """Return what is given of a retention; what is not given stays as it was."""
-    given_now = (retention or {}).get(name)
-    return before if given_now is None else given_now
-
-
 def _given(**fields: Any) -> dict[str, Any]:
     """Return the fields that an update names."""
     return {name: value for name, value in fields.items() if value is not UNSET}
-
-
-def to_store(row: StoreRow) -> Store:
-    """Make what the API calls a memory_store."""
-    return Store(
-        id=row.store_id,
-        name=row.name,
-        description=row.description,
-        metadata=dict(row.metadata),
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        archived_at=row.archived_at,
-        scan_policy=_policy_of(row),
-        retention=Retention.of(row),
-        second_region=row.second_region,
-        erase_after=row.erase_after,
-        approval=row.approval,
-    )

@@ -135,6 +135,7 @@ class Store:
     second_region: str | None = None
     erase_after: int | None = None
     approval: str | None = None
+    pipelines: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,8 +290,7 @@ class StoreContext:
 
     Attributes:
         attachment: the store as it is attached.
-        source: ``memory`` where the store has an index of its own, ``made`` where it was made from its memories,
-            ``none`` where there is nothing to show.
+        source: ``memory`` of an index of the store's own, ``made`` of one made from its memories, ``none`` of neither.
         text: the index, as much of it as is loaded.
         remarks: what is missing from it, and why; whole sentences.
         lines, lines_total: how many lines of the index are in `text`, and how many it has.

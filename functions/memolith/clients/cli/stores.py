@@ -121,6 +121,15 @@ def update(
             help="agents, pipelines or people = write or propose: whether their writes wait for a person.",
         ),
     ] = None,
+    pipelines: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pipelines",
+            metavar="WHAT=VALUE",
+            help="What dreams and extraction may do: dreams=propose, extraction=off, may_edit=not_people, "
+            "max_deletes=0, max_delete_percent=0, max_tokens=100000.",
+        ),
+    ] = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -133,9 +142,9 @@ def update(
     """
     fields = _given(name=name, description=description, metadata=_pairs(metadata, removing=True))
     ours = _given(durability=durability, second_region=second_region, scan_policy=_scanning(secrets))
-    ours |= _given(approval=_pairs(approval, removing=False))
+    ours |= _given(approval=_pairs(approval, removing=False), pipelines=_settings(pipelines))
     if not fields and not ours:
-        raise InvalidRequest("", "nothing to change: give --name, --description, --metadata, --durability or --secrets")
+        raise InvalidRequest("", "nothing to change: give an option, such as --name or --description")
     with speaking():
         changed = connect(url, key).stores.update(store, **fields, **ours)
     show_fields(changed, as_json)
@@ -198,7 +207,17 @@ def _given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _pairs(words: Sequence[str] | None, *, removing: bool) -> Mapping[str, str | None] | None:
+def _settings(words: Sequence[str] | None) -> Mapping[str, str | int] | None:
+    """Parse settings, whose numbers are numbers. Raises InvalidRequest for a word that is no pair."""
+    pairs = _pairs(words, removing=False, option="--pipelines")
+    if pairs is None:
+        return None
+    return {name: int(value) if value.isdecimal() else value for name, value in pairs.items() if value}
+
+
+def _pairs(
+    words: Sequence[str] | None, *, removing: bool, option: str = "--metadata"
+) -> Mapping[str, str | None] | None:
     """Parse pairs. Raises InvalidRequest for a word that is no pair."""
     if not words:
         return None
@@ -206,6 +225,6 @@ def _pairs(words: Sequence[str] | None, *, removing: bool) -> Mapping[str, str |
     for word in words:
         name, equals, value = word.partition("=")
         if not name or not equals:
-            raise InvalidRequest("--metadata", f"{word} is not NAME=VALUE")
+            raise InvalidRequest(option, f"{word} is not NAME=VALUE")
         pairs[name] = None if removing and not value else value
     return pairs

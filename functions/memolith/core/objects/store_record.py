@@ -46,6 +46,8 @@ class StoreRecord:
     `adopted` names the late records of older homes that were taken up, and `apart` those that were not
     (`core.late_records`). The body leaves these five out where there is nothing to say.
     `approval` is its approval policy as JSON (`memolith.core.approval`); None, and not in the body, where all write.
+    `pipelines` is its pipelines policy as JSON (`memolith.core.pipelines.policy`); None, and not in the body, where it
+    is the default.
     `erase_after` is, of a deleted store that can still be restored, when its home may make the deletion final
     (microseconds since 1970, by the home's clock); None, and not in the body, of any other. It was worked out when the
     store was deleted, so that a later change of the delay does not matter.
@@ -79,6 +81,7 @@ class StoreRecord:
     apart: tuple[str, ...] = ()
     erase_after: int | None = None
     approval: str | None = None
+    pipelines: str | None = None
 
     @property
     def is_deleted(self) -> bool:
@@ -107,6 +110,7 @@ class StoreRecord:
             "second_region",
             "erase_after",
             "approval",
+            "pipelines",
         ):
             if fields[name] is None:
                 del fields[name]

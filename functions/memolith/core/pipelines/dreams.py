@@ -12,8 +12,6 @@ from memolith.core.proposed_edits import EditRequest
 
 ROUNDS_MAX = 8
 EDITS_MAX = 60
-DELETES_MAX = 5
-DELETES_SHARE = 0.10
 INPUT_SHARE = 0.5
 """Of the model's window, what the texts of the store may take; of a larger store the model opens what it needs."""
 
@@ -85,13 +83,13 @@ def selected(
     memories: Mapping[str, DreamedMemory],
     known_sources: Collection[str],
     *,
-    bounded_deletes: bool,
+    deletes_max: int | None = None,
 ) -> Selected:
     """Select the edits that may be applied, in their order.
 
     Left out are: one whose memory is not there or is there already, one that names a source which the dream was not
-    given, a replacement of a part that is not there exactly once, and, with `bounded_deletes`, all deletions if they
-    are more than five and than a tenth of the store.
+    given, a replacement of a part that is not there exactly once, and, with `deletes_max`, all deletions if they
+    are more than that.
     """
     kept: list[Edit] = []
     dropped: list[str] = []
@@ -109,7 +107,7 @@ def selected(
         if one.op in ("create", "rename"):
             paths.add(one.to or one.path)
     deletes = sum(1 for one in kept if one.op == "delete")
-    if bounded_deletes and deletes > max(DELETES_MAX, int(len(memories) * DELETES_SHARE)):
+    if deletes_max is not None and deletes > deletes_max:
         dropped += ["too_many_deletions"] * deletes
         kept = [one for one in kept if one.op != "delete"]
     return Selected(tuple(kept), tuple(dropped))

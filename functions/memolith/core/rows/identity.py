@@ -44,6 +44,7 @@ class StoreRow(Row):
     apart: list[str] | None = None
     erase_after: int | None = None
     approval: str | None = None
+    pipelines: str | None = None
 
     @property
     def is_deleted(self) -> bool:

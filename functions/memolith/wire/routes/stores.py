@@ -72,6 +72,7 @@ def update_store(exchange: Exchange) -> Json:
             durability=UNSET if body.durability is None else body.durability,
             second_region=UNSET if body.second_region is None else body.second_region,
             **({} if body.approval is None else {"approval": body.approval.model_dump(exclude_none=True)}),
+            **({} if body.pipelines is None else {"pipelines": body.pipelines.model_dump(exclude_none=True)}),
         )
     )
 

@@ -1,0 +1,103 @@
+"""A store's pipelines policy: whether dreams and extraction may use it, and how far a dream may change it. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from memolith.core.errors import InvalidRequest
+from memolith.core.limits import (
+    DREAM_DELETES_DEFAULT,
+    DREAM_DELETES_MAX,
+    DREAM_DELETES_PERCENT_DEFAULT,
+    DREAM_TOKENS_MAX,
+    DREAM_TOKENS_MIN,
+)
+from memolith.core.pipelines.dreams import Edit
+from memolith.core.trust import USER
+
+ALLOW, PROPOSE, OFF = "allow", "propose", "off"
+ALL, NOT_PEOPLE = "all", "not_people"
+
+_WORDS = {"dreams": (ALLOW, PROPOSE, OFF), "extraction": (ALLOW, OFF), "may_edit": (ALL, NOT_PEOPLE)}
+_NUMBERS = {
+    "max_deletes": (0, DREAM_DELETES_MAX),
+    "max_delete_percent": (0, 100),
+    "max_tokens": (DREAM_TOKENS_MIN, DREAM_TOKENS_MAX),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PipelinesPolicy:
+    """What pipelines may do with a store. The default leaves everything to who asks for a dream or an extraction.
+
+    Attributes:
+        dreams: whether a dream may read the store, and, with ``propose``, change it by a proposal alone.
+        extraction: whether what a session taught may be proposed to the store.
+        may_edit: with ``not_people`` a dream proposes its edits of memories of class ``user``, and writes the others.
+        max_deletes, max_delete_percent: the greater of the two is how many memories a dream may delete at once.
+        max_tokens: how many tokens one dream may use.
+    """
+
+    dreams: str = ALLOW
+    extraction: str = ALLOW
+    may_edit: str = ALL
+    max_deletes: int = DREAM_DELETES_DEFAULT
+    max_delete_percent: int = DREAM_DELETES_PERCENT_DEFAULT
+    max_tokens: int = DREAM_TOKENS_MAX
+
+    @property
+    def may_dream(self) -> bool:
+        """Whether a dream may read the store. A word of a newer release, which this one cannot obey, forbids it."""
+        return self.dreams in (ALLOW, PROPOSE)
+
+    @property
+    def may_extract(self) -> bool:
+        """Whether extraction may propose to the store; as `may_dream`."""
+        return self.extraction == ALLOW
+
+    def deletes(self, memories: int) -> int:
+        """Return how many of a store's memories a dream may delete."""
+        return max(self.max_deletes, memories * self.max_delete_percent // 100)
+
+    def waits(self, edit: Edit, trust: str | None) -> bool:
+        """Tell whether an edit waits for a person. `trust` is the letter of the memory's class, None of a new one's."""
+        return self.dreams != ALLOW or (self.may_edit != ALL and edit.op != "create" and trust == USER)
+
+    def to_text(self) -> str | None:
+        """Write it as a store's record has it; None for the default."""
+        return None if self == PipelinesPolicy() else json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def of(cls, text: str | None) -> PipelinesPolicy:
+        """Parse what `to_text` made; a field of a newer release is passed over."""
+        found = {} if text is None else json.loads(text)
+        return cls(**{one.name: found[one.name] for one in fields(cls) if one.name in found})
+
+    def to_json(self) -> dict[str, Any]:
+        """Write it as the API has it."""
+        return asdict(self)
+
+
+def changed_pipelines(before: str | None, given: object) -> str | None:
+    """Return a store's policy after an update; what that does not mention stays. Raises InvalidRequest."""
+    if given is None:
+        return before
+    if not isinstance(given, Mapping):
+        raise InvalidRequest("pipelines", "must be an object")
+    policy = PipelinesPolicy.of(before)
+    for name, value in given.items():
+        field = f"pipelines.{str(name)[:64]}"
+        if name in _WORDS:
+            if value not in _WORDS[name]:
+                raise InvalidRequest(field, f"must be one of {', '.join(repr(one) for one in _WORDS[name])}")
+        elif name in _NUMBERS:
+            least, most = _NUMBERS[name]
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                raise InvalidRequest(field, f"must be a whole number from {least:,} to {most:,}")
+        else:
+            raise InvalidRequest(field, "is not a field of this request")
+        policy = replace(policy, **{name: value})
+    return policy.to_text()
