@@ -18,7 +18,7 @@ PYTHON312 ?= $(shell for minor in 14 13 12; do python3.$$minor -c "" 2>/dev/null
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock check format test fuzz first-hour guards e2e interop interop-basic-memory interop-localstack sim bench bench-scanner bench-laptop bench-search eval-pipelines demo drill moves cost clean
+.PHONY: help setup lock check format test properties fuzz first-hour guards e2e interop interop-basic-memory interop-localstack sim bench bench-scanner bench-laptop bench-search eval-pipelines demo drill moves cost clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-21s %s\n", $$1, $$2}'
@@ -67,6 +67,9 @@ first-hour: setup ## the README followed to the letter, in a fresh home and virt
 
 chaos: setup ## two hundred random damages to a laptop's folder, and forty outages (some six minutes); `make test` does sixteen
 	MEMOLITH_CHAOS=200 $(BIN)/python -m pytest -n 2 tests/laptop/test_damages.py tests/laptop/test_outages.py
+
+properties: setup ## every property with twenty times the examples of `make test` (some ten minutes)
+	MEMOLITH_EXAMPLES_TIMES=20 $(BIN)/python -m pytest -m hypothesis -n 2
 
 fuzz: setup ## twenty thousand hostile requests over every route with every credential (some three minutes)
 	MEMOLITH_FUZZ=20000 $(BIN)/python -m pytest -q -s tests/api/test_fuzz.py
@@ -155,7 +158,7 @@ bench-search: setup ## a store of ten thousand memories: its pack, its searches,
 eval-pipelines: setup ## 120 made-up sessions through extraction: what is found, what is kept out, beside the floors (ARGS="--why", or a model)
 	$(BIN)/python -m scripts.eval_pipelines $(ARGS)
 
-sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them, SEED=17 alone, KIND=failing_over of another kind, BUGS=1 for planted defects)
+sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them, SEED=17 alone, KIND=failing_over of another kind, KIND=all of every kind, BUGS=1 for planted defects)
 	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),250) --bugs,$(if $(KIND),--kind $(KIND)) $(if $(SEED),--seed $(SEED),$(or $(N),2000)))
 
 clean: ## remove what the other commands made

@@ -12,12 +12,13 @@ import botocore.session
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.examples import examples
 from tests.support.scanners import compiled_rules
 
 settings.register_profile(
     "memolith",
     deadline=None,  # a machine that is busy elsewhere is no failure
-    max_examples=60,
+    max_examples=examples(30),
     print_blob=True,  # a failure can be replayed from what it printed
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -31,9 +32,14 @@ botocore.session.create_loader = cache(botocore.session.create_loader)
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="memolith-seals-")
 
 
+gc.disable()  # nothing of what is imported and collected is garbage
+
+
 def pytest_collection_finish() -> None:
     """What was imported by now stays to the end: the garbage collector need not look at it again and again."""
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -15,10 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.api.harness import Backend, memolith_backend, model_backend
+from tests.support.examples import examples
 
 STORES = "/v1/memory_stores"
 QUIET = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 
 any_text = st.text(st.characters(codec=None), max_size=40)

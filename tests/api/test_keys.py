@@ -133,7 +133,7 @@ def test_a_limited_key_begins_sees_and_ends_sessions_of_its_stores_alone(backend
 
 def test_a_key_with_a_limit_of_calls_is_told_when_to_come_back(backend: Backend) -> None:
     store = _store(backend)
-    client = backend.client(backend.issue_key("main", "read", requests_per_minute=3))
+    client = backend.client(backend.issue_key("main", "read", requests_per_minute=3), max_retries=0)
     for _ in range(3):
         assert client.beta.memory_stores.retrieve(store).id == store
     with pytest.raises(anthropic.RateLimitError, match="3 requests a minute") as refused:

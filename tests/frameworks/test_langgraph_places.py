@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from memolith.clients.sdk.langgraph_places import folder_of, item_at, place_of
 from memolith.core.paths import check_path, check_path_prefix
 from memolith.scanner.path_policy import hits
+from tests.support.examples import examples
 
 AWKWARD = st.one_of(
     st.sampled_from(
@@ -23,7 +24,7 @@ LABELS = TEXTS.map(lambda text: text.replace(".", "")).filter(bool)
 NAMESPACES = st.lists(LABELS, max_size=3).map(tuple)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(150))
 @given(NAMESPACES, TEXTS)
 def test_a_place_is_a_legal_path_and_says_which_item_it_is(namespace: tuple[str, ...], key: str) -> None:
     path = place_of(namespace, key)
@@ -32,7 +33,7 @@ def test_a_place_is_a_legal_path_and_says_which_item_it_is(namespace: tuple[str,
     assert path.startswith(check_path_prefix(folder_of(namespace)))
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.tuples(NAMESPACES, TEXTS), st.tuples(NAMESPACES, TEXTS))
 def test_no_item_stands_above_another_nor_at_its_place(
     one: tuple[tuple[str, ...], str], other: tuple[tuple[str, ...], str]
@@ -67,7 +68,7 @@ def test_the_scanner_lets_every_place_pass_whatever_the_name(name: str) -> None:
     assert {place: hits(place) for place in places} == {place: [] for place in places}
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(150))
 @given(
     st.lists(st.one_of(AWKWARD, st.text(max_size=3)), min_size=1, max_size=6).map(lambda parts: "/" + "".join(parts))
 )

@@ -19,6 +19,7 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 
 from tests.frameworks.conftest import fresh_shelf
+from tests.support.examples import examples
 
 LABELS = st.sampled_from(["users", "ada", "b/c", "é"])
 NAMESPACES = st.lists(LABELS, min_size=1, max_size=3).map(tuple)
@@ -73,7 +74,7 @@ def listed(store: BaseStore, op: ListNamespacesOp) -> set[tuple[str, ...]]:
     return {one for one in found if isinstance(one, tuple)}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(30))
 @given(st.lists(st.lists(PUTS | READS, min_size=1, max_size=6), max_size=6))
 def test_batches_of_operations_are_answered_as_by_langgraphs_own_store(batches: list[list[Op]]) -> None:
     ours, theirs = fresh_shelf().store, InMemoryStore()

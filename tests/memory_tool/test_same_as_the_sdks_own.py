@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.memory_tool.conftest import fresh_tool
 from tests.memory_tool.replay import SESSION, assert_same
 from tests.memory_tool.ways import WAYS
+from tests.support.examples import examples
 
 NAMES = ["a", "b", "b.md", ".hidden"]
 PATHS = st.one_of(
@@ -41,7 +42,7 @@ COMMANDS = st.one_of(
 )
 
 
-@settings(max_examples=140)
+@settings(max_examples=examples(60))
 @given(
     way=st.sampled_from(sorted(WAYS)),
     creations=st.lists(CREATION, min_size=2, max_size=6),

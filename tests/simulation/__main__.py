@@ -42,6 +42,8 @@ KINDS = {
     )
 }
 
+ALL = "all"
+
 
 def main() -> int:
     """Exit code 1 when a promise was broken."""
@@ -55,15 +57,31 @@ def main() -> int:
     parser.add_argument("worlds", nargs="?", type=int, default=2_000, help="how many seeds to run")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="run this one seed, and tell its history")
-    parser.add_argument("--kind", choices=KINDS, default="drawn", metavar="KIND", help="which worlds; see below")
+    parser.add_argument(
+        "--kind",
+        choices=(*KINDS, ALL),
+        default="drawn",
+        metavar="KIND",
+        help=f"which worlds: one kind of those below, or `{ALL}`, which divides the worlds among the kinds",
+    )
     parser.add_argument("--bugs", action="store_true", help="plant each defect, and say who catches it, and where")
     parser.add_argument("--no-shrink", action="store_true", help="show a failure as it was found")
     chosen = parser.parse_args()
     if chosen.bugs:
         return _plant_all(chosen.worlds)
+    if chosen.kind == ALL and chosen.seed is not None:
+        parser.error(f"--seed runs one world: name its kind instead of `--kind {ALL}`")
     if chosen.seed is not None:
         return _tell(chosen.kind, chosen.seed, not chosen.no_shrink)
+    if chosen.kind == ALL:
+        return max(_run_each(chosen.first, chosen.worlds // len(KINDS) or 1, not chosen.no_shrink))
     return _run_all(chosen.kind, chosen.first, chosen.worlds, not chosen.no_shrink)
+
+
+def _run_each(first: int, worlds: int, small: bool) -> Iterator[int]:
+    for kind in KINDS:
+        _say(f"{kind}:")
+        yield _run_all(kind, first, worlds, small)
 
 
 def _run_all(kind: str, first: int, worlds: int, small: bool) -> int:

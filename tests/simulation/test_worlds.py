@@ -27,16 +27,10 @@ from tests.simulation.shrinking import case_of, run, shrink
 from tests.simulation.world import World
 
 SEEDS_KEPT = Path(__file__).with_name("seeds.txt")
-FIXED = range(10_000, 10_060)
-CROWDED = range(10)
-ERODED = range(10)
-JUDGED = range(20_000, 20_010)
-RETAINED = range(10)
-REMEMBERED = range(10)
-DOUBLED = range(10)
-MOVED = range(10)
-FAILED_OVER = range(10)
+FIXED = range(10_000, 10_020)
 PER_TEST = 10
+OF_A_KIND = range(4)
+"""`make sim KIND=all` runs hundreds of each kind."""
 
 
 def kept() -> Iterator[int]:
@@ -63,34 +57,28 @@ def test_every_promise_is_kept(first: int) -> None:
     check_all(list(range(first, first + PER_TEST)))
 
 
-@pytest.mark.parametrize("first", CROWDED[::PER_TEST])
-def test_every_promise_is_kept_among_movers_that_stop_half_way(first: int) -> None:
-    check_all(list(range(first, first + PER_TEST)), crowded)
+def test_every_promise_is_kept_among_movers_that_stop_half_way() -> None:
+    check_all(list(OF_A_KIND), crowded)
 
 
-@pytest.mark.parametrize("first", JUDGED[::PER_TEST])
-def test_every_promise_is_kept_where_texts_are_withheld_and_released(first: int) -> None:
-    check_all(list(range(first, first + PER_TEST)), judging)
+def test_every_promise_is_kept_where_texts_are_withheld_and_released() -> None:
+    check_all(list(range(20_000, 20_004)), judging)
 
 
-@pytest.mark.parametrize("first", ERODED[::PER_TEST])
-def test_every_promise_is_kept_where_a_store_is_deleted_while_it_is_written(first: int) -> None:
-    check_all(list(range(first, first + PER_TEST)), eroding)
+def test_every_promise_is_kept_where_a_store_is_deleted_while_it_is_written() -> None:
+    check_all(list(OF_A_KIND), eroding)
 
 
-@pytest.mark.parametrize("first", RETAINED[::PER_TEST])
-def test_every_promise_is_kept_where_stores_keep_little_for_long(first: int) -> None:
-    check_all(list(range(first, first + PER_TEST)), retaining)
+def test_every_promise_is_kept_where_stores_keep_little_for_long() -> None:
+    check_all(list(OF_A_KIND), retaining)
 
 
-@pytest.mark.parametrize("first", DOUBLED[::PER_TEST])
-def test_every_promise_is_kept_where_a_write_must_stand_in_two_regions(first: int) -> None:
-    check_all(list(range(first, first + PER_TEST)), doubled)
+def test_every_promise_is_kept_where_a_write_must_stand_in_two_regions() -> None:
+    check_all(list(OF_A_KIND), doubled)
 
 
-@pytest.mark.parametrize("first", MOVED[::PER_TEST])
-def test_every_promise_is_kept_where_homes_move(first: int) -> None:
-    check_all(list(range(first, first + PER_TEST)), moving)
+def test_every_promise_is_kept_where_homes_move() -> None:
+    check_all(list(OF_A_KIND), moving)
 
 
 def test_every_promise_is_kept_where_writers_stand_still_while_their_store_moves() -> None:
@@ -98,12 +86,11 @@ def test_every_promise_is_kept_where_writers_stand_still_while_their_store_moves
 
 
 def test_every_promise_is_kept_where_regions_are_lost_and_taken_over_from() -> None:
-    check_all(list(FAILED_OVER), failing_over)
+    check_all(list(OF_A_KIND), failing_over)
 
 
-@pytest.mark.parametrize("first", REMEMBERED[::PER_TEST])
-def test_every_promise_is_kept_where_clients_ask_for_the_past(first: int) -> None:
-    check_all(list(range(first, first + PER_TEST)), remembering)
+def test_every_promise_is_kept_where_clients_ask_for_the_past() -> None:
+    check_all(list(OF_A_KIND), remembering)
 
 
 @pytest.mark.parametrize("seed", [3, 42, 328])

@@ -24,6 +24,7 @@ from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.region import Region, View
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.resolved_entry import ResolvedEntry
+from tests.support.examples import examples
 from tests.unit.core.histories import History, Step, Unit, history, steps
 
 TABLES = ("memories", "logs", "paths", "versions")
@@ -69,7 +70,7 @@ def listed(rows: Rows) -> dict[str, str]:
     return {str(row["path"]): str(row["memory_id"]) for row in rows["paths"].values()}
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(60))
 @given(steps, st.randoms(use_true_random=False))
 def test_any_order_and_any_repeats_give_the_same_rows(given_steps: list[Step], random: Any) -> None:
     made = history(given_steps)
@@ -80,7 +81,7 @@ def test_any_order_and_any_repeats_give_the_same_rows(given_steps: list[Step], r
     assert folded(made.units[::-1]) == in_order
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(40))
 @given(steps, st.randoms(use_true_random=False))
 def test_what_an_answer_told_is_unseen_until_its_object_is_folded_in_whatever_order(
     given_steps: list[Step], random: Any
@@ -94,7 +95,7 @@ def test_what_an_answer_told_is_unseen_until_its_object_is_folded_in_whatever_or
     assert all(row.get("unseen") for row in told_alone["versions"].values())
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(40))
 @given(steps, st.randoms(use_true_random=False))
 def test_one_call_with_everything_gives_the_rows_of_many_calls(given_steps: list[Step], random: Any) -> None:
     made = history(given_steps)
@@ -103,7 +104,7 @@ def test_one_call_with_everything_gives_the_rows_of_many_calls(given_steps: list
     assert folded(shuffled, at_once=True) == folded(made.units)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(steps.map(lambda some: some[:4]))
 def test_every_order_of_a_short_history_gives_the_same_rows(given_steps: list[Step]) -> None:
     units = history(given_steps).units[:5]
@@ -112,7 +113,7 @@ def test_every_order_of_a_short_history_gives_the_same_rows(given_steps: list[St
         assert folded(list(order)) == expected
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(60))
 @given(steps)
 def test_the_rows_say_what_happened(given_steps: list[Step]) -> None:
     made = history(given_steps)
@@ -140,7 +141,7 @@ def _check_texts(made: History, rows: Rows) -> None:
             assert row["path"] is not None
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(40))
 @given(steps, st.integers(0, 30))
 def test_what_was_met_later_never_brings_back_what_an_earlier_object_ended(given_steps: list[Step], cut: int) -> None:
     """At any moment a listing shows a memory at one path at most."""

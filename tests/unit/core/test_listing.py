@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from memolith.app.kernel.results import Memory, MemoryPrefix
 from memolith.core.rows.content import PathRow
 from memolith.ports.index import Change
+from tests.support.examples import examples
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 SEGMENTS = ("a", "b", "a-b", "é", "\uffee", "~", "\U0010ffff", "\U0010ffff\U0010ffff")
@@ -68,7 +69,7 @@ def claim(scene: Scene, path: str) -> None:
     scene.cloud.sites[HOME].region.index.commit([Change(key, None, row.to_attributes(), unconditional=True)])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(30))
 @given(
     st.lists(paths, max_size=30).map(clear_of_each_other),
     st.lists(paths, max_size=3),
@@ -88,7 +89,7 @@ def test_pages_are_what_a_naive_listing_cuts(
     assert walk(scene, prefix, depth, limit) == naive(live, prefix, depth)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(30))
 @given(
     st.lists(paths, min_size=4, max_size=20).map(clear_of_each_other).filter(lambda some: len(some) > 2),
     st.lists(st.tuples(st.sampled_from(["delete", "rename", "create"]), st.integers(0, 20), paths), max_size=8),
@@ -129,7 +130,7 @@ def test_what_stands_still_is_on_exactly_one_page_whatever_else_moves(
         assert lines.count(path) == 1
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.tuples(paths, st.integers(0, 102_400)), min_size=1, max_size=30), st.integers(1, 100))
 def test_pages_with_content_are_short_enough_and_complete(sized: list[tuple[str, int]], limit: int) -> None:
     scene = Scene((HOME,))
@@ -151,7 +152,7 @@ def test_pages_with_content_are_short_enough_and_complete(sized: list[tuple[str,
     assert all(len(item.content or "") == wanted[item.path] for item in seen)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(paths, max_size=8).map(clear_of_each_other), st.randoms(use_true_random=False))
 def test_a_replica_lists_the_same_in_whatever_order_its_events_came(live: list[str], random: object) -> None:
     scene = Scene()

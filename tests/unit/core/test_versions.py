@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memolith.app.kernel.results import Memory, Version
+from tests.support.examples import examples
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 Step = tuple[str, int, int]
@@ -115,7 +116,7 @@ def walk(history: History, limit: int, **filter: Any) -> list[str]:
     raise AssertionError("the listing does not end")
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(30))
 @given(steps, st.sampled_from([HOME, AWAY]), st.integers(1, 7))
 def test_every_write_is_listed_at_once_where_it_was_made(some: list[Step], at: str, limit: int) -> None:
     history = History(Scene(lagging=True), at)
@@ -125,7 +126,7 @@ def test_every_write_is_listed_at_once_where_it_was_made(some: list[Step], at: s
         assert walk(history, limit, memory_id=memory_id) == history.naive(memory_id=memory_id)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(25))
 @given(
     steps,
     st.integers(1, 5),
@@ -150,7 +151,7 @@ def test_filters_show_what_a_naive_filter_keeps(
     assert walk(history, limit, **filter) == history.naive(**filter)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(steps, steps, st.integers(1, 4))
 def test_pages_go_on_rightly_while_others_write(before: list[Step], meanwhile: list[Step], limit: int) -> None:
     """Every version that was there when the listing began is on exactly one page."""
@@ -169,7 +170,7 @@ def test_pages_go_on_rightly_while_others_write(before: list[Step], meanwhile: l
     assert len(set(listed)) == len(listed)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(steps, st.randoms(use_true_random=False))
 def test_a_replica_lists_the_same_in_whatever_order_its_events_came(some: list[Step], random: Any) -> None:
     scene = Scene()

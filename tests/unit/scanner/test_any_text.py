@@ -13,6 +13,7 @@ from memolith.scanner.budget import Budget
 from memolith.scanner.database import Matchers, load_matchers
 from memolith.scanner.deobfuscation import rejoined
 from memolith.scanner.layers import DEPTH, MOST_INFLATED_BYTES, Inflating, Layer, layers_below
+from tests.support.examples import examples
 
 TOKEN = "ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO2aBc9x"
 FRAGMENTS = (
@@ -38,13 +39,13 @@ def check(report: Report, text: str) -> None:
         assert finding.excerpt.isprintable()
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(60))
 @given(anything)
 def test_any_text_can_be_scanned(scanner: Scanner, text: str) -> None:
     check(scanner.scan(text), text)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(60))
 @given(anything)
 def test_any_text_can_be_scanned_deeply(scanner: Scanner, text: str) -> None:
     report = scanner.scan_deeply(text)
@@ -52,7 +53,7 @@ def test_any_text_can_be_scanned_deeply(scanner: Scanner, text: str) -> None:
     assert {f.rule for f in scanner.scan(text).rejecting} <= {f.rule for f in report.rejecting} | {"several-signs"}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(30))
 @given(anything, anything)
 def test_a_secret_is_found_and_never_shown(scanner: Scanner, before: str, after: str) -> None:
     text = f"{before}\ntoken = {TOKEN}\n{after}"
@@ -70,7 +71,7 @@ def matchers(scanner_database: Path) -> Matchers:
     return load_matchers(scanner_database)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(50))
 @given(anything)
 def test_what_a_deep_scan_reads_is_bounded_by_the_text(matchers: Matchers, text: str) -> None:
     """Counted work instead of time: readings are few, and each is about as long as the text at most."""
@@ -84,7 +85,7 @@ def test_what_a_deep_scan_reads_is_bounded_by_the_text(matchers: Matchers, text:
     assert all(len(layer.text) <= 3 * len(whole) + 64 + MOST_INFLATED_BYTES * ("H4sI" in whole) for layer in made)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(50))
 @given(anything)
 def test_every_place_in_a_reading_is_a_place_in_the_text(text: str) -> None:
     whole = text.encode("utf-8", "replace").decode()

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memolith.core.objects import search_pack
+from tests.support.examples import examples
 from tests.unit.app.searched import Searched
 
 LONG = 1_500
@@ -97,7 +98,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(STEPS, min_size=1, max_size=8))
 def test_after_any_writes_each_word_of_a_current_text_is_found_and_none_of_an_old_one(
     steps: list[tuple[str, str, int]],

@@ -14,6 +14,7 @@ from memolith.app.kernel.results import UNSET, Store
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable
 from memolith.core.ids import ulid
 from memolith.core.limits import METADATA_MAX_PAIRS
+from tests.support.examples import examples
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 NEVER_THERE = f"memstore_useast1_{ulid(1, bytes(10))}"
@@ -203,7 +204,7 @@ def test_no_row_keeps_the_words_or_the_salt_of_a_deleted_store(scene: Scene) -> 
 # ---- being listed ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(25))
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["", "", "archive", "delete"])), max_size=8),
     st.integers(1, 4),
