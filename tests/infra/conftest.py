@@ -1,4 +1,4 @@
-"""Shared by the infrastructure's tests: three apps, each synthesised once a run."""
+"""Shared by the infrastructure's tests: apps that several tests ask about, each synthesised once a run."""
 
 from __future__ import annotations
 
@@ -36,6 +36,20 @@ def one_region(synthesized: Synthesize) -> App:
 def two_regions(synthesized: Synthesize) -> App:
     """A deployment with one peer."""
     return synthesized(record(HERE, THERE, index_generation={THERE: 3}, replication_time_control=False))
+
+
+@pytest.fixture(scope="session")
+def equipped(synthesized: Synthesize) -> App:
+    """A deployment in two regions whose record names what most leave out."""
+    return synthesized(
+        record(
+            *(HERE, THERE),
+            guardrails={HERE: {"id": "gr4", "version": "3"}},
+            rerankers={HERE: "cohere.rerank-v3-5:0"},
+            alarms={"emails": ["ops@example.com"]},
+            former_regions=[FAR],
+        )
+    )
 
 
 @pytest.fixture(scope="session")

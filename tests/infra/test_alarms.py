@@ -229,21 +229,19 @@ def test_where_erasures_are_swept_one_that_does_not_end_rings_and_so_does_a_miss
     assert pending["TreatMissingData"] == "breaching"
 
 
-def test_a_guardrail_that_does_not_answer_rings_where_one_is_set_up(synthesized: Synthesize) -> None:
-    app = synthesized(record(HERE, THERE, guardrails={HERE: {"id": "abc123", "version": "1"}}))
-    unavailable = alarm(app, "guardrail-unavailable")
+def test_a_guardrail_that_does_not_answer_rings_where_one_is_set_up(equipped: App) -> None:
+    unavailable = alarm(equipped, "guardrail-unavailable")
     assert dimensions(unavailable) == {"service": "scanner", "stage": "test", "region": HERE}
     assert RUNBOOK.search(unavailable["AlarmDescription"]) and (ROOT / "docs/operations/guardrail.md").is_file()
-    assert "guardrail" not in str([one["AlarmName"] for one in alarms(app, THERE)])
+    assert "guardrail" not in str([one["AlarmName"] for one in alarms(equipped, THERE)])
 
 
 # ---- who hears of it ------------------------------------------------------------------------------------------------
 
 
-def test_addresses_of_the_record_hear_of_every_regions_alarms(synthesized: Synthesize) -> None:
-    app = synthesized(record(HERE, THERE, alarms={"emails": ["ops@example.com"]}))
+def test_addresses_of_the_record_hear_of_every_regions_alarms(equipped: App) -> None:
     for region in (HERE, THERE):
-        (subscribed,) = app.base(region).properties("AWS::SNS::Subscription")
+        (subscribed,) = equipped.base(region).properties("AWS::SNS::Subscription")
         assert (subscribed["Protocol"], subscribed["Endpoint"]) == ("email", "ops@example.com")
         assert subscribed["TopicArn"] == "memolith-test-alarms"
 

@@ -9,22 +9,20 @@ import pytest
 
 from infra.deployment import parse
 from infra.record_checks import InvalidDeployment
-from tests.infra.conftest import Synthesize
-from tests.infra.synthesized import ALWAYS, FAR, HERE, THERE, record
+from tests.infra.synthesized import ALWAYS, FAR, HERE, THERE, App, record
 
 
-def test_every_function_is_told_which_regions_were_removed(synthesized: Synthesize) -> None:
-    template = synthesized(record(HERE, THERE, former_regions=[FAR])).base(HERE)
+def test_every_function_is_told_which_regions_were_removed(equipped: App) -> None:
+    template = equipped.base(HERE)
     for name in ALWAYS:
         made = template.named("AWS::Lambda::Function", "FunctionName", f"memolith-test-{name}")
         told = made["Environment"]["Variables"]
         assert (told["MEMOLITH_FORMER_REGIONS"], told["MEMOLITH_REGIONS"]) == (FAR, f"{HERE},{THERE}")
 
 
-def test_nothing_else_of_a_stack_names_a_region_that_was_removed(synthesized: Synthesize) -> None:
+def test_nothing_else_of_a_stack_names_a_region_that_was_removed(equipped: App) -> None:
     """No role reaches it, no rule copies to it, no alarm waits for it."""
-    app = synthesized(record(HERE, THERE, former_regions=[FAR]))
-    for template in app.templates():
+    for template in equipped.templates():
         text = json.dumps(template.body).replace(f'"MEMOLITH_FORMER_REGIONS": "{FAR}"', "")
         assert FAR not in text
 

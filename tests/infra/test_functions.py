@@ -361,8 +361,8 @@ def test_the_writers_policy_fits_a_role_in_a_deployment_of_fifteen_regions() -> 
     assert len(document) <= 10_240
 
 
-def test_a_guardrail_is_asked_where_the_record_names_one_and_nowhere_else(synthesized: Synthesize) -> None:
-    app = synthesized(record(HERE, THERE, guardrails={HERE: {"id": "gr4", "version": "3"}}))
+def test_a_guardrail_is_asked_where_the_record_names_one_and_nowhere_else(equipped: App) -> None:
+    app = equipped
     assert by_role(grants(app, "scanner"), "bedrock:ApplyGuardrail", GUARDRAIL) == "Allow"
     assert by_role(grants(app, "scanner"), "bedrock:ApplyGuardrail", f"{GUARDRAIL}x") == "ImplicitDeny"
     for name in set(ALWAYS) & set(MAY) - {"scanner"}:
@@ -446,8 +446,8 @@ def test_every_function_carries_the_dependencies_and_some_the_scanner_or_the_mcp
     assert sorted(name for name, count in layers.items() if count > 1) == more
 
 
-def test_a_rerank_model_may_be_asked_by_what_reads_in_its_region_and_no_other_model(synthesized: Synthesize) -> None:
-    app = synthesized(record(HERE, THERE, rerankers={HERE: "cohere.rerank-v3-5:0"}))
+def test_a_rerank_model_may_be_asked_by_what_reads_in_its_region_and_no_other_model(equipped: App) -> None:
+    app = equipped
     model = f"arn:aws:bedrock:{HERE}::foundation-model/cohere.rerank-v3-5:0"
     for name in ALWAYS_IN_TABLE:
         verdict = "Allow" if name in ("reader", "peerreader") else "ImplicitDeny"

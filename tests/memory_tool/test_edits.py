@@ -33,6 +33,7 @@ def test_an_insertion_that_is_moved_stands_beside_a_line_it_stood_beside(
         ("a\nb\n", 1, "x\nb\n", 1),
         ("a\nb\n", 1, "x\ny\n", None),
         ("a\n", 1, "", None),
+        ("agent: waits\n", 1, "agent: done\n", None),
     ],
 )
 def test_an_insertion_follows_its_neighbours(read: str, line: int, now: str, moved: int | None) -> None:

@@ -147,7 +147,7 @@ def test_everything_can_be_cleared(fresh: Fresh) -> None:
 
 
 def test_twenty_agents_edit_one_memory_and_every_edit_that_succeeded_is_there(fresh: Fresh) -> None:
-    lines = "".join(f"agent {number}: waits\n" for number in range(20))
+    lines = "".join(f"agent {number}: waits\n" for number in range(20)) + "log:\n"  # a line that stays: inserts find it
     fresh.say(command="create", path="/memories/board", file_text=lines)
     tools = [MemolithMemoryTool(fresh.backend.client(), fresh.store_id) for _ in range(20)]
 
@@ -155,7 +155,7 @@ def test_twenty_agents_edit_one_memory_and_every_edit_that_succeeded_is_there(fr
         replace = {"old_str": f"agent {number}: waits", "new_str": f"agent {number}: done"}
         commands: list[dict[str, Any]] = [
             {"command": "str_replace", "path": "/memories/board", **replace},
-            {"command": "insert", "path": "/memories/board", "insert_line": 20, "insert_text": f"log of {number}"},
+            {"command": "insert", "path": "/memories/board", "insert_line": 21, "insert_text": f"log of {number}"},
         ]
         return [say(tools[number], command).is_error for command in commands]
 
@@ -163,7 +163,8 @@ def test_twenty_agents_edit_one_memory_and_every_edit_that_succeeded_is_there(fr
         failed = list(pool.map(edit, range(20)))
     board = (fresh.paths()["/board"] or "").splitlines()
     assert failed == [[False, False]] * 20
-    assert sorted(board) == sorted([f"agent {n}: done" for n in range(20)] + [f"log of {n}" for n in range(20)])
+    assert board[:21] == [*(f"agent {n}: done" for n in range(20)), "log:"]
+    assert sorted(board[21:]) == sorted(f"log of {n}" for n in range(20))
 
 
 def test_the_asynchronous_tool_says_the_same(fresh: Fresh) -> None:

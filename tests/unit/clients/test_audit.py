@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -98,9 +99,26 @@ def proof_of(folder: Folder, version_id: str) -> dict[str, Any]:
 @pytest.fixture
 def trusted(folder: Folder, tmp_path: Path) -> Path:
     """The public keys, as somebody keeps them who trusts the machine."""
-    path = tmp_path / "keys.json"
+    return saved_keys(folder, tmp_path / "keys.json")
+
+
+def saved_keys(folder: Folder, path: Path) -> Path:
     path.write_text(CliRunner().invoke(audit.app, ["keys", "--root", str(folder.root)]).stdout)
     return path
+
+
+Proven = tuple[dict[str, Any], Path, bytes]
+
+
+@pytest.fixture(scope="module")
+def proven(tmp_path_factory: pytest.TempPathFactory) -> Proven:
+    """A version's proof, the keys to check it with, and its text."""
+    path = tmp_path_factory.mktemp("proven")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEMOLITH_SEAL_FOLDER", str(path / "seals"))
+        folder = Folder(path)
+        raw = tampering.read_raw(folder.root, folder.keys()[1])
+        return proof_of(folder, raw.metadata["id"]), saved_keys(folder, path / "keys.json"), raw.body
 
 
 def checked(proof: dict[str, Any], keys: Path, text: bytes) -> tuple[int, str]:
@@ -141,18 +159,17 @@ def test_a_script_with_nothing_of_memolith_checks_the_proof_of_every_version(fol
     ids=["trust class", "tree", "statement", "key"],
 )
 def test_a_proof_that_was_changed_anywhere_proves_nothing(
-    folder: Folder, trusted: Path, changed: Callable[[dict[str, Any]], object], reason: str
+    proven: Proven, changed: Callable[[dict[str, Any]], object], reason: str
 ) -> None:
-    raw = tampering.read_raw(folder.root, folder.keys()[1])
-    proof = proof_of(folder, raw.metadata["id"])
+    proof, trusted, text = deepcopy(proven)
     changed(proof)
-    code, told = checked(proof, trusted, raw.body)
+    code, told = checked(proof, trusted, text)
     assert (code, reason in told) == (1, True), told
 
 
-def test_a_proof_does_not_hold_for_another_text(folder: Folder, trusted: Path) -> None:
-    raw = tampering.read_raw(folder.root, folder.keys()[1])
-    code, told = checked(proof_of(folder, raw.metadata["id"]), trusted, raw.body + b".")
+def test_a_proof_does_not_hold_for_another_text(proven: Proven) -> None:
+    proof, trusted, text = proven
+    code, told = checked(proof, trusted, text + b".")
     assert (code, "the text is not that of the version" in told) == (1, True), told
 
 

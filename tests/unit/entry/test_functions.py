@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -43,8 +44,14 @@ ENVIRONMENT = {
 }
 
 
+def when_called(compose: Callable[[Settings], Handler], settings: Settings) -> Handler:
+    """A function that is started at its first call, as Lambda does."""
+    started = cache(lambda: compose(settings))
+    return lambda event, context: started()(event, context)
+
+
 class Functions:
-    """All functions of one region, started in one process, over an AWS in memory."""
+    """All functions of one region, in one process, over an AWS in memory."""
 
     def __init__(self, clients: Any) -> None:
         make_bucket(clients, HOME)
@@ -62,18 +69,18 @@ class Functions:
             "complete": {"BOOL": control.complete},
         }
         clients.dynamodb(HOME).put_item(TableName=DEPLOYMENT.table("control"), Item=item)
-        self.reader = compose_reader.compose(settings)
-        self.writer = compose_writer.compose(settings)
-        self.indexer = compose_indexer.compose(settings)
-        self.eraser = compose_eraser.compose(settings)
-        self.reconciler = compose_reconciler.compose(settings)
-        self.scanner = compose_scanner.compose(settings)
-        self.mcp = compose_mcp.compose(settings)
-        self.packer = compose_packer.compose(settings)
+        self.reader = when_called(compose_reader.compose, settings)
+        self.writer = when_called(compose_writer.compose, settings)
+        self.indexer = when_called(compose_indexer.compose, settings)
+        self.eraser = when_called(compose_eraser.compose, settings)
+        self.reconciler = when_called(compose_reconciler.compose, settings)
+        self.scanner = when_called(compose_scanner.compose, settings)
+        self.mcp = when_called(compose_mcp.compose, settings)
+        self.packer = when_called(compose_packer.compose, settings)
         issued = {"call": "keys.create", "workspace_id": "wrkspc_main", "name": "n", "scope": "admin"}
-        self.peerreader = compose_peerreader.compose(settings)
-        self.peerwriter = compose_peerwriter.compose(settings)
-        self.keys = compose_keys.compose(settings)
+        self.peerreader = when_called(compose_peerreader.compose, settings)
+        self.peerwriter = when_called(compose_peerwriter.compose, settings)
+        self.keys = when_called(compose_keys.compose, settings)
         self.api_key = self.keys(issued, CONTEXT)["api_key"]
 
     def ask(self, handler: Handler, method: str, path: str, query: str = "", body: object = None) -> dict[str, Any]:
