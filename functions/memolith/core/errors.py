@@ -158,3 +158,8 @@ class Damaged(Unavailable):
 
 class OutcomeUnknown(MemolithError):
     """A write may or may not have been committed. Blind repetition could undo a later write of another caller."""
+
+
+def unindexed(done: str, error: Unavailable, hint: str = "read before trying again") -> OutcomeUnknown:
+    """Make the error of what was put and could not be indexed: it says why, as the index did."""
+    return OutcomeUnknown(f"{done}, but is not indexed yet", region=error.region, cause=error.cause, hint=hint)

@@ -19,7 +19,7 @@ from memolith.core import decide, fold
 from memolith.core.commands import WriteCommand
 from memolith.core.drafts import Draft, draft_of
 from memolith.core.epochs import current_epoch
-from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.errors import Unavailable, unindexed
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry
 from memolith.core.resolved_entry import ResolvedEntry
@@ -170,7 +170,7 @@ class LogSteps:
         try:
             self._projector.fold(attempt.view, resolved, known, own=True, salt=attempt.store.salt)
         except Unavailable as error:
-            raise OutcomeUnknown("the write was committed, but is not indexed yet; read before trying again") from error
+            raise unindexed("the write was committed", error) from error
         attempt.outcome.resolved.extend(resolved)
 
     def append(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from memolith.app.index.ack_journal import AckJournal, commit_joined
 from memolith.app.kernel.region import View
 from memolith.app.log.store_log import StoreLog
-from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.errors import Unavailable, unindexed
 from memolith.core.log_position import Slot
 from memolith.core.object_keys import StoreKey
 from memolith.core.objects.checkpoint import Named
@@ -25,7 +25,7 @@ class StoreProjector(StoreLog):
         try:
             self.fold(view, placed, own=True)
         except Unavailable as error:
-            raise OutcomeUnknown("the record was written, but is not indexed yet; read before trying again") from error
+            raise unindexed("the record was written", error) from error
 
     def fold(self, view: View, placed: PlacedRecord, journal: bool = True, own: bool = False) -> StoreRow:
         """Join one version of a record, by id and into its workspace's listing; return the row of the highest slot.

@@ -17,7 +17,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core import verdicts
 from memolith.core.decide import sha256_hex
-from memolith.core.errors import Busy, InvalidRequest, OutcomeUnknown, Unavailable
+from memolith.core.errors import Busy, InvalidRequest, Unavailable, unindexed
 from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.object_keys import VerdictKey
 from memolith.core.objects.checkpoint import Named
@@ -139,7 +139,7 @@ class Verdicts:
         try:
             self.fold(view, record, new=True)
         except Unavailable as error:
-            raise OutcomeUnknown("the verdict was written, but is not indexed yet; repeat the call") from error
+            raise unindexed("the verdict was written", error, "repeat the call") from error
 
     def _changed(self, index: Index, record: VerdictRecord) -> list[Change]:
         """Return what a verdict says that the index does not have yet. One index read."""

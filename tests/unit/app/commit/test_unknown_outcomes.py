@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import pytest
 
-from memolith.adapters.layered import CallCounts, Crash, Fault, Faulty, ScriptedFaults, Strike
+from memolith.adapters.layered import Call, CallCounts, Crash, Fault, Faulty, ScriptedFaults, Strike
 from memolith.app.kernel.results import Memory
 from memolith.core.errors import Busy, OutcomeUnknown, PathConflict, Unavailable
 from memolith.core.objects.entry import Operation
 from tests.unit.app.scene import AWAY, HOME, Scene
 
+T = TypeVar("T")
 PUT, COMMIT, HEAD = "objects.put_if_absent", "index.commit", "objects.head"
 
 
@@ -44,6 +48,22 @@ def test_a_slot_that_can_be_neither_put_nor_read_leaves_the_outcome_unknown(scen
         scene.update(made, "second")
     assert scene.update(made, "second").content_sha256 != made.content_sha256, "it was there all the while"
     assert scene.history(made) == ["modified", "created"]
+
+
+def test_a_committed_write_that_cannot_be_indexed_names_the_cause(scene: Scene) -> None:
+    made = scene.create("/a", "first")
+
+    def full(call: Call, act: Callable[[], T]) -> T:
+        if call.name == COMMIT:
+            raise Unavailable("the index did not answer", cause="no space left on the disk of index.sqlite")
+        return act()
+
+    with scene.intercepted_by(full), pytest.raises(OutcomeUnknown) as told:
+        scene.update(made, "second")
+    cause = f"region={HOME}, cause=no space left on the disk of index.sqlite"
+    assert told.value.message == f"the write was committed, but is not indexed yet ({cause}); read before trying again"
+    scene.deliver()
+    assert scene.read(made).content == "second"
 
 
 def test_a_put_refused_at_once_has_done_nothing(scene: Scene) -> None:
