@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from scripts.costing import agents, idle, prices, standing
+from scripts.costing import agents, idle, pipelines, prices, standing
 from scripts.costing.meter import Units
 from scripts.costing.paths import (
     FORWARDED,
@@ -91,6 +91,14 @@ def _sessions() -> str:
     head = ["a million of", "1 region", "2 regions", "3 regions"]
     paths = (*agents.SESSIONS, *agents.TOOLS)
     return _table(head, ([path.name, *(_money(_total(used(path, count))) for count in (1, 2, 3))] for path in paths))
+
+
+def _pipelines() -> str:
+    head = ["a thousand of", "1 region", "2 regions", "3 regions"]
+    rows = []
+    for path in pipelines.PIPELINES:
+        rows.append([path.name, *(f"{_total(used(path, count)) / 1_000:.3f}" for count in (1, 2, 3))])
+    return _table(head, rows)
 
 
 def _demanded() -> str:
@@ -226,6 +234,7 @@ def _assumptions() -> str:
         ["a function's own work, once", f"{prices.OWN_MS:g} ms"],
         ["memory of reader, writer, peerreader, peerwriter, scanner and mcp", f"{prices.MEMORY_MB['writer']:,} MB"],
         ["memory of indexer, eraser, reconciler and tool", f"{prices.MEMORY_MB['indexer']:,} MB"],
+        ["memory of dreamer", f"{prices.MEMORY_MB['dreamer']:,} MB"],
         ["events in one batch of the indexer's", str(prices.BATCH_SIZE)],
         ["a memory's content", f"{prices.CONTENT_BYTES:,} bytes"],
         ["a memory's path", f"{len(prices.PATH)} bytes"],
@@ -241,6 +250,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "two regions": _durable,
     "reads": _reads,
     "sessions": _sessions,
+    "pipelines": _pipelines,
     "demanded": _demanded,
     "standing": _standing,
     "idle": _idle,

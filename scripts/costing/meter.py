@@ -118,7 +118,7 @@ class Meter:
         far = call.origin != call.target
         if self._running_ms:
             self._running_ms[-1] += DURATIONS_MS[call.name] + (FAR_MS if far else 0)
-        if call.name in ("objects.put_if_absent", "objects.list", "erasable.versions"):
+        if call.name in ("objects.put_if_absent", "objects.list", "erasable.versions", "erasable.remove"):
             self.add(call.origin, "put")
             if far and call.name == "objects.put_if_absent":
                 self.add(call.origin, "transfer_bytes", CONTENT_BYTES)

@@ -70,7 +70,7 @@ class Played:
             site.region.index = MeteredIndex(site.region.index, name, self.meter)
         self.key = self.cloud.key()
         self.call = self.cloud.call(self.key)
-        self.session = self.newest = self.second = ""
+        self.session = self.newest = self.second = self.dream = ""
         self.instant = 0
         self.store = self.home.stores.create(
             self.call, name="notes", description="", metadata={}, durability=durability

@@ -75,6 +75,7 @@ DURATIONS_MS = {
     "erasable.erase": 100.0,
     "erasable.delete_older": 40.0,
     "erasable.versions": 40.0,
+    "erasable.remove": 60.0,
     "index.read": 5.0,
     "index.query": 6.0,
     "index.count": 20.0,
@@ -114,6 +115,7 @@ MEMORY_MB = {
         "scanner",
         "reconciler",
         "tool",
+        "dreamer",
         "mcp",
     )
 }
