@@ -13,12 +13,13 @@ ADK := tests/interop/adk
 BASIC_MEMORY := tests/interop/basic_memory
 AGMI := tests/interop/agmi
 LOCALSTACK := tests/interop/localstack
+SBOM := tests/interop/sbom
 # Basic Memory needs Python 3.12, Memolith 3.11: the first of these that is here, or PYTHON312=/path/to/python3.13.
 PYTHON312 ?= $(shell for minor in 14 13 12; do python3.$$minor -c "" 2>/dev/null && command -v python3.$$minor && break; done)
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock check format test properties fuzz first-hour guards e2e interop interop-basic-memory interop-localstack sim bench bench-scanner bench-laptop bench-search eval-pipelines demo drill moves cost clean
+.PHONY: help setup lock check format test properties fuzz first-hour guards e2e interop interop-basic-memory interop-localstack sim bench bench-scanner bench-laptop bench-search eval-pipelines demo drill moves cost sbom clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-21s %s\n", $$1, $$2}'
@@ -41,6 +42,7 @@ node_modules/.installed: package-lock.json
 
 lock: ## compile every lock anew (no registry address in any)
 	$(COMPILE) $(addprefix --extra ,$(EXTRAS)) -o requirements.lock pyproject.toml
+	$(COMPILE) -o $(SBOM)/requirements.lock $(SBOM)/requirements.in
 	$(COMPILE) -o $(LOCALSTACK)/requirements.lock $(LOCALSTACK)/requirements.in
 	$(COMPILE) --extra adk -o $(ADK)/requirements.lock pyproject.toml $(ADK)/requirements.in
 	@for lock in requirements.lock $(ADK)/requirements.lock; do \
@@ -141,6 +143,15 @@ demo: setup ## the main job on this machine; DIR=~/notes imports a folder of you
 
 cost: setup ## docs/cost.md's tables from counted calls and prices
 	$(BIN)/python -m scripts.cost
+
+sbom: setup $(SBOM)/.venv/.installed ## what Memolith is made of, as CycloneDX in build/sbom, and whether licenses and versions are as they must be
+	$(BIN)/python -m scripts.sbom
+
+$(SBOM)/.venv/.installed: $(SBOM)/requirements.lock
+	@echo "installing CycloneDX from $< ..."
+	@test -x $(SBOM)/.venv/bin/python || $(PYTHON) -m venv $(SBOM)/.venv
+	@$(SBOM)/.venv/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $<
+	@touch $@
 
 bench: setup ## writes beside a bare conditional put, the fold's throughput, reads of a mount beside a local folder
 	$(BIN)/python -m scripts.bench.writes

@@ -39,7 +39,8 @@ class Name:
 @cache
 def python_files(*folders: str) -> tuple[Path, ...]:
     """Return every Python file below the folders, in order of path."""
-    return tuple(sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py")))
+    found = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    return tuple(sorted(path for path in found if ".venv" not in path.parts))
 
 
 @cache
