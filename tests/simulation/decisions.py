@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from tests.simulation.history import Seen
 
 if TYPE_CHECKING:
     from tests.simulation.clients import Client, Step
+    from tests.simulation.history import Operation as Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,16 @@ def decide(client: Client, store_id: str, step: Step) -> None:
             "restores": chosen.version_id,
         }
         client.invoke(client, store_id, "update", update, lambda memolith: _restore(memolith, call, store_id, chosen))
+
+
+def as_carried_out(operation: Call) -> tuple[str, Mapping[str, Any]]:
+    """Return the kind of an answered call and what it asked: restoring what was deleted meanwhile is a creation."""
+    answer, asked = operation.answer, operation.asked
+    if operation.kind != "update" or "restores" not in asked or not isinstance(answer, Seen):
+        return operation.kind, asked
+    if answer.memory_id == asked["memory_id"]:
+        return operation.kind, asked
+    return "create", {"path": answer.path, "content": asked["content"], "restores": asked["restores"]}
 
 
 def _page(memolith: Memolith, call: RequestContext, store_id: str) -> tuple[DivergentVersion, ...]:

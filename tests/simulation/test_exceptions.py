@@ -39,13 +39,13 @@ class Needed:
 
 
 NEEDED = {
-    "came_late": Needed(failing_over, 116, "a_region_never_goes_back"),
-    "came_late_in_a_lost_term": Needed(deciding, 106, "own_writes_are_in_the_history"),
-    "has_late_versions": Needed(failing_over, 18, "a_listing_shows_each_path_once"),
+    "came_late": Needed(failing_over, 38, "a_region_never_goes_back"),
+    "came_late_in_a_lost_term": Needed(deciding, 17, "own_writes_are_in_the_history"),
+    "has_late_versions": Needed(failing_over, 14, "a_listing_shows_each_path_once"),
     "stands_apart": Needed(failing_over, 101, "nothing_acknowledged_is_lost"),
     "deletion_came_late": Needed(deciding, 37, "a_region_never_goes_back"),
-    "deletion_stands_apart": Needed(failing_over, 98, "an_acknowledged_deletion_is_kept"),
-    "left_its_path_apart": Needed(failing_over, 71, "what_is_shown_is_what_the_history_ends_with"),
+    "deletion_stands_apart": Needed(failing_over, 194, "an_acknowledged_deletion_is_kept"),
+    "left_its_path_apart": Needed(failing_over, 500, "what_is_shown_is_what_the_history_ends_with"),
     "precedes_what_arrived": Needed(failing_over, 316, "history_has_no_gaps"),
     "lists_a_path_and_its_ancestor": Needed(crowded_families, 739, "operations_are_linearizable"),
     "was_redacted_before_what_came_late": Needed(failing_over, 193, "a_region_never_goes_back"),
@@ -57,7 +57,7 @@ NEEDED = {
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
     "unknown_since_a_take_over": Needed(failing_over, 83, "a_demanded_read_is_no_older"),
-    "answered_by_another_region": Needed(failing_over, 82, "a_listing_shows_each_path_once"),
+    "answered_by_another_region": Needed(failing_over, 620, "a_listing_shows_each_path_once"),
     "was_done_by_the_lost_home": Needed(working, 0, "one_run_of_a_watermark_counts"),
     "blanked_by_retention": Needed(retaining, 0, "nothing_acknowledged_is_lost"),
 }

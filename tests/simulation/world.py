@@ -29,6 +29,7 @@ from memolith.ports.errors import OutcomeUnknown, Unavailable
 from memolith.wire.rpc import keys_calls
 from tests.simulation.clients import Client, Plan, Shared, drawn_plans
 from tests.simulation.damages import Damages
+from tests.simulation.decisions import as_carried_out
 from tests.simulation.doomed import DoomedStore
 from tests.simulation.evidence import Evidence, gather
 from tests.simulation.history import Claim, History, Operation, Refusal, Seen
@@ -481,6 +482,7 @@ class World:
             return None
         else:
             operation.answer = task.result
+            operation.kind, operation.asked = as_carried_out(operation)
         operation.returned = self.scheduler.tick()
         operation.held_there = self.operators.held_there(operation)
         operation.shown_us = {name: site.clock.highest_shown_us() for name, site in self.sites.items()}
