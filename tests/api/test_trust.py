@@ -276,3 +276,32 @@ def test_sessions_that_consolidate_notes_never_launder_a_planted_instruction(des
         (planted if any(ATTACK in text for text in texts) else clean).append(made)
     for memory in planted:
         assert rank(of_name(desk.read(desk.person, memory)["trust"])) < rank(AGENT)
+
+
+@pytest.mark.parametrize(
+    ("holder", "max_trust", "trust"),
+    [
+        ("person", "untrusted_document", "untrusted_document"),
+        ("person", "imported", "imported"),
+        ("person", "user", "user"),
+        ("agent", "user", "agent"),
+        ("agent", "tool_external", "tool_external"),
+        ("service", "agent", "tool_internal"),
+    ],
+)
+def test_whoever_writes_a_text_may_say_how_little_to_trust_it_and_never_how_much(
+    desk: Desk, holder: str, max_trust: str, trust: str
+) -> None:
+    by = {"person": desk.person, "agent": desk.agent, "service": desk.service}[holder]
+    made = desk.create(by, "/from-elsewhere.md", "text", max_trust=max_trust)
+    assert made["trust"] == trust
+    own = desk.create(desk.person, "/own.md", "text")
+    assert desk.update(by, own, content="another", max_trust=max_trust)["trust"] == trust
+    renamed = desk.update(desk.person, made, path="/renamed.md", max_trust="imported")
+    assert renamed["trust"] == trust, "a rename keeps the class of the text"
+
+
+def test_a_trust_class_that_is_none_is_refused_by_name(desk: Desk) -> None:
+    body = {"path": "/a.md", "content": "text", "max_trust": "unknown"}
+    answer = desk.ask("POST", f"/v1/memory_stores/{desk.store}/memories", desk.agent, body, status=400)
+    assert "max_trust" in answer["error"]["message"]

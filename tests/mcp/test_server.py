@@ -317,6 +317,9 @@ def test_a_note_a_hit_an_entry_and_a_version_say_where_their_text_comes_from(ser
     assert [(one["path"], one["trust"]) for one in entries] == [("/memories/a.md", "agent"), ("/memories/b", None)]
     assert (server.call("search_notes", query="vim")[1] or {})["hits"][0]["trust"] == "agent"
     assert (server.call("memory_versions", path="a.md")[1] or {})["versions"][0]["trust"] == "agent"
+    (resource,) = [one for one in server.ask(lambda client: client.list_resources()).resources if one.name == "/a.md"]
+    (contents,) = server.ask(lambda client: client.read_resource(resource.uri)).contents
+    assert (resource.meta, contents.meta) == ({"memolith/trust": "agent"}, {"memolith/trust": "agent"})
 
 
 def test_a_note_that_is_older_than_a_day_says_how_old_it_is_and_what_to_verify(server: Server) -> None:

@@ -118,6 +118,7 @@ class MemoryCreate(Body):
     path: Path
     content: Content
     sources: Sources | None = None
+    max_trust: TrustName | None = None
 
 
 class Precondition(Body):
@@ -134,6 +135,7 @@ class MemoryUpdate(Body):
     path: Path | None = None
     precondition: Annotated[Precondition | None, AfterValidator(_present)] = None
     sources: Sources | None = None
+    max_trust: TrustName | None = None
 
 
 class MemoryStoreResource(Body):

@@ -107,7 +107,8 @@ class Memories:
 
     def _trust(self, shelf: Shelf, origin: Origin) -> str | None:
         """No key of the model says who holds it."""
-        return least([self.state.version(shelf, one).trust for one in origin.sources], AGENT)
+        sources = [self.state.version(shelf, one).trust for one in origin.sources]
+        return least([origin.at_most, *sources], AGENT)
 
     def delete(
         self, call: RequestContext, store_id: str, memory_id: str, *, expected_content_sha256: str | None

@@ -74,6 +74,16 @@ def test_a_folder_goes_in_and_comes_out_again_byte_for_byte(desk: Desk, tmp_path
 
 
 @on_both
+def test_files_that_no_one_vouches_for_are_imported_as_such(desk: Desk, tmp_path: Path) -> None:
+    folder = fill(tmp_path / "f", {"a": "1", "b": "2"})
+    moved(desk, "import", str(folder), "--store", desk.store, "--max-trust", "untrusted_document")
+    (folder / "b").write_text("3")
+    moved(desk, "import", str(folder), "--store", desk.store, "--replace", "--max-trust", "imported")
+    rows = desk.json("ls", desk.store, "--long")
+    assert {row["path"]: row["trust"] for row in rows} == {"/a": "untrusted_document", "/b": "imported"}
+
+
+@on_both
 def test_whoever_imports_or_exports_again_changes_nothing(desk: Desk, tmp_path: Path) -> None:
     folder = str(fill(tmp_path / "f", {"a": "1", "b/c": "2"}))
     for result in ("created", "unchanged"):

@@ -129,8 +129,8 @@ class Memories:
         listed = self.list(store_id, path_prefix=folder, depth=1)
         return next((row for row in listed if row.type == "memory" and row.path == path), None)
 
-    def create(self, store_id: str, *, path: str, content: str) -> Record:
-        return _written(self._api.post(_address(store_id, "memories"), {"path": path, "content": content}))
+    def create(self, store_id: str, *, path: str, content: str, **more: str) -> Record:
+        return _written(self._api.post(_address(store_id, "memories"), {"path": path, "content": content, **more}))
 
     def update(self, memory_id: str, *, memory_store_id: str, **fields: Any) -> Record:
         return _written(self._api.post(_address(memory_store_id, "memories", memory_id), fields))

@@ -67,10 +67,15 @@ def import_(
     by the safety scanner. Run again, it continues in the store that it made, also after a stop. Exit code 3: something
     was not imported. Files that programs keep for themselves, and those that .memolithignore names, are left out.
 
+    A file has the trust class of the key that imports it, or --max-trust if that is lower: untrusted_document for what
+    no one vouches for. What is there already with the same text keeps its class.
+
     A tar made by `memolith export --history` is recognised and imported with all its versions. Each keeps its trust
     class up to --max-trust, and up to what the key writes.
 
     Example: memolith import ~/notes --name "Team notes"
+
+    Example: memolith import ~/downloads --name "From elsewhere" --max-trust untrusted_document
 
     Example: memolith import --from claude-code ~/code/app --store memstore_useast1_01kb… --under /app/
 
@@ -90,8 +95,6 @@ def import_(
         with ending_report(rows, as_json) as ending:
             _import_history(place.folder, store, name, max_trust or MAX_TRUST, rows, ending, lambda: connect(url, key))
         return
-    if max_trust is not None:
-        raise InvalidRequest("--max-trust", "is for a history: files have the trust class of the key that imports them")
     with _read(place, under) as read, ending_report(rows, as_json) as ending:
         rows += told(read.left_out)
         ending["source"], ending["store"] = str(place.folder), store
@@ -105,7 +108,8 @@ def import_(
             if store is None and read.files:
                 ending["store"] = store = _own_store(client, whose, place, name, new=new, dry_run=dry_run)
             with progress("importing", len(read.files), rows) as tell:
-                Importer(client, store or "", replace=replace, dry_run=dry_run).run(read.files, tell)
+                importer = Importer(client, store or "", replace=replace, dry_run=dry_run, max_trust=max_trust)
+                importer.run(read.files, tell)
 
 
 def _import_history(

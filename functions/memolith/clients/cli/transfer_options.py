@@ -52,7 +52,7 @@ MaxTrust = Annotated[
     TrustName | None,
     typer.Option(
         "--max-trust",
-        help="Up to which trust class a history is believed (agent); never above that of the key.",
+        help="The best trust class of a file (that of the key), or up to which a history is believed (agent).",
     ),
 ]
 Replace = Annotated[bool, typer.Option("--replace", help="Overwrite texts that differ.")]

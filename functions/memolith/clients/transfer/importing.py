@@ -32,14 +32,24 @@ class Importer:
     Args:
         replace: whether another text at a file's path is written over, on the condition that it is still the one that
             was listed; otherwise it is kept.
+        max_trust: the best trust class that a text of them gets; None for that of the key.
     """
 
-    def __init__(self, client: ApiClient, store_id: str, *, replace: bool = False, dry_run: bool = False) -> None:
+    def __init__(
+        self,
+        client: ApiClient,
+        store_id: str,
+        *,
+        replace: bool = False,
+        dry_run: bool = False,
+        max_trust: str | None = None,
+    ) -> None:
         self._client = client
         self._memories = client.repeating_writes().memories
         self._store_id = store_id
         self._replace = replace
         self._dry_run = dry_run
+        self._trust = {} if max_trust is None else {"max_trust": max_trust}
 
     def run(self, files: Iterable[File], tell: Tell) -> None:
         """Import files and report what became of each, in any order. A call per new or changed file, and a listing.
@@ -112,10 +122,11 @@ class Importer:
     def _bring(self, path: str, text: str, live: Any) -> Row:
         try:
             if live is None:
-                done = self._memories.create(self._store_id, path=path, content=text)
+                done = self._memories.create(self._store_id, path=path, content=text, **self._trust)
                 return Row(path, "created", redacted_in_words(done))
             still: Any = {"type": "content_sha256", "content_sha256": live.content_sha256}
-            done = self._memories.update(live.id, memory_store_id=self._store_id, content=text, precondition=still)
+            fields = {"content": text, "precondition": still, **self._trust}
+            done = self._memories.update(live.id, memory_store_id=self._store_id, **fields)
             changed = done.memory_version_id != live.memory_version_id
             return Row(path, "changed" if changed else "unchanged", redacted_in_words(done))
         except ApiStaged as staged:

@@ -57,6 +57,9 @@ ARGUMENTS_MAX = 64
 URI_SHOWN = 200
 """So many characters of a URI are repeated where it is none of ours."""
 
+TRUST_META = "memolith/trust"
+"""Where a resource's `_meta` has the trust class of its text: its content is the text alone, byte for byte."""
+
 Context = ServerRequestContext[Any]
 
 
@@ -354,14 +357,14 @@ class _Handlers:
         return ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(self, _: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        """Return a memory's content. Another store's URI is as unknown as one of nothing."""
+        """Return a memory's content and trust class. Another store's URI is as unknown as one of nothing."""
         store, path = self._place_of(params.uri)
         try:
             note = await run_sync(store.notes.read, f"{ROOT}{path}")
         except ToolFailure as failure:
             raise MCPError(INVALID_PARAMS, str(failure)) from None
-        contents = TextResourceContents(uri=params.uri, mime_type=_mime_type(path), text=note.content or "")
-        return ReadResourceResult(contents=[contents])
+        kind, text, meta = _mime_type(path), note.content or "", {TRUST_META: note.trust}
+        return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, mime_type=kind, text=text, meta=meta)])
 
     async def list_prompts(self, _: Context, params: PaginatedRequestParams | None) -> ListPromptsResult:
         return ListPromptsResult(prompts=[Prompt(name=GUIDE, description=texts.GUIDE_DESCRIPTION)])
@@ -383,7 +386,8 @@ class _Handlers:
 
 def _resource(store_id: str, file: File) -> Resource:
     uri = f"{SCHEME}{store_id}{quote(file.path)}"
-    return Resource(name=file.path, uri=uri, mime_type=_mime_type(file.path), size=file.size_bytes)
+    meta = {TRUST_META: file.trust}
+    return Resource(name=file.path, uri=uri, mime_type=_mime_type(file.path), size=file.size_bytes, meta=meta)
 
 
 def _told(failure: str) -> CallToolResult:

@@ -8,13 +8,17 @@ from memolith.app.api.sources import Origin
 from memolith.app.kernel.search_filter import SearchFilter
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX, SESSION_STORES_MAX
-from memolith.core.trust import LETTERS, of_name
+from memolith.core.trust import LETTERS, USER, of_name
 from memolith.wire import freshness, json_views
 from memolith.wire.cursors import Listing
 from memolith.wire.exchange import Exchange, _check_no_body
 from memolith.wire.json_views import Json
 from memolith.wire.requests import Query
 from memolith.wire.routes.versions import actor_asked_for
+
+
+def _origin(sources: list[str] | None, max_trust: str | None) -> Origin:
+    return Origin(sources or (), USER if max_trust is None else LETTERS[max_trust])
 
 
 def create_memory(exchange: Exchange) -> Json:
@@ -29,7 +33,7 @@ def create_memory(exchange: Exchange) -> Json:
             path=body.path,
             content=body.content,
             full=full,
-            origin=Origin(body.sources or ()),
+            origin=_origin(body.sources, body.max_trust),
         )
     )
 
@@ -125,7 +129,7 @@ def update_memory(exchange: Exchange) -> Json:
             path=body.path,
             expected_content_sha256=body.precondition.content_sha256 if body.precondition else None,
             full=full,
-            origin=Origin(body.sources or ()),
+            origin=_origin(body.sources, body.max_trust),
         )
     )
 
