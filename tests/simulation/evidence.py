@@ -21,7 +21,7 @@ from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.base import mark_key
 from memolith.core.rows.content import LATE_PREFIX, LogRow
 from tests.simulation.history import History, Seen
-from tests.simulation.tampering import Audited
+from tests.simulation.tampering import Audited, Deceived
 from tests.simulation.workers import Worked
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ class Evidence:
         kept: of how many versions of a live memory stores keep the text; None where they keep all.
         two_regions: whether stores ask for a second region.
         audits: what audits said of the homes, untouched and after each thing that was done to a copy of their buckets.
+        deceived: what regions made of a checkpoint that is not the chain's.
         journals_lost: whether a journal, or a region's tables, vanished on the way.
         worked: what two workers left of a store besides the clients', where there are any.
         elsewhere: those of `taken_over` that ask for a second region, and that another region took over, too or alone.
@@ -132,6 +133,7 @@ class Evidence:
     apart: Mapping[str, tuple[Apart, ...]] = field(default_factory=dict)
     homes_ever: Mapping[str, frozenset[str]] = field(default_factory=dict)
     audits: Sequence[Audited] = ()
+    deceived: Sequence[Deceived] = ()
     journals_lost: bool = False
     worked: Worked = field(default_factory=Worked)
 
@@ -186,6 +188,7 @@ def gather(world: World) -> Evidence:
     evidence.worked = Worked() if world.workers is None else world.workers.gather()
     evidence.again = {name: _again(world, name, defects) for name, _ in sites}
     evidence.audits = tuple(world.tampering.audits)
+    evidence.deceived = tuple(world.tampering.deceived)
     evidence.journals_lost = bool(world.options.journals_lost or world.options.emptied or world.wiped)
     evidence.blocked = _blocked(world)
     return evidence

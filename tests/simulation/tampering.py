@@ -14,20 +14,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from memolith.adapters.memory import MemoryBuckets, MemorySealing
+from memolith.adapters.memory import MemoryBuckets, MemoryObjects, MemorySealing
+from memolith.app.epochs.parts import EpochParts
+from memolith.app.homes.epoch_sweep import EpochSweep
+from memolith.app.indexer.service import make_indexer
 from memolith.app.operations.audit import make_audit
+from memolith.app.replication import watermark
+from memolith.app.replication.missing_objects import MissingObjects
+from memolith.app.replication.witnesses import Witnesses
 from memolith.core.audit import Flaw
 from memolith.core.log_position import LogKey
+from memolith.core.merkle import Frontier
 from memolith.core.object_keys import CheckpointKey, parse_key
-from memolith.core.objects.checkpoint import Checkpoint
+from memolith.core.objects.checkpoint import Checkpoint, grown, sha256_of
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.witness import Witness, witness_prefix
+from memolith.core.rows.control import CompletenessRow
 from memolith.ports.objects import StoredObject
+from tests.simulation.sites import BATCH_MAX_US
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
 LISTED_MAX = 10_000
+FOLLOWED_US = 60_000_000
+"""After so long a region follows the others again."""
 Named = frozenset[tuple[str, str]]
 """Flaws, each with the key that it is found at."""
 
@@ -50,12 +61,23 @@ class Audited:
     found: Named
 
 
+@dataclass(frozen=True, slots=True)
+class Deceived:
+    """A region that was shown a checkpoint of a home which does not name the one before it; `folded`: and took it."""
+
+    home: str
+    region: str
+    period: int
+    folded: bool
+
+
 class Tampering:
     """Tampers with copies of one world's buckets.
 
     Attributes:
         struck: how often what was done.
         audits: what the audits said.
+        deceived: what regions made of a checkpoint that is not the chain's.
     """
 
     def __init__(self, world: World) -> None:
@@ -63,6 +85,7 @@ class Tampering:
         self._chance = random.Random(f"tampering {world.seed}")
         self.struck: Counter[str] = Counter()
         self.audits: list[Audited] = []
+        self.deceived: list[Deceived] = []
 
     def come_to_rest(self) -> None:
         """Audit every home as it is, and then after each thing that can be done to it."""
@@ -72,6 +95,9 @@ class Tampering:
             self._audit(home, self._copy(), "", frozenset())
             for act in (self._alter, self._remove, self._swap, self._put_back, self._roll_back, self._fork):
                 act(home)
+            for region in self._world.options.regions:
+                if region != home:
+                    self._deceive(home, region)
 
     # ---- objects ------------------------------------------------------------------------------------------------
 
@@ -131,6 +157,40 @@ class Tampering:
         forged = replace(stored, body=body, size_bytes=len(body))
         copy = self._copy((home, key, forged), *((home, one, None) for one in later))
         self._audit(home, copy, "history forked", {(Flaw.FORKED, key)}, alone=False)
+
+    def _deceive(self, home: str, region: str) -> None:
+        """Show a region a next checkpoint that its home's key signed, and that names another as the one before it.
+
+        The region follows it with its own tables: a row is written only where there is something new.
+        """
+        if (before := self._followed(region)) is None or home not in (before.sealed or {}):
+            return
+        period = int((before.sealed or {})[home].partition(":")[0]) + 1
+        run, root = "of another history", grown(Frontier(), ()).root.hex()
+        false = Checkpoint(home, period, self._world.scheduler.now_us, run, previous="0" * 64, root=root)
+        body = replace(false, seal=self._sealing(home).sign(false.statement)).to_json()
+        buckets, key = self._copy(), str(CheckpointKey(home, period))
+        for at in (home, region):
+            buckets.damage(at, key, None)
+            MemoryObjects(buckets, at).put_if_absent(key, body, {})
+        self._world.scheduler.now_us += FOLLOWED_US
+        opened = self._world.sites[region].open(buckets=buckets).region
+        parts = EpochParts.of(opened)
+        indexer = make_indexer(opened, parts)
+        witnesses = Witnesses(opened, self._sealing(region))
+        missing = MissingObjects(opened, indexer, parts.snapshots)
+        follower = watermark.Watermark(opened, missing, EpochSweep(opened, indexer), witnesses, BATCH_MAX_US)
+        follower.advance(None, opened.clock.now_us() + FOLLOWED_US)
+        after = self._followed(region)
+        told = (after.sealed or {}).get(home, "") if after is not None else ""
+        self.deceived.append(Deceived(home, region, period, told.partition(":")[2] == sha256_of(body)))
+        self.struck["region deceived"] += 1
+
+    def _followed(self, region: str) -> CompletenessRow | None:
+        index = self._world.sites[region].open().region.index
+        key = CompletenessRow.key(index.generation)
+        row = index.read([key]).get(key)
+        return None if row is None else CompletenessRow.from_attributes(row)
 
     def _witnessed(self, home: str) -> int | None:
         """Return the period of the last checkpoint of a home that each other region saw, where they saw the same."""

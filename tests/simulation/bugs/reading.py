@@ -19,13 +19,14 @@ from memolith.app.kernel.region import View
 from memolith.app.kernel.results import RequestContext
 from memolith.app.log import verified_reads
 from memolith.app.operations import audit, named_objects
+from memolith.app.replication import witnesses
 from memolith.app.safety import text_access
 from memolith.core import fold
 from memolith.core import verdicts as core_verdicts
 from memolith.core.audit import State, Stored, state_of
 from memolith.core.log_position import LogKey, Slot
 from memolith.core.object_keys import VerdictKey
-from memolith.core.objects.checkpoint import Named
+from memolith.core.objects.checkpoint import Checkpoint, Named
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
 from memolith.core.rows.base import RowKey
@@ -64,6 +65,11 @@ def _nothing_damaged(key: LogKey, metadata: object, body: bytes, acknowledged: o
 
 def _no_witness(self: audit.Audit, run: object, home: str) -> None:
     """An audit that asks no other region what it saw."""
+
+
+def _anything_follows(self: witnesses.Witnesses, checkpoint: Checkpoint, before: str | None) -> bool:
+    """A region that folds what is signed, whatever came before it."""
+    return self._is_signed(checkpoint) is not False
 
 
 def _as_it_says(name: Named, key: LogKey | None, stored: Stored | None, salt: str) -> State:
@@ -151,6 +157,12 @@ BUGS = (
         "an audit asks no other region what it saw",
         lambda: in_place_of((audit.Audit, "_check_witnesses", _no_witness)),
         ("an_audit_names_what_was_done",),
+        damaging,
+    ),
+    Bug(
+        "a region does not compare a foreign checkpoint with the one before it",
+        lambda: in_place_of((witnesses.Witnesses, "accept", _anything_follows)),
+        ("a_region_folds_no_checkpoint_out_of_the_chain",),
         damaging,
     ),
     Bug(

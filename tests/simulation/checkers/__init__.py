@@ -150,6 +150,7 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     decisions.dismissed_text_is_nowhere,
     audits.an_audit_names_what_was_done,
     audits.an_audit_names_nothing_else,
+    audits.a_region_folds_no_checkpoint_out_of_the_chain,
     sessions.an_ended_session_stays_ended,
     jobs.a_record_of_a_job_is_put_once,
     jobs.a_claim_holds_for_its_lease,

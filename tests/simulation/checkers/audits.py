@@ -23,3 +23,10 @@ def an_audit_names_nothing_else(evidence: Evidence) -> Iterator[str]:
         for flaw, key in sorted(audited.found - audited.expected):
             if flaw != Flaw.UNACKNOWLEDGED or not evidence.journals_lost:
                 yield f"{audited.home}, {audited.done or 'untouched'}: the audit calls {key} {flaw}"
+
+
+def a_region_folds_no_checkpoint_out_of_the_chain(evidence: Evidence) -> Iterator[str]:
+    """One that its home's key signed, and that names another as the one before it, is objected to and not folded."""
+    for one in evidence.deceived:
+        if one.folded:
+            yield f"{one.region} folded a checkpoint of {one.home}'s period {one.period} that does not follow the last"
