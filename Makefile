@@ -19,7 +19,7 @@ PYTHON312 ?= $(shell for minor in 14 13 12; do python3.$$minor -c "" 2>/dev/null
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock check format test properties fuzz first-hour guards e2e interop interop-basic-memory interop-localstack sim bench bench-scanner bench-laptop bench-search eval-pipelines demo drill moves cost sbom clean
+.PHONY: help setup lock check format test properties fuzz first-hour guards e2e interop interop-basic-memory interop-cloud interop-localstack sim bench bench-sealing bench-scanner bench-laptop bench-search eval-pipelines demo drill moves cost sbom clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-21s %s\n", $$1, $$2}'
@@ -84,8 +84,11 @@ e2e: setup ## the local cloud, deployed for real, driven by the real SDK
 
 interop: setup $(INSPECTOR)/node_modules/.installed $(ADK)/.venv/.installed $(AGMI)/.venv/.installed ## the MCP inspector, Google's ADK and the tamper suite agmi, each on packages of its own (230 MB)
 	$(BIN)/python -m pytest $(INSPECTOR)
-	$(BIN)/python -m pytest $(AGMI)
+	$(BIN)/python -m pytest $(AGMI)/test_agmi.py
 	$(ADK)/.venv/bin/python -m pytest -o addopts="-q --import-mode=importlib -p no:cacheprovider" --confcutdir=$(ADK) $(ADK)
+
+interop-cloud: setup $(AGMI)/.venv/.installed ## the tamper suite agmi on the local cloud of two regions, which it brings up unless one runs (some fifteen minutes)
+	$(BIN)/python -m pytest -v $(AGMI)/test_agmi_on_the_local_cloud.py
 
 interop-localstack: setup $(LOCALSTACK)/.venv/.installed ## LocalStack 4.9.2 without Docker: the contract of S3 and SQS, and the app deployed to it (500 MB)
 	$(BIN)/python -m pytest -v $(LOCALSTACK)
@@ -156,6 +159,9 @@ $(SBOM)/.venv/.installed: $(SBOM)/requirements.lock
 bench: setup ## writes beside a bare conditional put, the fold's throughput, reads of a mount beside a local folder
 	$(BIN)/python -m scripts.bench.writes
 	$(BIN)/python -m scripts.bench.mount
+
+bench-sealing: setup ## what sealing costs a write: the median of paired ratios, and its interval (some three minutes)
+	$(BIN)/python -m scripts.bench.sealing
 
 bench-scanner: setup ## the scanner's recall, false alarms and time beside their targets
 	$(BIN)/python -m scripts.bench.scanner

@@ -4,7 +4,7 @@ A ratio to a bare conditional put, on the same backend in the same run, is what 
 over time: both sides wait for the same disk, network or interpreter. The two are taken in turn, so that whatever else
 the machine does falls on both. Backends: memory, which shows the work of the code alone; moto, in this process; and the
 local cloud, when one is running (``memolith dev up``), whose data plane is asked directly, without Lambda. What sealing
-costs a write is the ratio to an update without it, taken in turn as well.
+costs a write is measured by `scripts.bench.sealing`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from statistics import median
-from unittest import mock
 
 from memolith.adapters.aws.clients import Clients, local_clients
 from memolith.adapters.aws.compose import region_on_aws
 from memolith.adapters.aws.names import Deployment
 from memolith.adapters.memory import MemoryDatabase, MemoryIndex, RecordingMetrics
 from memolith.app.api.service import Memolith
-from memolith.app.index import projector
 from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Credentials, Memory, RequestContext
@@ -39,7 +37,6 @@ from memolith.core.objects.entry import Actor, Entry, Operation
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.control import ControlRow
-from memolith.core.sealing import entry_digest
 from memolith.ports.index import Change
 from memolith.scanner import Scanner
 from memolith.wire.rpc import keys_calls
@@ -145,7 +142,7 @@ class Agent:
         """Return the milliseconds of each kind of call, one after the other."""
         return {
             "bare put": timed_ms(lambda: bare_put(self._bench, number)),
-            **self._updates(number),
+            "update": timed_ms(lambda: self._update(number)),
             "create": timed_ms(lambda: self._create(f"/made/{number}.md", number)),
             "bare get": timed_ms(lambda: self._bench.region.objects.get(self._key)),
             "read": timed_ms(self._read),
@@ -169,15 +166,6 @@ class Agent:
             full=False,
         )
 
-    def _updates(self, number: int) -> dict[str, float]:
-        """Time an update, and one whose name in the journal has no digest, each of them first every other round."""
-        digests = {"update": entry_digest, "not sealed": lambda entry, salt: None}
-        taken = {}
-        for place, kind in enumerate(sorted(digests, reverse=number % 2 == 0)):
-            with mock.patch.object(projector, "entry_digest", digests[kind]):
-                taken[kind] = timed_ms(lambda: self._update(2 * number + place))  # noqa: B023 - called at once
-        return taken
-
     def _read(self) -> None:
         self._bench.memolith.memories.retrieve(self._bench.call, self._store, self._memory.id, full=True)
 
@@ -193,7 +181,7 @@ def measure(bench: Bench, rounds: int) -> dict[str, list[float]]:
 def report_writes(name: str, times: dict[str, list[float]]) -> None:
     """Print a line for each kind of call: its p50, and the ratio to the bare request that it needs at least."""
     print(f"{name}: p50 of {len(times['update'])}")
-    for kind, bare in (("update", "bare put"), ("update", "not sealed"), ("create", "bare put"), ("read", "bare get")):
+    for kind, bare in (("update", "bare put"), ("create", "bare put"), ("read", "bare get")):
         base, own = median(times[bare]), median(times[kind])
         print(f"  {kind:<8} {own:8.2f} ms   {bare:<10} {base:8.2f} ms   ratio {own / base:6.2f}")
 

@@ -66,9 +66,9 @@ def versions_of(root: Path, store_id: str) -> list[str]:
     return sorted(keys)
 
 
-def forged(root: Path, last: str) -> RawVersion:
-    """A version that nobody wrote, in the slot after the last."""
-    genuine, key = read_raw(root, last), parse_key(last)
+def forged(genuine: RawVersion) -> RawVersion:
+    """A version that nobody wrote, in the slot after the last one."""
+    key = parse_key(genuine.key)
     assert isinstance(key, LogKey)
     following = str(replace(key, slot=key.slot.following))
     body = b"the limit is 9000"

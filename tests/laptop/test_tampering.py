@@ -103,7 +103,8 @@ def reorder_texts_alone(folder: Folder, recomputed: bool) -> None:
 
 
 def forge(folder: Folder, recomputed: bool) -> None:
-    tampering.forged(folder.root, folder.keys()[-1]).write(folder.root, recomputed=recomputed)
+    last = tampering.read_raw(folder.root, folder.keys()[-1])
+    tampering.forged(last).write(folder.root, recomputed=recomputed)
 
 
 def cross_replay(folder: Folder, recomputed: bool) -> None:

@@ -1,6 +1,5 @@
-"""A laptop's folder as agmi sees a memory store: its records are the versions of one memory, its check the audit.
+"""A laptop's folder under agmi's edits: the file of each object is changed, and the folder opened anew.
 
-agmi asks what the store itself says after each edit of its files and a restart: here `memolith audit verify`.
 The edits are made in two ways, and the restart too: as a naive attacker, or with every hash in the edited file
 recomputed; with the tables kept, or removed and made anew from the objects.
 """
@@ -9,10 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from dataclasses import replace
 from pathlib import Path
-
-from agmi.adapters.base import MemoryAdapter, Record
 
 from memolith.adapters.memory import ManualClock
 from memolith.adapters.system import SystemRandomness, Unmeasured
@@ -21,18 +17,15 @@ from memolith.app.operations.audit import make_audit
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.entry.compose_laptop import REGION, LocalSite, Machine, open_site, owner_key
 from memolith.wire import auth
+from tests.interop.agmi.versions import VersionRecords
 from tests.laptop import tampering
 from tests.laptop.tampering import RawVersion
 
 
-class LaptopFolder(MemoryAdapter):
+class LaptopFolder(VersionRecords):
     """One folder for each attack, below a temporary one; what seals it is beside it, out of the attacker's reach."""
 
     name = "Memolith on one machine"
-    supports_replay = True
-    supports_metadata = True
-    supports_snapshot = True
-    detection_point = "audit"
 
     def __init__(self, *, recomputed: bool, rebuilt: bool) -> None:
         self._recomputed = recomputed
@@ -97,51 +90,17 @@ class LaptopFolder(MemoryAdapter):
 
     # ---- behind its back ----------------------------------------------------------------------------------------
 
-    def read_all_raw(self) -> list[Record]:
-        return self._records(self._store)
+    def _keys(self, store_id: str) -> list[str]:
+        return tampering.versions_of(self._root, store_id)
 
-    def read_other_raw(self) -> list[Record]:
-        return self._records(self._other)
+    def _read(self, key: str) -> RawVersion:
+        return tampering.read_raw(self._root, key)
 
-    def _keys(self) -> list[str]:
-        return tampering.versions_of(self._root, self._store)
+    def _write(self, raw: RawVersion) -> None:
+        raw.write(self._root, recomputed=self._recomputed)
 
-    def _records(self, store: str) -> list[Record]:
-        raw = [tampering.read_raw(self._root, key) for key in tampering.versions_of(self._root, store)]
-        return [
-            Record(seq, {"key": one.key, "metadata": dict(one.metadata), "body": one.body.decode()})
-            for seq, one in enumerate(raw)
-        ]
-
-    def write_raw(self, record: Record) -> None:
-        keys = self._keys()
-        key = keys[record.seq] if record.seq < len(keys) else record.fields["key"]
-        RawVersion(key, record.fields["metadata"], record.fields["body"].encode()).write(
-            self._root, recomputed=self._recomputed
-        )
-
-    def delete_raw(self, seq: int) -> None:
-        tampering.remove_raw(self._root, self._keys()[seq])
-
-    def mutate_payload(self, record: Record) -> Record:
-        record.fields["body"] += "  [TAMPERED]"
-        return record
-
-    def forge_record(self, template: Record) -> Record:
-        made = tampering.forged(self._root, template.fields["key"])
-        return Record(template.seq + 1, {"key": made.key, "metadata": dict(made.metadata), "body": made.body.decode()})
-
-    def replay_onto(self, victim_seq: int, donor: Record) -> None:
-        victim = self._keys()[victim_seq]
-        replaced = replace(tampering.read_raw(self._root, donor.fields["key"]), key=victim)
-        replaced.write(self._root, recomputed=self._recomputed)
-
-    def read_meta(self, seq: int) -> dict[str, str]:
-        return dict(tampering.read_raw(self._root, self._keys()[seq]).metadata)
-
-    def write_meta(self, seq: int, meta: dict[str, str]) -> None:
-        raw = tampering.read_raw(self._root, self._keys()[seq])
-        replace(raw, metadata=meta).write(self._root, recomputed=self._recomputed)
+    def _remove(self, key: str) -> None:
+        tampering.remove_raw(self._root, key)
 
     def snapshot_store(self) -> object:
         copy = self._folder / "copy"
@@ -151,12 +110,3 @@ class LaptopFolder(MemoryAdapter):
     def restore_store(self, token: object) -> None:
         assert isinstance(token, Path)
         tampering.put_back(self._root, token)
-
-    def identity_of(self, record: Record) -> str:
-        return str(record.fields["key"])
-
-    def payload_of(self, record: Record) -> str:
-        return str(record.fields["body"])
-
-    def owner_of(self, record: Record) -> str | None:
-        return str(record.fields["key"]).split("/")[2]

@@ -12,19 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent / ".venv" / "packages"))
 from agmi.attacks.at_rest import AT_REST_ATTACKS_WITH_SNAPSHOT
 from agmi.attacks.base import Attack
 
-from tests.interop.agmi.adapter import LaptopFolder
-
-NAMES = {
-    "tamper": "altered",
-    "truncate": "truncated",
-    "delete_middle": "missing",
-    "reorder": "reordered",
-    "forge": "unacknowledged",
-    "cross_replay": "replayed",
-    "rollback_replay": "rolled_back",
-    "metadata_tamper": "metadata_changed",
-    "snapshot_rollback": "rolled_back",
-}
+from tests.interop.agmi.laptop import LaptopFolder
+from tests.interop.agmi.versions import NAMES
 
 
 def test_every_attack_of_the_suite_has_a_name_here() -> None:
