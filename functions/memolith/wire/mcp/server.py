@@ -364,7 +364,9 @@ class _Handlers:
         except ToolFailure as failure:
             raise MCPError(INVALID_PARAMS, str(failure)) from None
         kind, text, meta = _mime_type(path), note.content or "", {TRUST_META: note.trust}
-        return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, mime_type=kind, text=text, meta=meta)])
+        return ReadResourceResult(
+            contents=[TextResourceContents(uri=params.uri, mime_type=kind, text=text, _meta=meta)]
+        )
 
     async def list_prompts(self, _: Context, params: PaginatedRequestParams | None) -> ListPromptsResult:
         return ListPromptsResult(prompts=[Prompt(name=GUIDE, description=texts.GUIDE_DESCRIPTION)])
@@ -387,7 +389,7 @@ class _Handlers:
 def _resource(store_id: str, file: File) -> Resource:
     uri = f"{SCHEME}{store_id}{quote(file.path)}"
     meta = {TRUST_META: file.trust}
-    return Resource(name=file.path, uri=uri, mime_type=_mime_type(file.path), size=file.size_bytes, meta=meta)
+    return Resource(name=file.path, uri=uri, mime_type=_mime_type(file.path), size=file.size_bytes, _meta=meta)
 
 
 def _told(failure: str) -> CallToolResult:
