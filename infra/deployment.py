@@ -51,6 +51,9 @@ ROLLOUTS = ("gradual", "at_once", "unversioned")
 FRONT_DOORS = ("http_api", "function_urls")
 MONITORINGS = ("full", "least")
 TICK_MINUTES_MAX = 5
+REGIONS_MAX = 10
+POLICY_CHARACTERS_MAX = 10_240
+"""Of a role's inline policies together. Source: IAM User Guide, "IAM and AWS STS quotas"."""
 ALIAS = "live"
 """What every caller of a function invokes: the version that serves. A deployment moves it to a new one."""
 
@@ -216,14 +219,13 @@ class Deployment:
     emulated: bool = False
 
     def __post_init__(self) -> None:
+        self._check_counts()
         _text(
             "stage",
             self.stage,
             _STAGE,
             "must be 1 to 16 of a-z, 0-9 and '-', beginning with a letter, not ending in '-'",
         )
-        if not self.regions:
-            raise InvalidDeployment("regions", self.regions, "must name at least one region")
         for name, named in (("regions", self.regions), ("former_regions", self.former_regions)):
             for region in named:
                 _text(name, region, _REGION, "must be a region's name, such as 'eu-west-1'")
@@ -245,7 +247,6 @@ class Deployment:
         _one_of("rollout", self.rollout, ROLLOUTS)
         _one_of("front_door", self.front_door, FRONT_DOORS if self.rollout == "unversioned" else FRONT_DOORS[:1])
         self._check_models()
-        self._check_monitoring()
         _text(
             "python_version",
             self.python_version,
@@ -267,7 +268,10 @@ class Deployment:
         if longest > _S3_NAME_CHARACTERS_MAX:
             raise InvalidDeployment("stage", self.stage, f"makes a bucket name of {longest} characters; S3 allows 63")
 
-    def _check_monitoring(self) -> None:
+    def _check_counts(self) -> None:
+        if not 0 < len(self.regions) <= REGIONS_MAX:
+            rule = f"must name one to {REGIONS_MAX} regions: IAM takes no policy that names more"
+            raise InvalidDeployment("regions", list(self.regions), rule)
         _one_of("monitoring", self.monitoring, MONITORINGS)
         if self.monitoring == "least" and self.rollout == "gradual":
             raise InvalidDeployment("rollout", self.rollout, "needs the alarms that 'monitoring': 'least' leaves out")
