@@ -1,4 +1,4 @@
-"""agmi on a deployment of two regions with IAM enforced; and two histories of one home, told to its regions.
+"""agmi on a deployment of two regions with IAM enforced.
 
 The edits that stay within a store are made beside each other: sixteen at a time, tables kept, then tables made anew. An
 older copy of the whole bucket is put back alone.
@@ -55,11 +55,15 @@ def test_the_attack_on_a_deployed_home_is_reported_by_its_name(
 
 
 @pytest.mark.parametrize("rebuilt", [False, True], ids=["tables kept", "tables made anew"])
-@pytest.mark.parametrize("recomputed", [False, True], ids=["naive", "hashes recomputed"])
 def test_a_home_put_back_to_an_earlier_state_is_reported_by_what_the_other_region_saw(
-    dev: dict[str, Any], recomputed: bool, rebuilt: bool
+    dev: dict[str, Any], rebuilt: bool
 ) -> None:
-    home = CloudHome(Cloud(dev), recomputed=recomputed, rebuilt=rebuilt)
+    """Objects come back as they were, so there is no hash to compute again.
+
+    The one with tables made anew is last: it takes longer than a minute, in which the home seals on without what was
+    taken away, and its chain stays broken.
+    """
+    home = CloudHome(Cloud(dev), recomputed=False, rebuilt=rebuilt)
     result = SnapshotRollbackAttack().run(home)
     assert (result.guard, result.error) == (None, None)
     assert result.status == "safe"
