@@ -77,7 +77,13 @@ def _plain(name: str) -> str:
 def python_bill() -> dict[str, Any]:
     """Return the bill of the virtual environment, with the checkout as what it is for."""
     command = [TOOL, "environment", ROOT / ".venv" / "bin" / "python", "--pyproject", ROOT / "pyproject.toml"]
-    return _made([*command, "--output-reproducible", "--of", "JSON", "-o", "-"])
+    return without_itself(_made([*command, "--output-reproducible", "--of", "JSON", "-o", "-"]))
+
+
+def without_itself(bill: dict[str, Any]) -> dict[str, Any]:
+    """Return the bill without what it is for among its parts: the checkout may be installed, and is in no lock."""
+    own = bill["metadata"]["component"]["name"]
+    return {**bill, "components": [one for one in bill["components"] if _plain(one["name"]) != _plain(own)]}
 
 
 def node_bill() -> dict[str, Any]:

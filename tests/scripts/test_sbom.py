@@ -59,3 +59,8 @@ def test_what_is_installed_is_compared_with_the_lock_whatever_the_spelling_of_na
         "third==3 is locked and not installed",
         "other==2 is installed and not locked",
     ]
+
+
+def test_the_checkout_is_no_part_of_itself_though_it_is_installed() -> None:
+    bill = {"metadata": {"component": {"name": "memolith"}}, "components": [{"name": "Memolith"}, {"name": "other"}]}
+    assert sbom.without_itself(bill)["components"] == [{"name": "other"}]
