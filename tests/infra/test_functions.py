@@ -5,14 +5,10 @@ The table below is the design's, written out; it is compared with what is deploy
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from infra.constructs.functions import writer
-from infra.constructs.functions.grants import Grants
-from infra.deployment import parse
 from tests.infra.conftest import Synthesize
 from tests.infra.policies import by_role
 from tests.infra.synthesized import ACCOUNT, ALWAYS, FAR, HERE, THERE, App, record
@@ -349,16 +345,6 @@ def test_a_role_answers_as_the_design_says(
 ) -> None:
     decision = by_role(grants(three_regions, name), action, resource)
     assert decision == ("Allow" if may else "ImplicitDeny")
-
-
-def test_the_writers_policy_fits_a_role_in_a_deployment_of_fifteen_regions() -> None:
-    """Source: IAM User Guide, quotas: 10,240 characters of inline policies a role, spaces not counted."""
-    regions = [HERE, THERE, FAR, *(f"ap-southeast-{number}" for number in range(11, 23))]
-    deployment = parse(record(*regions))
-    made = [one.to_statement_json() for one in writer.statements(Grants(deployment, HERE), deployment, HERE)]
-    document = json.dumps({"Version": "2012-10-17", "Statement": made}, separators=(",", ":"))
-    assert len(regions) == 15
-    assert len(document) <= 10_240
 
 
 def test_a_guardrail_is_asked_where_the_record_names_one_and_nowhere_else(equipped: App) -> None:
