@@ -167,7 +167,9 @@ def a_demanded_read_is_no_older(evidence: Evidence) -> Iterator[str]:
             acknowledged_before = acknowledged.get(least, one.invoked) < one.invoked
             if unknown and acknowledged_before and not exceptions.unknown_since_a_take_over(evidence, one):
                 yield f"said to be unknown, though acknowledged: {one}"
-            wanted = max(_generations_known(made, one, floor), floor.get((memory_id, least or ""), 0))
+            vanished = least is not None and exceptions.tables_had_vanished(evidence, region, one)
+            known = 0 if vanished else _generations_known(made, one, floor)
+            wanted = max(known, floor.get((memory_id, least or ""), 0))
             if _not_found(one) is not None and wanted and not _may_be_gone(evidence, store_id, memory_id):
                 yield f"not found, though version {wanted} was known: {one}"
             for seen in _shown(one):
