@@ -5,6 +5,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 DIR ?= docs
+# One more than there are cores: a worker waits for sockets and processes in a fifth of its time.
+WORKERS ?= 3
 EXTRAS := dev cli infra lambda local scanner
 COMPILE := $(BIN)/pip-compile -q --no-emit-index-url --no-emit-find-links --no-header --no-annotate --generate-hashes \
   --allow-unsafe --strip-extras
@@ -12,6 +14,7 @@ INSPECTOR := tests/interop/inspector
 ADK := tests/interop/adk
 BASIC_MEMORY := tests/interop/basic_memory
 AGMI := tests/interop/agmi
+LANGGRAPH := tests/interop/langgraph
 LOCALSTACK := tests/interop/localstack
 SBOM := tests/interop/sbom
 # Basic Memory needs Python 3.12, Memolith 3.11: the first of these that is here, or PYTHON312=/path/to/python3.13.
@@ -61,8 +64,8 @@ format: setup ## put the code in shape
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-test: setup ## every test that needs no local cloud (under five minutes)
-	$(BIN)/python -m pytest -m "not e2e and not guards and not fresh_install" -n 2
+test: setup ## every test that needs no local cloud (under five minutes on two cores; WORKERS=5 on four)
+	$(BIN)/python -m pytest -m "not e2e and not guards and not fresh_install" -n $(WORKERS)
 
 first-hour: setup ## the README followed to the letter, in a fresh home and virtual environment (two minutes; installs packages)
 	$(BIN)/python -m pytest -m fresh_install -v tests/laptop/test_to_the_letter.py
@@ -70,8 +73,8 @@ first-hour: setup ## the README followed to the letter, in a fresh home and virt
 chaos: setup ## two hundred random damages to a laptop's folder, and forty outages (some six minutes); `make test` does sixteen
 	MEMOLITH_CHAOS=200 $(BIN)/python -m pytest -n 2 tests/laptop/test_damages.py tests/laptop/test_outages.py
 
-properties: setup ## every property with twenty times the examples of `make test` (some ten minutes)
-	MEMOLITH_EXAMPLES_TIMES=20 $(BIN)/python -m pytest -m hypothesis -n 2
+properties: setup ## every property with forty times the examples of `make test` (some ten minutes)
+	MEMOLITH_EXAMPLES_TIMES=20 $(BIN)/python -m pytest -m "hypothesis or seeds" -n 2
 
 fuzz: setup ## twenty thousand hostile requests over every route with every credential (some three minutes)
 	MEMOLITH_FUZZ=20000 $(BIN)/python -m pytest -q -s tests/api/test_fuzz.py
@@ -82,12 +85,13 @@ guards: setup ## plant each defect, switch off each exception: the simulation ha
 e2e: setup ## the local cloud, deployed for real, driven by the real SDK
 	$(BIN)/python -m pytest -m e2e -v --durations=15 tests/e2e
 
-interop: setup $(INSPECTOR)/node_modules/.installed $(ADK)/.venv/.installed $(AGMI)/.venv/.installed ## the MCP inspector, Google's ADK and the tamper suite agmi, each on packages of its own (230 MB)
+interop: setup $(INSPECTOR)/node_modules/.installed $(ADK)/.venv/.installed $(AGMI)/.venv/.installed $(LANGGRAPH)/.venv/.installed ## the MCP inspector, Google's ADK, the tamper suite agmi and LangGraph's own tests of its stores, each on packages of its own (240 MB)
 	$(BIN)/python -m pytest $(INSPECTOR)
 	$(BIN)/python -m pytest $(AGMI)/test_agmi.py
+	PYTHONPATH=.:$(LANGGRAPH)/.venv/packages $(BIN)/python -m pytest -p pytest_asyncio.plugin -p pytest_mock -o asyncio_mode=auto $(LANGGRAPH)
 	$(ADK)/.venv/bin/python -m pytest -o addopts="-q --import-mode=importlib -p no:cacheprovider" --confcutdir=$(ADK) $(ADK)
 
-interop-cloud: setup $(AGMI)/.venv/.installed ## the tamper suite agmi on the local cloud of two regions, which it brings up unless one runs (some fifteen minutes)
+interop-cloud: setup $(AGMI)/.venv/.installed ## the tamper suite agmi on the local cloud of two regions, which it brings up unless one runs (some seven minutes)
 	$(BIN)/python -m pytest -v $(AGMI)/test_agmi_on_the_local_cloud.py
 
 interop-localstack: setup $(LOCALSTACK)/.venv/.installed ## LocalStack 4.9.2 without Docker: the contract of S3 and SQS, and the app deployed to it (500 MB)
@@ -127,6 +131,14 @@ $(ADK)/.venv/.installed: $(ADK)/requirements.lock
 	@echo "installing Google's ADK from $< ..."
 	@test -x $(ADK)/.venv/bin/python || $(PYTHON) -m venv $(ADK)/.venv
 	@$(ADK)/.venv/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $<
+	@touch $@
+
+$(LANGGRAPH)/.venv/.installed: $(LANGGRAPH)/requirements.lock $(LANGGRAPH)/sources.lock
+	@echo "installing what LangGraph's tests need, and their sources, from $< ..."
+	@rm -rf $(LANGGRAPH)/.venv
+	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --target $(LANGGRAPH)/.venv/packages -r $<
+	@PYTHONPATH=$(CURDIR)/$(LANGGRAPH)/.venv/packages $(BIN)/pip download -q --disable-pip-version-check --no-deps --require-hashes --no-binary :all: --no-build-isolation -d $(LANGGRAPH)/.venv/sources -r $(LANGGRAPH)/sources.lock
+	@for archive in $(LANGGRAPH)/.venv/sources/*.tar.gz; do tar -xzf $$archive -C $(LANGGRAPH)/.venv/sources; done
 	@touch $@
 
 $(AGMI)/.venv/.installed: $(AGMI)/requirements.lock
@@ -179,4 +191,4 @@ sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them
 	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),250) --bugs,$(if $(KIND),--kind $(KIND)) $(if $(SEED),--seed $(SEED),$(or $(N),2000)))
 
 clean: ## remove what the other commands made
-	rm -rf .venv node_modules $(ADK)/.venv $(AGMI)/.venv $(BASIC_MEMORY)/.venv $(LOCALSTACK)/.venv $(INSPECTOR)/node_modules cdk.out .memolith .bundle .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules $(ADK)/.venv $(AGMI)/.venv $(LANGGRAPH)/.venv $(BASIC_MEMORY)/.venv $(LOCALSTACK)/.venv $(INSPECTOR)/node_modules cdk.out .memolith .bundle .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""The region's HTTP API: GET goes to the reader, everything else to the writer, and what is below ``/mcp`` to MCP.
+"""The region's HTTP API: GET goes to the reader, everything else to the writer, API keys to `keys`, ``/mcp`` to MCP.
 
 Keys are checked in the functions. The access log keeps neither paths nor query strings nor addresses: a path can be
 personal.
@@ -36,6 +36,8 @@ LOGGED = {
 
 
 MCP_PATHS = ("/mcp", "/mcp/{memory_store_id}")
+KEY_PATHS = {"/v1/api_keys": ("GET", "POST"), "/v1/api_keys/{api_key_id}/revoke": ("POST",)}
+"""The routes of `memolith.wire.routes.table.KEY_ROUTES`, and no others: what else is asked for is not found."""
 
 
 class RegionApi(Construct):
@@ -49,6 +51,7 @@ class RegionApi(Construct):
         reader: lambda_.IFunction,
         writer: lambda_.IFunction,
         mcp: lambda_.IFunction,
+        keys: lambda_.IFunction,
     ) -> None:
         """Make the API; `url` is where it answers, `stage` what serves it."""
         super().__init__(scope, "Api")
@@ -62,6 +65,10 @@ class RegionApi(Construct):
         speaking = HttpLambdaIntegration("McpRequests", mcp)
         for path in MCP_PATHS:
             self.api.add_routes(path=path, methods=[api.HttpMethod.ANY], integration=speaking)
+        issuing = HttpLambdaIntegration("KeyRequests", keys)
+        for path, allowed in KEY_PATHS.items():
+            named = [api.HttpMethod[method] for method in allowed]
+            self.api.add_routes(path=path, methods=named, integration=issuing)
         log = logs.LogGroup(
             self,
             "AccessLog",

@@ -15,7 +15,7 @@ from constructs import Construct
 
 
 class FunctionUrls(Construct):
-    """The URLs, and an output of the stack for each: ``ReaderUrl``, ``WriterUrl``, ``McpUrl``."""
+    """The URLs, and an output of the stack for each: ``ReaderUrl``, ``WriterUrl``, ``McpUrl``, ``KeysUrl``."""
 
     def __init__(self, scope: Construct, functions: Mapping[str, lambda_.IFunction]) -> None:
         """Give each of `functions` a URL. As behind the API, keys are checked in the function."""

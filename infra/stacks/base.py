@@ -58,6 +58,7 @@ class BaseStack(Stack):
             "reader": functions.reader.invoked,
             "writer": functions.writer.invoked,
             "mcp": functions.mcp.invoked,
+            "keys": functions.keys.invoked,
         }
         api = RegionApi(self, deployment, **asked) if deployment.front_door == "http_api" else None
         if api is None:

@@ -194,15 +194,18 @@ def measured(search: Search, questions: Questions) -> tuple[float, float, float]
     return (sums[0] / len(questions.asked), sums[1] / len(questions.asked), sums[2] / len(questions.asked))
 
 
-def report(folder: Path) -> None:
-    """Print the figures of both sets, or say that one is not there."""
-    sets = [made_up(), from_folder(folder)]
-    for questions in sets:
+ENGINES = (("plain BM25", plain_bm25), ("Memolith", memolith), ("with model", partial(memolith, model="use")))
+
+
+def report(folder: Path) -> dict[str, tuple[float, float, float]]:
+    """Print the figures of both sets, or say that one is not there; return those of the last by engine."""
+    figures: dict[str, tuple[float, float, float]] = {}
+    for questions in (made_up(), from_folder(folder)):
         if questions is None:
             print(f"no questions in {folder}: only the made-up set was measured")
             continue
         print(f"{questions.name}: {len(questions.texts)} texts, {len(questions.asked)} questions; R@5, R@10, MRR")
-        engines = (("plain BM25", plain_bm25), ("Memolith", memolith), ("with model", partial(memolith, model="use")))
-        for name, engine in engines:
-            figures = measured(engine(questions), questions)
-            print(f"  {name:12} {' '.join(f'{figure:.3f}' for figure in figures)}")
+        for name, engine in ENGINES:
+            figures[name] = measured(engine(questions), questions)
+            print(f"  {name:12} {' '.join(f'{figure:.3f}' for figure in figures[name])}", flush=True)
+    return figures

@@ -36,7 +36,7 @@ def describe(clients: Clients, plan: Plan, *, by_path: bool, front_door: str | N
 def function_urls(clients: Clients, plan: Plan) -> dict[str, dict[str, str]]:
     """Map each region to the URLs of the functions that answer requests; empty where an HTTP API does."""
     found = {region: _outputs(clients, f"{plan.prefix}-base-{region}", region) for region in plan.regions}
-    named = {"ReaderUrl": "reader", "WriterUrl": "writer", "McpUrl": "mcp"}
+    named = {"ReaderUrl": "reader", "WriterUrl": "writer", "McpUrl": "mcp", "KeysUrl": "keys"}
     return {
         region: {name: outputs[key] for key, name in named.items()}
         for region, outputs in found.items()

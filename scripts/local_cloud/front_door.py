@@ -1,8 +1,9 @@
 """The front door of a cloud without HTTP APIs: one address, from which requests go to the functions' own URLs.
 
 ``python -m scripts.local_cloud.front_door FOLDER --instance=TOKEN``. ``FOLDER`` holds ``config.json``: the endpoint,
-and for each region the URLs of reader, writer and mcp; it gets ``ready.json`` with the address. Below the address a
-path begins with the region; what follows is the API's. It routes as `infra.constructs.api` does, and limits nothing.
+and for each region the URLs of reader, writer, mcp and keys; it gets ``ready.json`` with the address. Below the
+address a path begins with the region; what follows is the API's. It routes as `infra.constructs.api` does, and
+limits nothing.
 """
 
 from __future__ import annotations
@@ -27,8 +28,13 @@ Urls = Mapping[str, Mapping[str, str]]
 
 def function_for(method: str, path: str) -> str | None:
     """Return the function that a request is for; None for a method that no route has."""
-    if path.split("?", maxsplit=1)[0].split("/")[1:2] == ["mcp"]:
+    segments = path.split("?", maxsplit=1)[0].split("/")[1:]
+    if segments[:1] == ["mcp"]:
         return "mcp"
+    if segments[:2] == ["v1", "api_keys"]:
+        lists_or_makes = len(segments) == 2 and method in ("GET", "POST")
+        if lists_or_makes or (len(segments) == 4 and segments[3] == "revoke" and method == "POST"):
+            return "keys"
     return {"GET": "reader", "POST": "writer", "DELETE": "writer"}.get(method)
 
 

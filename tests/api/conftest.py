@@ -36,9 +36,26 @@ def _builder(name: str) -> Iterator[Callable[[int], Backend]]:
         yield BACKENDS[name]
 
 
-@pytest.fixture(params=["memolith", "far", LAPTOP])
+@pytest.fixture(scope="module", params=[*sorted(BACKENDS), LAPTOP])
+def shared_backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    """One for all tests of a module: for those that are refused and change nothing, or that have a store each."""
+    with _builder(request.param) as build:
+        yield build(10_000)
+
+
+HAVE_SESSIONS = ["memolith", "far", LAPTOP]
+
+
+@pytest.fixture(params=HAVE_SESSIONS)
 def sessions_backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     """Those that have sessions, which the model has not."""
+    with _builder(request.param) as build:
+        yield build(10_000)
+
+
+@pytest.fixture(scope="module", params=HAVE_SESSIONS)
+def shared_sessions_backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    """As `shared_backend`, of those that have sessions."""
     with _builder(request.param) as build:
         yield build(10_000)
 

@@ -14,12 +14,14 @@ from memolith.adapters.memory import ManualClock, RecordingMetrics, SeededRandom
 from memolith.app.api.service import Memolith
 from memolith.app.safety.write_gate import TextScanner
 from memolith.wire.http import HttpApi
+from memolith.wire.routes.table import KEY_ROUTES, ROUTES
 from tests.api.model import Model
 from tests.api.shapes import check_answer
 from tests.api.transport import Answer, Gateway, to_event
 from tests.support.cloud import Cloud
 
 BASE_URL = "https://memolith.test"
+EVERY_ROUTE = (*ROUTES, *KEY_ROUTES)
 DAY_US = 24 * 3600 * 1_000_000
 
 
@@ -71,7 +73,7 @@ class Backend:
         self.metrics = metrics or RecordingMetrics()
         self.region, self.home = memolith.region, (birthplace or memolith).region
         born = birthplace or memolith
-        self._http = served or HttpApi(memolith, clock, SeededRandomness(), self.metrics).answer
+        self._http = served or HttpApi(memolith, clock, SeededRandomness(), self.metrics, EVERY_ROUTE).answer
         self._births = served or HttpApi(born, clock, SeededRandomness(1), self.metrics).answer
         self.gateway = Gateway(self.answer)
         self.api_key = issue_key("main", "admin")

@@ -365,7 +365,7 @@ def _check_receipt(body: Mapping[str, Any]) -> None:
 
 def _check_proposal(body: Mapping[str, Any]) -> None:
     names = "id memory_store_id status edit_count proposed_at proposed_by expires_at decided_at decided_by complete"
-    _fields(body, f"{names} erased why reason edits")
+    _fields(body, f"{names} endorsed_by erased why reason edits")
     assert re.fullmatch(r"prop_[0-9a-z]{26}", body["id"])
     _instants(body, "proposed_at", "expires_at")
     names = "type number op path to content content_sha256 expected_content_sha256 memory_id why sources trust withheld"
@@ -374,6 +374,12 @@ def _check_proposal(body: Mapping[str, Any]) -> None:
         assert (edit["type"], edit["number"]) == ("proposed_edit", number)
         for result in filter(None, (edit["result"], edit["reversal"])):
             assert set(result) == _names("outcome memory_id memory_version_id detail error")
+
+
+def _check_remark(body: Mapping[str, Any]) -> None:
+    _fields(body, "memory_store_id memory_id memory_version_id path number unchanged")
+    assert re.fullmatch(r"/logs/\d{4}/\d\d/\d{4}-\d\d-\d\d(\.\d+)?\.md", body["path"])
+    assert body["number"] >= 1
 
 
 def _check_extraction(body: Mapping[str, Any]) -> None:
@@ -425,6 +431,7 @@ _CHECKS = {
     "session_context": _check_context,
     "transcript_receipt": _check_receipt,
     "extraction": _check_extraction,
+    "remark": _check_remark,
     "memory_store": _check_store,
     "memory": _check_memory,
     "memory_prefix": _check_prefix,

@@ -57,7 +57,8 @@ def test_what_a_direct_write_would_be_refused_for_a_staged_one_is_too(desk: Desk
     desk.ask("POST", "memories", desk.agent, {"path": "/a.md", "content": "x"}, status=409)
     wrong = {"type": "content_sha256", "content_sha256": "0" * 64}
     desk.ask("POST", f"memories/{memory['id']}", desk.agent, {"content": "x", "precondition": wrong}, status=409)
-    desk.ask("POST", f"memories/{memory['id'][:-1]}0", desk.agent, {"content": "x"}, status=404)
+    other = memory["id"][:-1] + ("1" if memory["id"].endswith("0") else "0")
+    desk.ask("POST", f"memories/{other}", desk.agent, {"content": "x"}, status=404)
     assert desk.ask("POST", f"memories/{memory['id']}", desk.agent, {"content": "first"})["type"] == "memory"
     assert desk.ask("GET", "proposals", desk.person)["data"] == []
 
@@ -71,6 +72,17 @@ def test_in_a_folder_of_the_policy_everybodys_writes_wait(desk: Desk) -> None:
     desk.ask("POST", "memories", desk.agent, {"path": "/policy/b.md", "content": "x"})
 
 
+def test_a_folder_may_need_two_people_and_says_so_until_it_does_not(desk: Desk) -> None:
+    paths = [{"prefix": "/a/"}, {"prefix": "/policy/", "require": 2}]
+    assert choose(desk, paths=paths)["paths"] == paths
+    made = desk.ask("POST", "memories", desk.agent, {"path": "/policy/a.md", "content": "x"}, status=202)["id"]
+    once = desk.ask("POST", f"proposals/{made}/approve", desk.person, {})
+    assert (once["status"], once["endorsed_by"]["type"], desk.paths()) == ("open", "api_actor", [])
+    assert desk.ask("POST", f"proposals/{made}/approve", desk.backend.api_key, {})["status"] == "approved"
+    assert desk.paths() == ["/policy/a.md"]
+    assert choose(desk, paths=[{"prefix": "/policy/", "require": 1}])["paths"] == [{"prefix": "/policy/"}]
+
+
 @pytest.mark.parametrize(
     ("policy", "named"),
     [
@@ -79,6 +91,7 @@ def test_in_a_folder_of_the_policy_everybodys_writes_wait(desk: Desk) -> None:
         ({"paths": [{"prefix": "policy/"}]}, "approval.paths.0.prefix"),
         ({"paths": [{"prefix": "/p/", "other": 1}]}, "approval.paths.0"),
         ({"paths": "/p/"}, "approval.paths"),
+        ({"paths": [{"prefix": "/p/", "require": 3}]}, "approval.paths.0.require"),
         ({"paths": [{"prefix": f"/{n}/"} for n in range(17)]}, "approval.paths"),
     ],
 )

@@ -21,7 +21,7 @@ from memolith.adapters.memory import ManualClock, SeededRandomness
 from memolith.app.auth.key_searches import SEARCHES_AT_ONCE
 from memolith.wire import strict_json
 from memolith.wire.http import HttpApi
-from memolith.wire.routes.table import ROUTES
+from memolith.wire.routes.table import KEY_ROUTES, ROUTES
 from memolith.wire.rpc import keys_calls
 from tests.api.shapes import check_answer
 from tests.api.transport import to_event
@@ -80,7 +80,8 @@ EVENTS = {
     name: to_event("POST", "/", "", [("content-type", "application/json")], body) for name, body in HOSTILE.items()
 }
 EVENTS["no base64"] = {**EVENTS["zeros"], "body": "!" * MEGABYTE, "isBase64Encoded": True}
-TAKE_NO_BODY = ("archive", "cancel", "redact", "restore", "dismiss")
+EVERY_ROUTE = (*ROUTES, *KEY_ROUTES)
+TAKE_NO_BODY = ("archive", "cancel", "redact", "restore", "dismiss", "revoke")
 
 
 def told(text: str) -> None:
@@ -94,6 +95,7 @@ def ids_of(path: tuple[str, ...]) -> Iterator[str]:
         "memory_stores": f"memstore_useast1_{ulid}",
         "sessions": f"sesn_useast1_{ulid}",
         "dreams": f"drm_useast1_{ulid}",
+        "api_keys": f"apikey_useast1_{ulid}",
     }[path[1]]
     yield first
     while True:
@@ -112,13 +114,13 @@ class Region:
         clock = ManualClock()
         self.cloud = Cloud((REGION,), clock=clock, interceptor=self.counts)
         self.memolith = self.cloud.sites[REGION].memolith
-        self.api = HttpApi(self.memolith, clock, SeededRandomness(), self.cloud.metrics)
+        self.api = HttpApi(self.memolith, clock, SeededRandomness(), self.cloud.metrics, EVERY_ROUTE)
         self.key = self.cloud.key()
         made = self.memolith.stores.create(self.cloud.call(self.key), name="n", description="", metadata={})
         self.store_id = made.id
         self.routes = [
             (method, "/" + "/".join(next(ids) if part == "*" else part for part in route.path))
-            for route in ROUTES
+            for route in EVERY_ROUTE
             for method in route.methods
             if method != "GET"
             for ids in [ids_of(route.path)]

@@ -205,13 +205,15 @@ def test_of_a_large_store_the_newest_memories_are_listed_and_it_is_said_that_the
     assert "Only the 200 memories written last are listed" in answer["text"]
 
 
-def test_one_memory_written_very_often_does_not_hide_the_others() -> None:
+def test_one_memory_written_very_often_does_not_hide_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As often as versions are looked at, which are two thousand but for this test."""
+    monkeypatch.setattr("memolith.app.api.session_context.VERSIONS_LOOKED_AT", 300)
     backend = memolith_backend()
     store = _store(backend)
     for number in range(255):
         busy = _write(backend, store, f"/{number:03}.md", "x")
     memories = backend.client().beta.memory_stores.memories
-    for number in range(2_001):
+    for number in range(301):
         memories.update(busy.id, memory_store_id=store, content=f"y{number}")
     answer = _ask(backend, _begin(backend, {"memory_store_id": store})).body
     lines = answer["stores"][0]["index"]["text"].splitlines()

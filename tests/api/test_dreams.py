@@ -270,6 +270,8 @@ def test_a_store_says_what_pipelines_may_do_and_what_is_not_named_stays(stage: S
     default = {
         "dreams": "allow", "extraction": "allow", "may_edit": "all",
         "max_deletes": 5, "max_delete_percent": 10, "max_tokens": 2_000_000,
+        "auto_extract": "off", "idle_hours": 6, "auto_dream": "off", "dream_every_hours": 24, "dream_min_sessions": 5,
+        "model": "small",
     }  # fmt: skip
     assert choose(stage) == default
     assert choose(stage, dreams="propose", max_deletes=0) == {**default, "dreams": "propose", "max_deletes": 0}
@@ -287,7 +289,9 @@ def test_a_store_says_what_pipelines_may_do_and_what_is_not_named_stays(stage: S
     [
         {"dreams": "maybe"}, {"extraction": "propose"}, {"may_edit": ""}, {"max_deletes": 61}, {"max_deletes": -1},
         {"max_delete_percent": 101}, {"max_tokens": 9_999}, {"max_tokens": 2_000_001}, {"max_tokens": True},
-        {"budget": 1}, "off",
+        {"budget": 1}, "off", {"auto_extract": "write"}, {"auto_dream": "allow"}, {"idle_hours": 0},
+        {"idle_hours": 241}, {"dream_every_hours": 721}, {"dream_min_sessions": 101},
+        {"model": ""}, {"model": "m" * 257}, {"model": 1},
     ],
 )  # fmt: skip
 def test_a_pipelines_policy_that_breaks_a_rule_is_refused_by_name(stage: Stage, policy: Any) -> None:

@@ -11,12 +11,24 @@ import pytest
 
 from memolith.app.kernel.results import RequestContext, Store
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
-from memolith.wire.routes.table import ROUTES
+from memolith.wire.routes.table import KEY_ROUTES, ROUTES
 from tests.api.harness import Backend, model_backend
 from tests.api.model.stores import Stores
 
 STORES = "/v1/memory_stores"
 UNKNOWN_STORE = "memstore_useast1_01kb0000000000000000000000"
+
+
+@pytest.fixture(scope="module")
+def backend(shared_backend: Backend) -> Backend:
+    """Shared, since nearly every request here is refused; a test that writes has a store of its own."""
+    return shared_backend
+
+
+@pytest.fixture(scope="module")
+def empty_store_id(backend: Backend) -> str:
+    """A store in which no test writes anything, shared as well."""
+    return backend.client().beta.memory_stores.create(name="Empty").id
 
 
 @pytest.mark.parametrize(
@@ -79,9 +91,9 @@ def test_a_body_at_fault_is_told_field_and_rule(backend: Backend, body: bytes, m
     ids=ascii,
 )
 def test_a_new_memory_at_fault_is_told_field_and_rule(
-    backend: Backend, store_id: str, body: object, message: str
+    backend: Backend, empty_store_id: str, body: object, message: str
 ) -> None:
-    reply = backend.raw("POST", f"{STORES}/{store_id}/memories", body=body)
+    reply = backend.raw("POST", f"{STORES}/{empty_store_id}/memories", body=body)
     assert (reply.status, reply.error["message"]) == (400, message)
 
 
@@ -184,9 +196,9 @@ def test_a_deletion_with_a_malformed_precondition_deletes_nothing(backend: Backe
     ],
 )
 def test_a_query_value_at_fault_is_named(
-    backend: Backend, store_id: str, listing: str, query: str, field: str | None
+    backend: Backend, empty_store_id: str, listing: str, query: str, field: str | None
 ) -> None:
-    path = STORES if listing == "stores" else f"{STORES}/{store_id}/{listing}"
+    path = STORES if listing == "stores" else f"{STORES}/{empty_store_id}/{listing}"
     reply = backend.raw("GET", path, query)
     if field is None:
         assert reply.status == 200
@@ -222,7 +234,7 @@ def test_what_older_sdks_send_is_tolerated(backend: Backend, store_id: str) -> N
         ("GET", "/{store}/memories", "=", "query"),
         ("GET", "/{store}/memory_versions", "as_of=2026-11-21T10:00:00Z", "as_of"),
         ("GET", "/{store}/search", "query=x&tag=y", "tag"),
-        ("GET", "/{store}/graph", "path=/a&as_of=2026-11-21T10:00:00Z", "as_of"),
+        ("GET", "/{store}/recall", "query=a&as_of=2026-11-21T10:00:00Z", "as_of"),
         ("GET", "/{store}/context", "url=a&limit=1", "limit"),
         ("GET", "/{store}/observations", "tags=a", "tags"),
         ("GET", "/{store}/recall", "query=x&path_prefix=/a/", "path_prefix"),
@@ -232,15 +244,15 @@ def test_what_older_sdks_send_is_tolerated(backend: Backend, store_id: str) -> N
     ],
 )
 def test_a_parameter_that_the_operation_does_not_know_is_refused_and_nothing_is_done(
-    backend: Backend, store_id: str, method: str, path: str, query: str, field: str
+    backend: Backend, empty_store_id: str, method: str, path: str, query: str, field: str
 ) -> None:
     body = {"path": "/a", "content": "1"} if path.endswith("/memories") and method == "POST" else None
-    reply = backend.raw(method, f"{STORES}{path.format(store=store_id)}", query, body=body)
+    reply = backend.raw(method, f"{STORES}{path.format(store=empty_store_id)}", query, body=body)
     assert (reply.status, reply.error["type"]) == (400, "invalid_request_error")
     assert reply.error["message"].startswith(f"{field}: is not a parameter of this operation")
-    store = backend.raw("GET", f"{STORES}/{store_id}")
+    store = backend.raw("GET", f"{STORES}/{empty_store_id}")
     assert (store.status, store.body["archived_at"]) == (200, None)
-    assert backend.raw("GET", f"{STORES}/{store_id}/memories").body["data"] == []
+    assert backend.raw("GET", f"{STORES}/{empty_store_id}/memories").body["data"] == []
 
 
 @pytest.mark.parametrize(
@@ -265,8 +277,8 @@ def test_a_parameter_that_the_operation_does_not_know_is_refused_and_nothing_is_
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-def test_an_unknown_path_is_not_found(backend: Backend, store_id: str, method: str, path: str) -> None:
-    reply = backend.raw(method, path.replace("{store}", store_id))
+def test_an_unknown_path_is_not_found(backend: Backend, empty_store_id: str, method: str, path: str) -> None:
+    reply = backend.raw(method, path.replace("{store}", empty_store_id))
     assert (reply.status, reply.error["type"]) == (404, "not_found_error")
 
 
@@ -306,17 +318,17 @@ def test_a_known_path_with_another_method_says_which_it_takes(
         "mem_",
     ],
 )
-def test_a_malformed_id_is_one_that_does_not_exist(backend: Backend, store_id: str, id: str) -> None:
+def test_a_malformed_id_is_one_that_does_not_exist(backend: Backend, empty_store_id: str, id: str) -> None:
     """Ours: 404, not 400, for whatever kind of id."""
     for method, path in (
         ("GET", f"{STORES}/{id}"),
         ("POST", f"{STORES}/{id}/archive"),
         ("DELETE", f"{STORES}/{id}"),
         ("GET", f"{STORES}/{id}/memories"),
-        ("GET", f"{STORES}/{store_id}/memories/{id}"),
-        ("DELETE", f"{STORES}/{store_id}/memories/{id}"),
-        ("GET", f"{STORES}/{store_id}/memory_versions/{id}"),
-        ("POST", f"{STORES}/{store_id}/memory_versions/{id}/redact"),
+        ("GET", f"{STORES}/{empty_store_id}/memories/{id}"),
+        ("DELETE", f"{STORES}/{empty_store_id}/memories/{id}"),
+        ("GET", f"{STORES}/{empty_store_id}/memory_versions/{id}"),
+        ("POST", f"{STORES}/{empty_store_id}/memory_versions/{id}/redact"),
     ):
         reply = backend.raw(method, path)
         assert (reply.status, reply.error["type"]) == (404, "not_found_error")
@@ -395,7 +407,7 @@ def broken_backend(failure: Exception) -> Backend:
     ("method", "path"),
     [
         pytest.param(method, "/".join(route.path), id=f"{method} /{'/'.join(route.path)}")
-        for route in ROUTES
+        for route in (*ROUTES, *KEY_ROUTES)
         for method in route.methods
     ],
 )

@@ -8,6 +8,13 @@ import pytest
 from memolith.core.times import parse_rfc3339
 from tests.api.harness import Backend
 
+
+@pytest.fixture(scope="module")
+def backend(shared_backend: Backend) -> Backend:
+    """Shared: each test has a store of its own."""
+    return shared_backend
+
+
 STORES = "/v1/memory_stores"
 UNTIL, LAG = "x-memolith-complete-until", "x-memolith-lag-ms"
 UNKNOWN = "memver_01kb0000000000000000000000"

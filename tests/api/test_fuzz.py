@@ -31,7 +31,7 @@ from memolith.wire.request_bodies import (
     SessionUpdate,
     VersionsToImport,
 )
-from memolith.wire.routes.table import PARAMETERS, ROUTES
+from memolith.wire.routes.table import KEY_ROUTES, PARAMETERS, ROUTES
 from memolith.wire.store_bodies import StoreCreate, StoreUpdate
 from tests.api.harness import Backend, Reply, memolith_backend
 
@@ -62,7 +62,9 @@ OUGHT_TO_BE_DONE = {
     "update_store",
 }
 """What some request carries out, in a full run: a fuzz that is always refused at the door shows little."""
-OPERATIONS = [(route.path, method, operation) for route in ROUTES for method, operation in route.methods.items()]
+OPERATIONS = [
+    (route.path, method, operation) for route in (*ROUTES, *KEY_ROUTES) for method, operation in route.methods.items()
+]
 STORE = "/v1/memory_stores"
 
 

@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+from memolith.core.times import rfc3339
 from tests.api.harness import Backend, memolith_backend
 
 NOTES = {
@@ -26,10 +27,20 @@ def backend(sessions_backend: Backend) -> Backend:
 
 @pytest.fixture
 def store(backend: Backend) -> str:
+    return made_store(backend)
+
+
+def made_store(backend: Backend) -> str:
     store_id = backend.client().beta.memory_stores.create(name="Team notes").id
     for path, content in NOTES.items():
         put(backend, store_id, path, content)
     return store_id
+
+
+@pytest.fixture(scope="module")
+def shared_store(shared_sessions_backend: Backend) -> str:
+    """For questions that are refused."""
+    return made_store(shared_sessions_backend)
 
 
 def put(backend: Backend, store_id: str, path: str, content: str) -> Any:
@@ -211,9 +222,9 @@ def test_a_changed_note_has_its_new_relations_and_observations_alone(backend: Ba
     ],
 )
 def test_a_question_to_the_graph_that_makes_no_sense_is_refused(
-    backend: Backend, store: str, what: str, query: str, field: str
+    shared_sessions_backend: Backend, shared_store: str, what: str, query: str, field: str
 ) -> None:
-    reply = backend.raw("GET", f"/v1/memory_stores/{store}/{what}", query)
+    reply = shared_sessions_backend.raw("GET", f"/v1/memory_stores/{shared_store}/{what}", query)
     assert (reply.status, reply.error["type"]) == (400, "invalid_request_error")
     assert reply.error["message"].startswith(f"{field}:")
 
@@ -259,7 +270,37 @@ def test_a_root_that_is_not_there_is_not_found(backend: Backend, store: str) -> 
 @pytest.mark.parametrize(
     "what", ["graph?path=/people/ada.md", "context?url=*", "observations", "recall?query=a", "activity", "conflicts"]
 )
-def test_another_workspaces_graph_is_not_found(backend: Backend, store: str, what: str) -> None:
+def test_another_workspaces_graph_is_not_found(shared_sessions_backend: Backend, shared_store: str, what: str) -> None:
     path, _, query = what.partition("?")
-    headers = {"authorization": f"Bearer {backend.issue_key('other', 'admin')}"}
-    assert backend.raw("GET", f"/v1/memory_stores/{store}/{path}", query, headers=headers).status == 404
+    headers = {"authorization": f"Bearer {shared_sessions_backend.issue_key('other', 'admin')}"}
+    assert (
+        shared_sessions_backend.raw("GET", f"/v1/memory_stores/{shared_store}/{path}", query, headers=headers).status
+        == 404
+    )
+
+
+def test_the_graph_a_context_and_observations_are_answered_as_of_an_instant(backend: Backend, store: str) -> None:
+    then = rfc3339(backend.clock.now_us())
+    backend.clock.advance(61)
+    client = backend.client().beta.memory_stores.memories
+    [ada] = [row for row in client.list(store, path_prefix="/people/") if getattr(row, "path", "") == "/people/ada.md"]
+    client.update(
+        getattr(ada, "id", ""),
+        memory_store_id=store,
+        content="# Ada Lovelace\n\n- [name] Countess\n- met [[Faraday]]\n",
+    )
+    backend.clock.advance(61)
+    assert ("/people/ada.md", "works_with", "/people/babbage.md") in edges(
+        ask(backend, store, "graph", path="Ada Lovelace", direction="out", as_of=then)
+    )
+    assert edges(ask(backend, store, "graph", path="Ada Lovelace", direction="out")) == {
+        ("/people/ada.md", "met", None)
+    }
+    [result] = ask(backend, store, "context", url="people/ada", as_of=then)["results"]
+    assert "works_with" in result["primary_result"]["content"]
+    assert "Countess" in [one["content"] for one in ask(backend, store, "observations")["observations"]]
+    assert "Countess" not in [one["content"] for one in ask(backend, store, "observations", as_of=then)["observations"]]
+    for what in ("graph?path=people/ada&", "context?url=people/ada&", "observations?"):
+        path, _, query = what.partition("?")
+        reply = backend.raw("GET", f"/v1/memory_stores/{store}/{path}", f"{query}as_of=2999-01-01T00:00:00Z")
+        assert (reply.status, "as_of" in reply.body["error"]["message"]) == (400, True)

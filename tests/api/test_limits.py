@@ -13,6 +13,21 @@ from memolith.wire.requests import BODY_MAX_BYTES
 from tests.api.harness import Backend
 
 
+@pytest.fixture(scope="module")
+def backend(shared_backend: Backend) -> Backend:
+    """Shared: what is taken is written to a store of the test's own, and what is refused writes nothing."""
+    return shared_backend
+
+
+@pytest.fixture(scope="module")
+def kept_store_id(backend: Backend) -> str:
+    """A store with the memory ``/ok``, shared by tests all of whose requests are refused."""
+    client = backend.client()
+    store_id = client.beta.memory_stores.create(name="Kept").id
+    client.beta.memory_stores.memories.create(store_id, path="/ok", content="x")
+    return store_id
+
+
 @pytest.mark.parametrize("character", ["a", "\x00", "ä", "🧠"])
 def test_content_is_limited_in_bytes(client: anthropic.Anthropic, store_id: str, character: str) -> None:
     """The limit is the API's; that beyond it is a 413 is ours."""
@@ -117,21 +132,25 @@ def test_a_path_within_the_grammar_is_taken_and_kept(client: anthropic.Anthropic
 
 
 @pytest.mark.parametrize("path", PATHS_REFUSED, ids=ascii)
-def test_a_path_outside_the_grammar_is_refused_by_name(client: anthropic.Anthropic, store_id: str, path: str) -> None:
+def test_a_path_outside_the_grammar_is_refused_by_name(
+    client: anthropic.Anthropic, kept_store_id: str, path: str
+) -> None:
     memories = client.beta.memory_stores.memories
-    memory = memories.create(store_id, path="/ok", content="x")
+    (kept,) = memories.list(kept_store_id)
+    assert kept.type == "memory"
     with pytest.raises(anthropic.BadRequestError, match="path"):
-        memories.create(store_id, path=path, content="x")
+        memories.create(kept_store_id, path=path, content="x")
     with pytest.raises(anthropic.BadRequestError, match="path"):
-        memories.update(memory.id, memory_store_id=store_id, path=path)
+        memories.update(kept.id, memory_store_id=kept_store_id, path=path)
+    assert list(memories.list(kept_store_id)) == [kept]
 
 
 @pytest.mark.parametrize("prefix", ["", "a/", "/a", "//", "/../", "/a//", "/\x00/", "/" + "a" * 1024 + "/"], ids=ascii)
 def test_a_prefix_outside_the_grammar_is_refused_by_name(
-    client: anthropic.Anthropic, store_id: str, prefix: str
+    client: anthropic.Anthropic, kept_store_id: str, prefix: str
 ) -> None:
     with pytest.raises(anthropic.BadRequestError, match="path_prefix"):
-        client.beta.memory_stores.memories.list(store_id, path_prefix=prefix)
+        client.beta.memory_stores.memories.list(kept_store_id, path_prefix=prefix)
 
 
 @pytest.mark.parametrize(
@@ -154,11 +173,13 @@ def test_a_prefix_outside_the_grammar_is_refused_by_name(
     ],
     ids=lambda value: ascii(value)[:30],
 )
-def test_a_stores_fields_are_limited(client: anthropic.Anthropic, store_id: str, field: str, value: object) -> None:
+def test_a_stores_fields_are_limited(
+    client: anthropic.Anthropic, kept_store_id: str, field: str, value: object
+) -> None:
     with pytest.raises(anthropic.BadRequestError, match=field):
         client.beta.memory_stores.create(**{"name": "n", field: value})  # type: ignore[arg-type]
     with pytest.raises(anthropic.BadRequestError, match=field):
-        client.beta.memory_stores.update(store_id, **{field: value})  # type: ignore[arg-type]
+        client.beta.memory_stores.update(kept_store_id, **{field: value})  # type: ignore[arg-type]
 
 
 def test_a_stores_fields_are_taken_at_their_limits(client: anthropic.Anthropic) -> None:
@@ -170,22 +191,22 @@ def test_a_stores_fields_are_taken_at_their_limits(client: anthropic.Anthropic) 
 
 
 @pytest.mark.parametrize("limit", ["0", "101", "-1", "1.5", "", "x", "1e2", "٣", "99999999999", "0x10", "+1", "null"])
-def test_a_limit_outside_one_to_a_hundred_is_refused(backend: Backend, store_id: str, limit: str) -> None:
+def test_a_limit_outside_one_to_a_hundred_is_refused(backend: Backend, kept_store_id: str, limit: str) -> None:
     """The bounds are the API's; refusing rather than clamping is ours."""
-    for listing in ("", f"/{store_id}/memories", f"/{store_id}/memory_versions"):
+    for listing in ("", f"/{kept_store_id}/memories", f"/{kept_store_id}/memory_versions"):
         reply = backend.raw("GET", f"/v1/memory_stores{listing}", f"limit={limit}")
         assert (reply.status, reply.error["type"]) == (400, "invalid_request_error")
         assert reply.error["message"].startswith("limit: ")
 
 
 @pytest.mark.parametrize("limit", ["1", "100", "007"])
-def test_a_limit_from_one_to_a_hundred_is_taken(backend: Backend, store_id: str, limit: str) -> None:
-    assert backend.raw("GET", f"/v1/memory_stores/{store_id}/memories", f"limit={limit}").status == 200
+def test_a_limit_from_one_to_a_hundred_is_taken(backend: Backend, kept_store_id: str, limit: str) -> None:
+    assert backend.raw("GET", f"/v1/memory_stores/{kept_store_id}/memories", f"limit={limit}").status == 200
 
 
 @pytest.mark.parametrize("depth", ["2", "-1", "", "01", "true"])
-def test_a_depth_other_than_zero_and_one_is_refused(backend: Backend, store_id: str, depth: str) -> None:
-    reply = backend.raw("GET", f"/v1/memory_stores/{store_id}/memories", f"depth={depth}")
+def test_a_depth_other_than_zero_and_one_is_refused(backend: Backend, kept_store_id: str, depth: str) -> None:
+    reply = backend.raw("GET", f"/v1/memory_stores/{kept_store_id}/memories", f"depth={depth}")
     assert (reply.status, reply.error["message"]) == (400, "depth: must be one of 0, 1")
 
 

@@ -11,6 +11,12 @@ import pytest
 from tests.api.harness import Backend
 
 
+@pytest.fixture(scope="module")
+def backend(shared_backend: Backend) -> Backend:
+    """Shared: each test has a store of its own."""
+    return shared_backend
+
+
 def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 

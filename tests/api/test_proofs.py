@@ -144,6 +144,7 @@ def test_what_was_changed_in_the_bucket_is_damaged_and_not_proven(sealed: Sealed
     stored = objects.get(keys[0])
     changed = {**stored.metadata, "tr": "u"}
     MemoryErasableObjects(sealed.scene.cloud.buckets, HOME).erase(keys[0], stored.body, changed)
+    sealed.scene.drop_events()
     reply: Any = sealed.proof(sealed.second.version_id)
     assert reply.status == 503
     assert "not what was sealed" in reply.error["message"]

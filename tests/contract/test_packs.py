@@ -193,3 +193,16 @@ def test_a_text_that_a_pack_has_only_in_part_gets_no_vectors() -> None:
     pack = PACKS.new()
     pack.change([replace(document("a", "red door"), content=None)], [])
     assert pack.without_vectors("m", 5) == []
+
+
+def test_a_copy_has_all_of_a_pack_and_changes_by_itself(pack: Pack) -> None:
+    pack.put_vectors("m", {"a": b"one"})
+    copy = pack.copy()
+    assert (copy.heads(), copy.contents(["a"]), copy.extent()) == (pack.heads(), pack.contents(["a"]), pack.extent())
+    assert copy.vectors("m", ["a"]) == {"a": b"one"}
+    before = matching(pack, "green"), pack.heads()
+    copy.change([document("c", "green hill")], ["a"])
+    assert "c" in matching(copy, "green")
+    assert (matching(pack, "green"), pack.heads()) == before
+    copy.close()
+    assert pack.heads() == before[1]

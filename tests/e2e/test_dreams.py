@@ -58,6 +58,22 @@ def test_what_is_said_away_from_home_is_proposed_at_home_approved_away_and_rever
     until(lambda: texts(away, store_id) == before)
 
 
+def test_a_session_that_ended_away_from_home_is_extracted_by_itself_where_the_policy_says_so(
+    sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str
+) -> None:
+    home, away = sdk[regions[0]], sdk[regions[1]]
+    ask(home, "POST", f"/v1/memory_stores/{store_id}", {"pipelines": {"auto_extract": "propose"}})
+    until(lambda: knows(away, store_id))
+    session_id = begin(away, {"memory_store_id": store_id})["id"]
+    away.beta.sessions.events.send(
+        session_id, events=[{"type": "user.message", "content": [{"type": "text", "text": SAID}]}]
+    )
+    ask(away, "POST", f"/v1/sessions/{session_id}/archive")
+    base = f"/v1/memory_stores/{store_id}/proposals"
+    [proposal_id] = until(lambda: _proposed(away, base), 2 * TICKS_S)
+    assert ask(away, "GET", f"{base}/{proposal_id}")["proposed_by"]["session_id"] == session_id
+
+
 def test_a_home_that_is_gone_in_the_middle_of_applying_applies_the_rest_once_it_is_back(
     sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str, dev: dict[str, Any]
 ) -> None:

@@ -65,6 +65,16 @@ def test_a_memory_lives_its_whole_life_in_a_store_of_the_first_region(here: Anth
     assert list(memories.list(store_id)) == []
 
 
+def test_a_remark_becomes_an_entry_of_the_log_of_the_day(here: Anthropic, store_id: str) -> None:
+    address = f"/v1/memory_stores/{store_id}/log"
+    said: list[Any] = [here.post(address, cast_to=object, body={"text": text}) for text in ("one", "two")]
+    assert [one["number"] for one in said] == [1, 2]
+    assert (
+        here.beta.memory_stores.memories.retrieve(said[0]["memory_id"], memory_store_id=store_id).path
+        == said[0]["path"]
+    )
+
+
 def test_what_is_written_in_one_region_is_read_in_the_other(
     sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str
 ) -> None:
@@ -181,3 +191,17 @@ def test_a_version_is_proven_in_every_region_once_it_is_sealed(here: Anthropic, 
     until(is_sealed, 200)
     keys: Any = here.get("/v1/integrity/keys", cast_to=object)
     assert check(proofs[0], keys["keys"], b"proven").startswith(f"proven: version {memory.memory_version_id}, created")
+
+
+def test_an_admin_manages_keys_over_http_and_a_revoked_one_is_refused(here: Anthropic) -> None:
+    made: Any = here.post("/v1/api_keys", cast_to=object, body={"name": "over http", "scope": "read"})
+    mine = here.with_options(api_key=made["api_key"], max_retries=0)
+    mine.beta.memory_stores.list(limit=1)
+    with pytest.raises(anthropic.PermissionDeniedError):
+        mine.get("/v1/api_keys", cast_to=object)
+    listed: Any = here.get("/v1/api_keys", cast_to=object)
+    assert made["id"] in [one["id"] for one in listed["data"]]
+    revoked: Any = here.post(f"/v1/api_keys/{made['id']}/revoke", cast_to=object)
+    assert revoked["revoked_at"]
+    with pytest.raises(anthropic.AuthenticationError):
+        mine.beta.memory_stores.list(limit=1)

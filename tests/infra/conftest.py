@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.infra.synthesized import FAR, HERE, THERE, App, record, synthesize
+from scripts.costing import idle
+from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App, record, synthesize
 
 os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "1")
 
@@ -50,6 +51,24 @@ def equipped(synthesized: Synthesize) -> App:
             former_regions=[FAR],
         )
     )
+
+
+DOMAIN = "memory.example.com"
+ROUTING = {"domain": DOMAIN, "zone_id": "Z0123456789ABC", "zone_name": "example.com"}
+ON_CALL = f"arn:aws:sns:{HERE}:{ACCOUNT}:on-call"
+
+
+@pytest.fixture(scope="session")
+def furnished(synthesized: Synthesize) -> App:
+    """As `equipped`, with what cannot stand beside that: each of these is about other resources."""
+    values = {"routing": ROUTING, "alarms": {"topics": {HERE: ON_CALL}}, "search_model": "use"}
+    return synthesized(record(HERE, THERE, **values))
+
+
+@pytest.fixture(scope="session")
+def small(synthesized: Synthesize) -> App:
+    """The cheapest form in one region, whose idle cost is counted, too."""
+    return synthesized(record(HERE, **idle.SMALL))
 
 
 @pytest.fixture(scope="session")

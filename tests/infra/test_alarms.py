@@ -13,7 +13,7 @@ from infra.deployment import FUNCTIONS
 from memolith.core.tables import TABLES
 from memolith.entry.telemetry import COMMON_DIMENSIONS, NAMESPACE
 from scripts import check_docs
-from tests.infra.conftest import Synthesize
+from tests.infra.conftest import ON_CALL, Synthesize
 from tests.infra.synthesized import ACCOUNT, FAR, HERE, ROOT, THERE, App, record
 from tests.support.counted import counted
 
@@ -246,9 +246,7 @@ def test_addresses_of_the_record_hear_of_every_regions_alarms(equipped: App) -> 
         assert subscribed["TopicArn"] == "memolith-test-alarms"
 
 
-def test_a_topic_of_the_record_is_used_instead_of_one_of_our_own(synthesized: Synthesize) -> None:
-    arn = f"arn:aws:sns:{HERE}:{ACCOUNT}:on-call"
-    app = synthesized(record(HERE, THERE, alarms={"topics": {HERE: arn}}))
-    assert {str(one["AlarmActions"]) for one in alarms(app)} == {f"['{arn}']"}
-    assert app.base(HERE).properties("AWS::SNS::Topic") == []
-    assert {str(one["AlarmActions"]) for one in alarms(app, THERE)} == {"['memolith-test-alarms']"}
+def test_a_topic_of_the_record_is_used_instead_of_one_of_our_own(furnished: App) -> None:
+    assert {str(one["AlarmActions"]) for one in alarms(furnished)} == {f"['{ON_CALL}']"}
+    assert furnished.base(HERE).properties("AWS::SNS::Topic") == []
+    assert {str(one["AlarmActions"]) for one in alarms(furnished, THERE)} == {"['memolith-test-alarms']"}

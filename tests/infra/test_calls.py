@@ -51,7 +51,7 @@ ANSWERS: dict[str, set[str]] = {
     "tool": {AGENT},
     "peerreader": VOUCHED_READS,
     "peerwriter": VOUCHED_WRITES | {"proposal_due", "help", "seal", "adopt", "adopt_records"},
-    "keys": {"keys.create", "keys.revoke", "keys.list"},
+    "keys": {"keys.create", "keys.revoke", "keys.list", HTTP},
     "indexer": {"arrived", "judge", "fold_key", "session_shown", QUEUE},
     "packer": {"pack", QUEUE},
     "scanner": {TEXT, QUEUE},
@@ -148,7 +148,14 @@ def test_no_role_may_invoke_a_function_but_by_the_alias_that_serves(three_region
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_function_can_have_an_api_key_made_listed_or_revoked(name: str) -> None:
-    assert not asked(name) & ANSWERS["keys"]
+    assert not asked(name) & (ANSWERS["keys"] - {HTTP})
+    assert "keys" not in set().union(*ASKS[name])
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_that_another_may_invoke_answers_requests_or_calls_and_not_both(name: str) -> None:
+    if any(name in set().union(*targets) for targets in ASKS.values()):
+        assert ANSWERS[name] <= WITH_CREDENTIALS or not ANSWERS[name] & WITH_CREDENTIALS
 
 
 @pytest.mark.parametrize("name", ["tool", "mcp"])

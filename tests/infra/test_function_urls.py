@@ -17,11 +17,11 @@ from tests.infra.conftest import Synthesize
 from tests.infra.synthesized import FAR, HERE, THERE, App, record
 
 
-def test_reader_writer_and_mcp_have_urls_where_there_is_no_http_api(synthesized: Synthesize) -> None:
+def test_reader_writer_mcp_and_keys_have_urls_where_there_is_no_http_api(synthesized: Synthesize) -> None:
     base = synthesized(record(HERE, rollout="unversioned", front_door="function_urls", layers=False)).base(HERE)
     assert base.resources("AWS::ApiGatewayV2::Api") == {}
-    assert len(base.resources("AWS::Lambda::Url")) == 3
-    assert {"ReaderUrl", "WriterUrl", "McpUrl"} <= set(base.body["Outputs"])
+    assert len(base.resources("AWS::Lambda::Url")) == 4
+    assert {"ReaderUrl", "WriterUrl", "McpUrl", "KeysUrl"} <= set(base.body["Outputs"])
     alarms = [alarm["AlarmName"] for alarm in base.properties("AWS::CloudWatch::Alarm")]
     assert "memolith-test-api-failures" not in alarms
     assert "memolith-test-index-dlq" in alarms

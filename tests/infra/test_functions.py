@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.infra.conftest import Synthesize
 from tests.infra.policies import by_role
-from tests.infra.synthesized import ACCOUNT, ALWAYS, FAR, HERE, THERE, App, record
+from tests.infra.synthesized import ACCOUNT, ALWAYS, FAR, HERE, THERE, App
 
 REGIONS = [HERE, THERE, FAR]
 GENERATIONS = ["memories", "logs", "paths", "versions", "verdicts", "stores", "keys"]
@@ -445,10 +444,8 @@ def test_a_rerank_model_may_be_asked_by_what_reads_in_its_region_and_no_other_mo
     assert "RERANK" not in str(app.base(THERE).body).upper()
 
 
-def test_a_search_model_is_carried_by_what_searches_where_the_record_names_one(
-    synthesized: Synthesize, one_region: App
-) -> None:
-    app = synthesized(record(HERE, search_model="use"))
+def test_a_search_model_is_carried_by_what_searches_where_the_record_names_one(furnished: App, one_region: App) -> None:
+    app = furnished
     before = {made["FunctionName"]: made for made in one_region.base(HERE).properties("AWS::Lambda::Function")}
     carrying = []
     for made in app.base(HERE).properties("AWS::Lambda::Function"):

@@ -120,7 +120,7 @@ def test_the_api_may_invoke_every_function_that_it_is_integrated_with(two_region
     source = f"arn:<AWS::Partition>:execute-api:{region}:{ACCOUNT}:<{api}>/$default/POST"
     assert integrated
     for function in integrated:
-        routes = ("/{proxy+}", "/mcp")
+        routes = ("/{proxy+}", "/mcp", "/v1/api_keys")
         assert any(
             may_invoke(template, "apigateway.amazonaws.com", function, f"{source}{route}") for route in routes
         ), function

@@ -134,8 +134,9 @@ def test_a_changed_layer_makes_a_new_version_of_the_functions_that_carry_it(
     assert all(any(scans in name for scans in ("Writer", "Peerwriter", "Scanner")) for name in changed)
 
 
-def test_at_once_keeps_the_aliases_and_leaves_codedeploy_out(synthesized: Synthesize) -> None:
-    template = synthesized(record(HERE, rollout="at_once")).base(HERE)
+def test_at_once_keeps_the_aliases_and_leaves_codedeploy_out(small: App) -> None:
+    assert small.deployment.rollout == "at_once"
+    template = small.base(HERE)
     assert not template.resources("AWS::CodeDeploy::DeploymentGroup")
     aliases = template.resources("AWS::Lambda::Alias")
     assert len(aliases) == len(ALWAYS)

@@ -6,11 +6,9 @@ import pytest
 
 from infra.constructs.routing import HEALTH_PATH
 from memolith.wire.http import HEALTH
-from tests.infra.conftest import Synthesize
-from tests.infra.synthesized import HERE, THERE, App, Template, record
+from tests.infra.conftest import DOMAIN, ROUTING
+from tests.infra.synthesized import HERE, THERE, App, Template
 
-DOMAIN = "memory.example.com"
-ROUTING = {"domain": DOMAIN, "zone_id": "Z0123456789ABC", "zone_name": "example.com"}
 KINDS = (
     "AWS::Route53::RecordSet",
     "AWS::Route53::HealthCheck",
@@ -20,9 +18,9 @@ KINDS = (
 )
 
 
-@pytest.fixture(scope="module")
-def routed(synthesized: Synthesize) -> App:
-    return synthesized(record(HERE, THERE, routing=ROUTING))
+@pytest.fixture
+def routed(furnished: App) -> App:
+    return furnished
 
 
 def test_without_a_zone_there_is_nothing_of_it(two_regions: App) -> None:

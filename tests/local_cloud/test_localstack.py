@@ -170,6 +170,22 @@ def test_what_has_no_function_is_not_found_at_the_front_door(door: str, method: 
     assert refused.value.code == 404
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "name"),
+    [
+        ("GET", "/v1/api_keys?limit=1", "keys"),
+        ("POST", "/v1/api_keys", "keys"),
+        ("POST", "/v1/api_keys/apikey_x/revoke", "keys"),
+        ("GET", "/v1/api_keys/apikey_x/revoke", "reader"),
+        ("GET", "/v1/api_keys/apikey_x", "reader"),
+        ("DELETE", "/v1/api_keys", "writer"),
+        ("GET", "/mcp/x", "mcp"),
+    ],
+)
+def test_the_front_door_leads_to_the_function_that_the_gateway_would(method: str, path: str, name: str) -> None:
+    assert function_for(method, path) == name
+
+
 def test_a_function_that_does_not_answer_is_a_502() -> None:
     front = FrontDoor("http://127.0.0.1:9", {REGION: {"reader": "http://x.lambda-url.test/"}})
     threading.Thread(target=front.serve_forever, daemon=True).start()

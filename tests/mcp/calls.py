@@ -9,6 +9,7 @@ from memolith.wire.mcp.server import TOOLS
 CALLS: dict[str, dict[str, Any]] = {
     "write_note": {"path": "/memories/n/a.md", "content": "Deploys go out on Tuesdays.\n"},
     "edit_note": {"path": "/memories/n/a.md", "old_str": "Tuesdays", "new_str": "Wednesdays"},
+    "remember": {"text": "Deploys go out on Wednesdays, as the on-call engineer is in then."},
     "read_note": {"path": "/memories/n/a.md"},
     "memory": {"command": "view", "path": "/memories"},
     "list_directory": {"path": "/memories/n"},

@@ -13,7 +13,7 @@ from mcp_types import TextContent, TextResourceContents
 from tests.mcp.calls import every_call
 from tests.mcp.conftest import Server
 
-TOOLS = ["memory", "search_notes", "read_note", "write_note", "edit_note"]
+TOOLS = ["memory", "search_notes", "read_note", "write_note", "remember", "edit_note"]
 TOOLS += ["recent_activity", "build_context", "recall", "conflicts", "backlinks", "search_sessions", "list_directory"]
 TOOLS += ["memory_versions", "list_proposals", "read_proposal", "propose_edits", "list_memory_projects"]
 
@@ -36,10 +36,10 @@ def test_every_tool_says_what_it_takes_what_it_gives_and_what_it_may_do(server: 
         assert (tool.output_schema or {})["properties"]
     hints = {name: tool.annotations for name, tool in tools.items() if tool.annotations is not None}
     writing = {"memory", "write_note", "edit_note"}
-    reading = set(TOOLS) - {*writing, "propose_edits"}
+    reading = set(TOOLS) - {*writing, "propose_edits", "remember"}
     assert {name for name, hint in hints.items() if hint.read_only_hint} == reading
     assert {name for name, hint in hints.items() if hint.destructive_hint} == writing
-    assert {name for name, hint in hints.items() if hint.idempotent_hint} == {*reading, "write_note"}
+    assert {name for name, hint in hints.items() if hint.idempotent_hint} == {*reading, "write_note", "remember"}
     assert all(hint.open_world_hint is False for hint in hints.values())
 
 

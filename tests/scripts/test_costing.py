@@ -6,7 +6,6 @@ import pytest
 
 from memolith.core.rows.base import RowKey
 from memolith.ports.index import Change
-from scripts.cost import stale
 from scripts.costing.document import render
 from scripts.costing.meter import Meter, commit_units, index_units, item_bytes, row_units
 from scripts.costing.paths import HOME, READS, WRITES, dollars, used
@@ -14,10 +13,6 @@ from scripts.costing.prices import BATCH_SIZE, MEMORY_MB, PRICES, declared
 
 ROW = RowKey("paths", "p" * 10, "s" * 10)
 VERSION = RowKey("versions", "p" * 10, "s" * 10)
-
-
-def test_the_document_is_current() -> None:
-    assert not stale()
 
 
 def test_a_document_without_its_places_is_not_passed_over() -> None:

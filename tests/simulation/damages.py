@@ -1,13 +1,15 @@
 """Texts that change behind the product's back: in one region's bucket, while another region has a whole copy.
 
-Whoever can write to a bucket changes a body; the metadata stays. Reads have to answer the text that was acknowledged,
-and at rest an operator's repair has to restore it. A read cannot tell what changes metadata too: `tampering`.
+Whoever can write to a bucket changes a body, and the metadata stays; or puts a whole object of another text over one
+that the region's tables know, and its event comes. Reads have to answer the text that was acknowledged, and at rest an
+operator's repair has to restore it. What is changed whole without an event, an audit has to see: `tampering`.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,9 @@ from memolith.core.errors import MemolithError
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry, Operation
+from memolith.core.rows.content import VersionRow
 from memolith.ports.objects import StoredObject
+from tests.simulation.evidence import rows_of
 
 if TYPE_CHECKING:
     from tests.simulation.sites import Sandbox
@@ -38,6 +42,7 @@ class Damages:
     def __init__(self, world: World) -> None:
         self._world = world
         self._damaged: dict[str, str] = {}
+        self._overwritten: set[str] = set()
         self.struck: Counter[str] = Counter()
 
     def strike(self) -> None:
@@ -67,9 +72,12 @@ class Damages:
         others = [one for one in whole if one.body != chosen.body]
         earlier = [one for one in others if one.key < chosen.key and one.key[:-10] == chosen.key[:-10]]
         hows = ["altered", "truncated", *(["swapped"] if others else []), *(["rolled back"] * 3 if earlier else [])]
+        hows += ["overwritten"] * 3 if self._is_known(region, chosen) else []
         how = self._world.chance.choice(hows)
         if how == "altered":
             self._put(region, chosen, b"nobody wrote this")
+        elif how == "overwritten":
+            self._overwrite(region, chosen, b"nobody wrote this, and its hash is right")
         elif how == "truncated":
             self._put(region, chosen, chosen.body[: len(chosen.body) // 2])
         elif how == "rolled back":
@@ -84,6 +92,28 @@ class Damages:
         self._damaged[found.key] = region
         self._world.buckets.damage(region, found.key, replace(found, body=body, size_bytes=len(body)))
 
+    def _is_known(self, region: str, chosen: StoredObject) -> bool:
+        """Tell whether the region's tables have the version as the object has it, and no others are made from it."""
+        name = parse_key(chosen.key)
+        assert isinstance(name, LogKey)
+        entry = Entry.from_metadata(name, chosen.metadata)
+        site = self._world.sites[region]
+        row = rows_of(site.database, "versions", site.serving).get((name.store_id, entry.version_id))
+        known = None if row is None else VersionRow.from_attributes(row)
+        seen = known is not None and known.position == str(entry.ref) and not known.unseen
+        return seen and not self._world.options.rebuilds
+
+    def _overwrite(self, region: str, found: StoredObject, body: bytes) -> None:
+        """Put another text over the object, with the hash that it has, as any client can: the bucket tells of it."""
+        fitting = {**found.metadata, "sha": hashlib.sha256(body).hexdigest(), "size": str(len(body))}
+        self._put(region, replace(found, metadata=fitting), body)
+        self._overwritten.add(found.key)
+        self._world.network.index_queue(region).send([found.key])
+
+    def unexpected(self, malformed: Iterable[str]) -> list[str]:
+        """Return what was called malformed without having been overwritten."""
+        return [one for one in malformed if one.partition(": ")[0] not in self._overwritten]
+
     # ---- at rest ------------------------------------------------------------------------------------------------
 
     def come_to_rest(self) -> None:
@@ -91,6 +121,8 @@ class Damages:
         world = self._world
         if not self._damaged:
             return
+        told = {one.partition(": ")[0] for one in world.network.malformed}
+        self.struck["overwriting reported"] += len(self._overwritten & told)
         for region in world.options.regions:
             world.scheduler.spawn(f"repair of {region}", partial(self._repair, region))
             world.scheduler.run()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from memolith.adapters.memory import MemoryDatabase
 from memolith.app.api.service import Memolith
+from memolith.app.indexer.indexer import Malformed
 from memolith.app.kernel.region import View
 from memolith.app.kernel.results import DelegatedCredentials, Memory, RequestContext, Version, VersionFilter
 from memolith.core.errors import MemolithError, PathConflict
@@ -102,6 +103,7 @@ class Evidence:
         doomed: all that was written into a store that was deleted.
         kept: of how many versions of a live memory stores keep the text; None where they keep all.
         two_regions: whether stores ask for a second region.
+        lossy: whether copies and events were lost for good.
         audits: what audits said of the homes, untouched and after each thing that was done to a copy of their buckets.
         deceived: what regions made of a checkpoint that is not the chain's.
         journals_lost: whether a journal, or a region's tables, vanished on the way.
@@ -124,6 +126,7 @@ class Evidence:
     doomed: list[bytes] = field(default_factory=list)
     kept: int | None = None
     two_regions: bool = False
+    lossy: bool = False
     elsewhere: frozenset[str] = frozenset()
     written: Mapping[str, Written] = field(default_factory=dict)
     taken_over: Mapping[str, int] = field(default_factory=dict)
@@ -149,7 +152,7 @@ class Evidence:
 
 def gather(world: World) -> Evidence:
     """Looks at everything once no task is left."""
-    defects = [*world.defects, *world.network.defects, *world.network.malformed]
+    defects = [*world.defects, *world.network.defects, *world.damages.unexpected(world.network.malformed)]
     memories = _memory_ids(world)
     sites = world.sites.items()
     final: dict[str, dict[str, Final]] = {}
@@ -171,6 +174,7 @@ def gather(world: World) -> Evidence:
     )
     evidence.kept = world.options.kept if world.options.day_s else None
     evidence.two_regions = world.options.two_regions
+    evidence.lossy = world.options.days > 0
     evidence.elsewhere = frozenset(world.operators.elsewhere)
     evidence.written = _written(world)
     evidence.homes_ever = {store_id: _homes_ever(world, store_id) for store_id in world.stores}
@@ -333,7 +337,7 @@ def _again(world: World, region: str, defects: list[str]) -> Tables:
     for key in world.chance.sample(keys, len(keys)):
         try:
             sandbox.indexing.object_arrived(key)
-        except MemolithError as error:
+        except (MemolithError, Malformed) as error:
             defects.append(f"{key} cannot be folded again in {region}: {error!r}")
     world.scheduler.run()
     return _rows(world.sites[region])
@@ -352,7 +356,10 @@ def _rebuilt(world: World, region: str, defects: list[str]) -> Tables:
     keys = [key for key, _ in _objects(world, region) if not key.startswith(LOCAL_PREFIX)]
     view = View(sandbox.region.index, {}, complete=False, building=None)
     for key in world.chance.sample(keys, len(keys)):
-        sandbox.indexing.fold_object(view, key, journal=False)
+        try:
+            sandbox.indexing.fold_object(view, key, journal=False)
+        except Malformed as error:
+            defects.append(f"a rebuild of {region} leaves out {error}")
     for store_id in world.movable:
         try:
             sandbox.indexing.repair(store_id, view=view)

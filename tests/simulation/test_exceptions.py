@@ -39,7 +39,7 @@ class Needed:
 
 
 NEEDED = {
-    "came_late": Needed(failing_over, 38, "a_region_never_goes_back"),
+    "came_late": Needed(failing_over, 53, "a_region_never_goes_back"),
     "came_late_in_a_lost_term": Needed(deciding, 17, "own_writes_are_in_the_history"),
     "has_late_versions": Needed(failing_over, 14, "a_listing_shows_each_path_once"),
     "stands_apart": Needed(failing_over, 101, "nothing_acknowledged_is_lost"),
@@ -48,10 +48,10 @@ NEEDED = {
     "left_its_path_apart": Needed(failing_over, 500, "what_is_shown_is_what_the_history_ends_with"),
     "precedes_what_arrived": Needed(failing_over, 316, "history_has_no_gaps"),
     "lists_a_path_and_its_ancestor": Needed(crowded_families, 252, "operations_are_linearizable"),
-    "was_redacted_before_what_came_late": Needed(failing_over, 193, "a_region_never_goes_back"),
+    "was_redacted_before_what_came_late": Needed(redacting, 100007, "a_region_never_goes_back"),
     "is_gone_by_a_cut": Needed(tearing, 735, "replicas_converge"),
     "was_imported_with_an_old_time": Needed(visiting, 300001, "a_history_of_the_store_is_whole"),
-    "lacks_an_abort_entry": Needed(losing, 200065, "replicas_converge"),
+    "lacks_an_abort_entry": Needed(losing, 100016, "replicas_converge"),
     "was_dismissed_and_counts": Needed(deciding, 82, "a_head_is_never_blanked"),
     "is_of_a_deleted_store": Needed(eroding, 200043, "replicas_converge"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),

@@ -17,6 +17,7 @@ from memolith.app.homes import handoff, transfer
 from memolith.app.homes.failover import Failover
 from memolith.app.homes.handoff import Handoff
 from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder
+from memolith.app.indexer.indexer import Malformed
 from memolith.app.kernel.peer_messages import encode_placed
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
@@ -201,5 +202,5 @@ DEFECTS = {
 def test_a_scenario_fails_without_what_it_is_about(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plant, scenario = DEFECTS[name]
     plant(monkeypatch)
-    with pytest.raises((AssertionError, Busy)):
+    with pytest.raises((AssertionError, Busy, Malformed)):
         scenario(MovingStage())

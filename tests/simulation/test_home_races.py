@@ -124,6 +124,27 @@ def test_of_two_fail_overs_to_one_place_the_rows_are_as_the_cut_that_counts_has_
     stage.at_rest()
 
 
+def test_a_repair_that_began_in_an_ended_epoch_changes_no_row_of_the_next() -> None:
+    """A process at the first home clears what the second home never had. That one is lost before all of its snapshot
+    has come, so that its epoch does not count, and the store has its memory again.
+    """
+    stage = MovingStage()
+    memory = stage.create("/a", "one")
+    stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    here = [event.key for event in stage.cloud.pending if not event.key.endswith("/000")]
+    slow = stage.actor(lambda: stage.reach(HOME, *here)).until("index.commit", "paths")
+    with stage.dead(AWAY):
+        stage.fail_over(HOME, old=AWAY)
+    assert stage.listed(HOME) == {"/a": memory.id}
+    slow.finish()
+    assert stage.listed(HOME) == {"/a": memory.id}
+    stage.come_late()
+    stage.at_rest()
+    assert stage.listed(THIRD) == {"/a": memory.id}
+
+
 # ---- what comes late ------------------------------------------------------------------------------------------------
 
 
@@ -167,6 +188,25 @@ def test_two_adoptions_at_once_are_one(stage: MovingStage) -> None:
     slow.finish()
     stage.at_rest()
     assert len(stage.history(memory.id, THIRD)) == 2
+
+
+def test_a_late_memory_that_came_and_went_is_not_created_again_by_a_second_adoption(stage: MovingStage) -> None:
+    """The second one read that there is no such memory before the first adopted both, and finds the path free."""
+    stage.create("/other", "one")
+
+    def come_and_go() -> None:
+        stage.delete(stage.create("/a", "late").id)
+
+    created, deleted = late(stage, come_and_go)
+    for key in (created, deleted):
+        stage.cloud.buckets.arrive(stage.under_way(key), AWAY)
+    slow = stage.actor(lambda: stage.index(created, AWAY)).until("index.read", "paths")
+    stage.index(created, AWAY)
+    slow.finish()
+    own = [key for key in stage.keys(AWAY) if key.startswith(f"{AWAY}/log/") and stage.hash_of("/a") in key]
+    assert len(own) == 2
+    stage.at_rest()
+    assert stage.create("/a", "again", region=AWAY).path == "/a"
 
 
 @pytest.mark.parametrize("adopted_first", [False, True])
@@ -259,6 +299,37 @@ def test_a_late_version_of_a_memory_that_was_renamed_or_deleted_since_stands_apa
     stage.delete(deleted.id, region=AWAY)
     stage.at_rest(divergent=sorted(lost))
     assert stage.listed(THIRD) == {"/c": renamed.id} and everywhere(stage, renamed.id) == {"one"}
+
+
+def test_a_late_text_of_an_erased_memory_stands_apart_where_an_ancestor_has_come_since(stage: MovingStage) -> None:
+    """The lost home redacted what had been followed; without what followed, the memory has no text and no path."""
+    memory = stage.create("/a/b", "one")
+    stage.deliver()
+    followed = stage.update(memory.id, "late")
+    held = [event for event in stage.hold_back() if "/log/" in event.key]
+    stage.redact(memory.version_id)
+    stage.deliver()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    ours = stage.create("/a", "ours", region=AWAY)
+    stage.come_late(*(event.key for event in held))
+    stage.at_rest(divergent=[followed.version_id])
+    assert stage.listed(THIRD) == {"/a": ours.id}
+
+
+def test_a_late_text_of_an_erased_memory_is_seen_at_its_path_again(stage: MovingStage) -> None:
+    memory = stage.create("/a/b", "one")
+    stage.deliver()
+    stage.update(memory.id, "late")
+    held = [event for event in stage.hold_back() if "/log/" in event.key]
+    stage.redact(memory.version_id)
+    stage.deliver()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    assert stage.listed(AWAY) == {}
+    stage.come_late(*(event.key for event in held))
+    stage.at_rest()
+    assert stage.listed(THIRD) == {"/a/b": memory.id} and everywhere(stage, memory.id) == {"late"}
 
 
 # ---- erasing what came late -----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ Whether promises are kept there, `test_worlds` asks. A fault that strikes nowher
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 
 import pytest
@@ -59,29 +59,36 @@ def lived(seed: int, options: Options) -> World:
     return world
 
 
+def searched(likely: Sequence[int]) -> Iterator[int]:
+    """The seeds to search, those first in which it is found now."""
+    yield from likely
+    yield from (seed for seed in range(SEEDS) if seed not in likely)
+
+
 @pytest.mark.parametrize(
-    ("kind", "faults"),
+    ("kind", "likely", "faults"),
     [
-        (losing, {"copy lost", "event lost", "mended by a comparison"}),
-        (emptied, {"tables emptied", "emptied tables noticed"}),
-        (repeating, {"repeated", "repeated while it ran"}),
-        (crossing, {"the home moved while a call was under way to it"}),
-        (scattering, {"taken over elsewhere", "taken over by two, one of them the second region"}),
-        (visiting, {"packed"}),
-        (joining, {"put before a region joined", "brought to a region that joined"}),
-        (damaging, {"text altered", "text truncated", "text swapped", "text rolled back", "repaired"}),
-        (damaging, {"audited", "object altered", "object removed", "objects swapped", "object rolled back"}),
-        (damaging, {"history rolled back", "history forked"}),
-        (conflicting, {"transactions in conflict"}),
-        (working, {"a worker had work", "a worker came twice", "an answer outlasted the lease"}),
-        (mixed, {"copy lost", "tables emptied", "repeated"}),
+        (losing, [2], {"copy lost", "event lost", "mended by a comparison"}),
+        (emptied, [0], {"tables emptied", "emptied tables noticed"}),
+        (repeating, [2], {"repeated", "repeated while it ran"}),
+        (crossing, [5], {"the home moved while a call was under way to it"}),
+        (scattering, [3], {"taken over elsewhere", "taken over by two, one of them the second region"}),
+        (visiting, [0], {"packed"}),
+        (joining, [0], {"put before a region joined", "brought to a region that joined"}),
+        (damaging, [1, 3], {"text altered", "text truncated", "text swapped", "text rolled back", "repaired"}),
+        (damaging, [3], {"text overwritten", "overwriting reported"}),
+        (damaging, [1], {"audited", "object altered", "object removed", "objects swapped", "object rolled back"}),
+        (damaging, [0], {"history rolled back", "history forked"}),
+        (conflicting, [1], {"transactions in conflict"}),
+        (working, [1], {"a worker had work", "a worker came twice", "an answer outlasted the lease"}),
+        (mixed, [0, 8], {"copy lost", "tables emptied", "repeated"}),
     ],
 )
 def test_every_fault_of_a_kind_of_worlds_strikes_in_some_of_them(
-    kind: Callable[[int], Options], faults: set[str]
+    kind: Callable[[int], Options], likely: list[int], faults: set[str]
 ) -> None:
     struck: Counter[str] = Counter()
-    for seed in range(SEEDS):
+    for seed in searched(likely):
         struck += lived(seed, kind(seed)).struck
         if faults <= struck.keys():
             return
@@ -91,7 +98,7 @@ def test_every_fault_of_a_kind_of_worlds_strikes_in_some_of_them(
 @pytest.mark.parametrize("kind", [drawn, moving, failing_over])
 def test_nothing_of_the_new_kinds_befalls_a_world_of_the_old_ones(kind: Callable[[int], Options]) -> None:
     calm = Options()
-    assert all(getattr(kind(seed), name) == getattr(calm, name) for seed in range(300) for name in SWITCHES)
+    assert all(getattr(drawn, name) == getattr(calm, name) for drawn in map(kind, range(300)) for name in SWITCHES)
 
 
 def test_every_switch_is_used_by_some_kind() -> None:
@@ -183,7 +190,7 @@ def test_an_answer_says_the_most_that_any_process_of_a_region_may_have_shown() -
 
 def test_redactions_come_while_a_new_home_takes_up_what_came_late() -> None:
     """An order given by the lost home after its store was taken over, and versions that the new home adopted."""
-    for seed in range(SEEDS):
+    for seed in searched([4]):
         world = World(seed, redacting(seed))
         evidence = world.run()
         began = min(world.operators.taken_over.values(), default=1 << 60)
@@ -194,10 +201,10 @@ def test_redactions_come_while_a_new_home_takes_up_what_came_late() -> None:
     pytest.fail(f"in {SEEDS} worlds nobody redacted beside an adoption")
 
 
-def assert_acknowledged(kind: Callable[[int], Options], wanted: set[str]) -> None:
+def assert_acknowledged(kind: Callable[[int], Options], likely: Sequence[int], wanted: set[str]) -> None:
     """In some worlds of a kind clients were acknowledged all this: what it was, or what was asked for by name."""
     found: set[str] = set()
-    for seed in range(SEEDS):
+    for seed in searched(likely):
         for one in lived(seed, kind(seed)).history.operations:
             if one.acknowledged:
                 found |= {one.kind, *(f"{one.kind} {name}" for name in one.asked)}
@@ -207,17 +214,17 @@ def assert_acknowledged(kind: Callable[[int], Options], wanted: set[str]) -> Non
 
 
 def test_divergent_versions_are_restored_and_dismissed() -> None:
-    assert_acknowledged(deciding, {"divergent", "dismiss", "update restores"})
+    assert_acknowledged(deciding, [7], {"divergent", "dismiss", "update restores"})
 
 
 def test_clients_search_attend_sessions_and_bring_in_what_was_elsewhere() -> None:
-    assert_acknowledged(visiting, {"search", "session", "session session_id", "create brought"})
+    assert_acknowledged(visiting, [0, 1], {"search", "session", "session session_id", "create brought"})
 
 
 def test_dreams_are_done_and_taken_up_again_and_their_texts_are_written_over() -> None:
     """What the checkers of jobs look at is there: ends, claims after a lost one, and edits of dreams and of others."""
     found: Counter[str] = Counter()
-    for seed in range(SEEDS):
+    for seed in searched([3]):
         worked = World(seed, working(seed)).run().worked
         found += Counter(one.body["event"] for one in worked.jobs)
         found["dreamt"] += sum(one.text.startswith(b"dreamt of ") for one in worked.written.values())

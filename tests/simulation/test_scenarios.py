@@ -104,6 +104,15 @@ def test_whoever_meets_a_committed_rename_leaves_no_index_behind_that_denies_it(
     assert stage.listed() == {"/a": other.id, "/b": memory.id}
 
 
+def test_a_head_is_not_redacted_while_the_tables_vanish_that_say_that_it_is_one() -> None:
+    stage = Stage()
+    memory = stage.create("/a", "one")
+    slow = stage.actor(lambda: stage.redact(memory.version_id)).until("index.read", "memories")
+    stage.wipe(HOME)
+    slow.fails(Unavailable)
+    assert not [key for key in stage.all_keys(HOME) if "/redaction/" in key]
+
+
 def test_with_its_tables_wiped_a_region_says_that_it_does_not_know_and_never_that_nothing_is_there(
     stage: Stage,
 ) -> None:

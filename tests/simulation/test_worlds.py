@@ -27,9 +27,9 @@ from tests.simulation.shrinking import case_of, run, shrink
 from tests.simulation.world import World
 
 SEEDS_KEPT = Path(__file__).with_name("seeds.txt")
-FIXED = range(10_000, 10_020)
-PER_TEST = 10
-OF_A_KIND = range(4)
+FIXED = range(10_000, 10_010)
+PER_TEST = 5
+OF_A_KIND = range(2)
 """`make sim KIND=all` runs hundreds of each kind."""
 
 
@@ -62,7 +62,7 @@ def test_every_promise_is_kept_among_movers_that_stop_half_way() -> None:
 
 
 def test_every_promise_is_kept_where_texts_are_withheld_and_released() -> None:
-    check_all(list(range(20_000, 20_004)), judging)
+    check_all(list(range(20_000, 20_002)), judging)
 
 
 def test_every_promise_is_kept_where_a_store_is_deleted_while_it_is_written() -> None:

@@ -11,6 +11,7 @@ from memolith.app.indexer.rebuild import BatchProjector, Rebuild
 from memolith.app.indexer.rebuild_pages import Progress
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.objects.entry import Entry, Operation
+from memolith.core.paths import path_hash
 from memolith.core.rows.control import ControlRow
 from tests.support.cloud import Cloud
 
@@ -58,9 +59,10 @@ def fill(cloud: Cloud, store_id: str, count: int) -> None:
     objects = MemoryObjects(cloud.buckets, region)
     cloud.buckets.observers.clear()
     slot = Slot(Epoch(1, region), 1)
+    salt = bytes.fromhex(str(cloud.rows(region, "stores")[store_id, "record"]["salt"]))
     for number in range(count):
         entry = Entry(
-            key=LogKey(store_id, f"{number:064x}", slot),
+            key=LogKey(store_id, path_hash(salt, f"/{number}"), slot),
             operation=Operation.CREATED,
             version_id=f"memver_{number:026d}",
             memory_id=f"mem_{number:026d}",

@@ -16,6 +16,8 @@ from memolith.core.paths import check_path_prefix
 from memolith.core.proposed_edits import EditRequest
 from memolith.core.rows.content import MemoryRow
 
+_OF_PATH = frozenset(("prefix", "require"))
+
 WRITE, PROPOSE = "write", "propose"
 AUTHORS = ("agents", "pipelines", "people")
 """Kinds of authors: sessions, and keys that an agent holds or whose holder is not said; a service's; a person's."""
@@ -25,13 +27,19 @@ AUTHORS = ("agents", "pipelines", "people")
 class ApprovalPolicy:
     """What becomes of a direct write: it is written, or opened as a proposal. By default all are written.
 
-    `paths` are folders, as prefixes that end with a slash, in which every author's writes are proposals.
+    `paths` are folders, as prefixes that end with a slash, in which every author's writes are proposals; `twice` those
+    of them whose proposals two people have to approve.
     """
 
     agents: str = WRITE
     pipelines: str = WRITE
     people: str = WRITE
     paths: tuple[str, ...] = ()
+    twice: tuple[str, ...] = ()
+
+    def approvals(self, paths: Iterable[str | None]) -> int:
+        """Return how many people have to approve edits of what is at these paths."""
+        return 2 if any(path is not None and path.startswith(self.twice) for path in paths) else 1
 
     def stages(self, author: str, paths: Iterable[str | None]) -> bool:
         """Tell whether a write by such an author, of something at one of these paths, is opened as a proposal."""
@@ -41,18 +49,20 @@ class ApprovalPolicy:
 
     def to_text(self) -> str | None:
         """Write it as a store's record has it; None for the default."""
-        return None if self == ApprovalPolicy() else json.dumps(asdict(self), sort_keys=True)
+        fields = {name: value for name, value in asdict(self).items() if name != "twice" or value}
+        return None if self == ApprovalPolicy() else json.dumps(fields, sort_keys=True)
 
     @classmethod
     def of(cls, text: str | None) -> ApprovalPolicy:
         """Parse what `to_text` made; a field of a newer release is passed over."""
         fields = {} if text is None else json.loads(text)
-        known = {name: fields[name] for name in (*AUTHORS, "paths") if name in fields}
-        return cls(**{**known, "paths": tuple(known.get("paths", ()))})
+        known = {name: fields[name] for name in AUTHORS if name in fields}
+        return cls(**known, paths=tuple(fields.get("paths", ())), twice=tuple(fields.get("twice", ())))
 
     def to_json(self) -> dict[str, Any]:
         """Write it as the API has it."""
-        return {**{name: getattr(self, name) for name in AUTHORS}, "paths": [{"prefix": one} for one in self.paths]}
+        paths = [{"prefix": one, **({"require": 2} if one in self.twice else {})} for one in self.paths]
+        return {**{name: getattr(self, name) for name in AUTHORS}, "paths": paths}
 
 
 def changed_policy(before: str | None, given: object) -> str | None:
@@ -64,7 +74,9 @@ def changed_policy(before: str | None, given: object) -> str | None:
     policy = ApprovalPolicy.of(before)
     for name, value in given.items():
         if name == "paths":
-            policy = replace(policy, paths=_prefixes(value))
+            prefixes = _prefixes(value)
+            twice = tuple(sorted(prefix for prefix, people in prefixes.items() if people == 2))
+            policy = replace(policy, paths=tuple(sorted(prefixes)), twice=twice)
         elif name not in AUTHORS:
             raise InvalidRequest(f"approval.{str(name)[:64]}", "is not a field of this request")
         elif value not in (WRITE, PROPOSE):
@@ -74,21 +86,26 @@ def changed_policy(before: str | None, given: object) -> str | None:
     return policy.to_text()
 
 
-def _prefixes(given: object) -> tuple[str, ...]:
+def _prefixes(given: object) -> dict[str, int]:
+    """Return how many people have to approve below each prefix; of one that is named twice, the greater number."""
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > APPROVAL_PATHS_MAX:
         raise InvalidRequest("approval.paths", f"must be a list of at most {APPROVAL_PATHS_MAX} objects with a prefix")
-    found = []
+    found: dict[str, int] = {}
     for number, one in enumerate(given):
         field = f"approval.paths.{number}"
-        if not isinstance(one, Mapping) or set(one) != {"prefix"} or not isinstance(one["prefix"], str):
-            raise InvalidRequest(field, "must be an object with a prefix, and nothing else")
+        if not isinstance(one, Mapping) or not isinstance(one.get("prefix"), str) or not set(one) <= _OF_PATH:
+            raise InvalidRequest(field, "must be an object with a prefix and perhaps require, and nothing else")
+        people = one.get("require", 1)
+        if isinstance(people, bool) or people not in (1, 2):
+            raise InvalidRequest(f"{field}.require", "must be 1 or 2")
         if len(one["prefix"]) > APPROVAL_PREFIX_MAX_CHARS:
             raise InvalidRequest(f"{field}.prefix", f"must be at most {APPROVAL_PREFIX_MAX_CHARS} characters long")
         try:
-            found.append(check_path_prefix(one["prefix"]))
+            prefix = check_path_prefix(one["prefix"])
         except InvalidRequest as error:
             raise InvalidRequest(f"{field}.prefix", error.rule) from error
-    return tuple(sorted(set(found)))
+        found[prefix] = max(people, found.get(prefix, 1))
+    return found
 
 
 def author_kind(actor: str, holder: str | None) -> str:

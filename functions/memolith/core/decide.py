@@ -186,7 +186,8 @@ def _expected(head: MemoryRow, command: UpdateMemory | DeleteMemory) -> bool:
 def decide_adoption(head: MemoryRow | None, facts: Facts, command: AdoptVersion) -> Decision | Look:
     """Adopt a late version where nobody has written since: its parent is the head, or was before erased ones.
 
-    A creation is adopted where there is no such memory; that its path is free is decided like any creation's.
+    A creation is adopted where there is no such memory; that its path is free is decided like any creation's. So is it
+    for a text over a head that was erased, which lists the memory at its path again.
     """
     straggler = command.straggler
     if straggler.operation not in ADOPTABLE:
@@ -204,7 +205,8 @@ def decide_adoption(head: MemoryRow | None, facts: Facts, command: AdoptVersion)
         return Look.SUCCESSOR
     if head.path is None and facts.succeeded:
         return LeftApart()
-    return Commit(straggler.operation, straggler.path or head.path or "", command.content)
+    comes_back = command.content is not None and head.path is None
+    return Commit(straggler.operation, straggler.path or head.path or "", command.content, reserves=comes_back)
 
 
 ADOPTABLE = (Operation.CREATED, Operation.MODIFIED, Operation.DELETED)

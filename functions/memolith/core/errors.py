@@ -160,6 +160,11 @@ class OutcomeUnknown(MemolithError):
     """A write may or may not have been committed. Blind repetition could undo a later write of another caller."""
 
 
+def in_doubt(message: str, error: MemolithError, hint: str = "read before trying again") -> OutcomeUnknown:
+    """Make the error of what an `error` left open: it says where that struck, at what, and why."""
+    return OutcomeUnknown(message, region=error.region, object=error.object, cause=error.cause, hint=hint)
+
+
 def unindexed(done: str, error: Unavailable, hint: str = "read before trying again") -> OutcomeUnknown:
     """Make the error of what was put and could not be indexed: it says why, as the index did."""
-    return OutcomeUnknown(f"{done}, but is not indexed yet", region=error.region, cause=error.cause, hint=hint)
+    return in_doubt(f"{done}, but is not indexed yet", error, hint)

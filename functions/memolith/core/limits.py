@@ -96,6 +96,10 @@ GRAPH_LIMIT_DEFAULT = 50
 GRAPH_LIMIT_MAX = 100
 
 
+GRAPH_MAX_BYTES = 425_000
+"""Names, statements and relations in one answer; with the contents of a context, `LIST_MAX_FULL_BYTES`."""
+
+
 GRAPH_TYPES_MAX = 16
 """Types of relations that one call may name."""
 
@@ -319,6 +323,46 @@ DREAM_DELETES_PERCENT_DEFAULT = 10
 
 DREAM_DELETES_MAX = 60
 """How many memories a dream may delete at once, unless its store says otherwise; as many edits as it has at most."""
+
+
+AUTO_IDLE_HOURS_DEFAULT = 6
+
+
+AUTO_IDLE_HOURS_MAX = 240
+"""For how long nothing was said in a session before it is extracted by itself."""
+
+
+AUTO_AGE_DAYS = 10
+"""How long ago a session may have begun of which anything is made by itself."""
+
+
+AUTO_DREAM_HOURS_DEFAULT = 24
+
+
+AUTO_DREAM_HOURS_MAX = 720
+
+
+AUTO_DREAM_SESSIONS_DEFAULT = 5
+"""In how many sessions something new has to have been said before a store is consolidated by itself."""
+
+
+AUTO_SESSIONS_PER_RUN = 20
+"""Extracted at once; the others at the next look."""
+
+
+AUTO_SESSIONS_SCANNED = 5_000
+"""Sessions of a workspace, the newest, that are looked at for a store."""
+
+
+REMARK_MAX_CHARS = 2_000
+
+
+REMARK_PARTS_MAX = 20
+"""Logs of one day, each of at most `CONTENT_MAX_BYTES`."""
+
+
+REMARKS_PER_DREAM = 500
+"""The newest, which a dream is handed."""
 
 
 DREAM_TOKENS_MIN = 10_000

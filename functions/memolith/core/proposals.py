@@ -67,6 +67,8 @@ def join(before: ProposalRow | None, record: ProposalRecord) -> ProposalRow:
             )
         case ProposalStep.DECIDED:
             return replace(row, **mark, outcome=record.outcome, decided_at=record.at, decided_by=record.by)
+        case ProposalStep.ENDORSED:
+            return replace(row, **mark, endorsed_by=record.by)
         case ProposalStep.REVERTING:
             return replace(row, **mark, reverting_at=record.at)
         case _:

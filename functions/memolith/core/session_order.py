@@ -1,6 +1,6 @@
-"""The order of sessions: newest first, as their ids say, whichever region they were born in.
+"""The order of sessions, and of API keys: newest first, as their ids say, whichever region they were born in.
 
-A position in it is the id of the session that was shown last, or an instant from which on nothing is shown.
+A position in it is the id of what was shown last, or, of sessions, an instant from which on nothing is shown.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ALL = "~"
 
 
 def place(position: str) -> tuple[str, str]:
-    """Return what sessions are ordered by: when they were born, then their ids."""
+    """Return what they are ordered by: when they were born, then their ids."""
     return position.rpartition("_")[2], position
 
 
@@ -31,9 +31,12 @@ def is_before(session_id: str, instant_us: int) -> bool:
     return ids.ulid_time_ms(session_id.rpartition("_")[2]) + CLOCKS_MS < instant_us // 1_000
 
 
-def ranges(regions: Sequence[str], after: str | None) -> list[tuple[str, str | None]]:
-    """Return, for the sessions born in each region, the prefix of their ids and the bound from which on they follow."""
-    prefixes = [f"sesn_{ids.region_code(region)}_" for region in regions]
+def ranges(kind: str, regions: Sequence[str], after: str | None) -> list[tuple[str, str | None]]:
+    """Return, for those born in each region, the prefix of their ids and the bound from which on they follow.
+
+    `kind` is what their ids begin with.
+    """
+    prefixes = [f"{kind}_{ids.region_code(region)}_" for region in regions]
     return [(prefix, None if after is None else _bound(prefix, after)) for prefix in prefixes]
 
 

@@ -1,4 +1,5 @@
-"""The dreamer: does the dreams that its queue names, one to a message. It answers no call and no request.
+"""The dreamer: does the dreams that its queue names, one to a message, and looks at the stores that it names, whose
+pipelines run by themselves. It answers no call and no request.
 
 It alone may ask a language model, and read the key of one. A dream that takes longer than an invocation stops between
 two steps, and is named again; one whose function was killed is named again by the reconciler's tick.
@@ -17,6 +18,7 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from memolith.adapters.aws.names import DREAM_QUEUE
 from memolith.adapters.aws.queue import SqsQueue
 from memolith.adapters.layered.translated import translated_queue
+from memolith.app.api.automatic import AutomaticPipelines
 from memolith.app.api.dream_run import Taken
 from memolith.app.api.dream_runner import DreamRunner
 from memolith.app.api.service import Memolith
@@ -47,7 +49,8 @@ def compose(settings: Settings) -> Handler:
     sqs = SqsQueue(running.clients, deployment, deployment.queue(DREAM_QUEUE), region.clock, region.randomness)
     queue = translated_queue(sqs, region.name)
     memolith = Memolith(region, start_scanner(running), models=deployment_models(running))
-    dreams = NamedDreams(memolith.dream_runner(LEASE_US), queue, region.clock, running.metrics)
+    runner = memolith.dream_runner(LEASE_US)
+    dreams = NamedDreams(runner, memolith.automatic, queue, region.clock, running.metrics)
     return running.handler(dispatch(dreams))
 
 
@@ -81,23 +84,33 @@ def _reporting(dreams: NamedDreams, left_ms: int) -> Callable[[SQSRecord], None]
 class NamedDreams:
     """What the dreamer does with the text of one message."""
 
-    def __init__(self, runner: DreamRunner, queue: Queue, clock: Clock, metrics: Metrics) -> None:
+    def __init__(
+        self, runner: DreamRunner, automatic: AutomaticPipelines, queue: Queue, clock: Clock, metrics: Metrics
+    ) -> None:
         self._runner = runner
+        self._automatic = automatic
         self._queue = queue
         self._clock = clock
         self._metrics = metrics
 
     def message(self, body: str, left_ms: int) -> None:
         """Do the dream that a message names, or go on with it; name it again where there was not time for all of it.
+        Of a store that it names, do what is due by itself.
 
         Raises:
             ValueError, KeyError: it names none; after five times it is dead-lettered. MemolithError, PortError: not
             done; the message may be repeated, and the tick names the dream again.
         """
-        run_id = json.loads(body)["dream"]
-        if not isinstance(run_id, str):
-            raise ValueError("a message to the dreamer names one dream")
+        named = json.loads(body)
         until_us = self._clock.now_us() + max(0, left_ms - RESERVED_MS) * 1_000
+        if isinstance(named.get("store"), str):
+            failure = self._automatic.run(named["store"], until_us).failure
+            if failure is not None:  # the tick names the store again
+                _log.warning("an extraction failed", extra={"reason": type(failure).__name__, "store": named["store"]})
+            return
+        run_id = named["dream"]
+        if not isinstance(run_id, str):
+            raise ValueError("a message to the dreamer names one dream, or one store")
         taken = self._runner.take_up(run_id, until_us)
         self._metrics.count("dreams_taken", outcome=taken.value)
         if taken is Taken.PAUSED:

@@ -86,7 +86,7 @@ from memolith.ports.rerank import Reranker
 from memolith.ports.vectors import Encoder
 from memolith.wire import auth
 from memolith.wire.http import HttpApi
-from memolith.wire.routes.keys import key_routes
+from memolith.wire.routes.table import KEY_ROUTES, ROUTES
 from memolith.wire.rpc import Rpc, eraser_calls, indexer_calls, packer_calls, peerwriter_calls
 
 _log = logging.getLogger(__name__)
@@ -191,7 +191,8 @@ class LocalSite:
         erasable = translated_erasable(LocalErasableObjects(bucket), REGION)
         erasing = _erasing(eraser_calls(make_erasures(self.region, erasable, packs)), self._databases[0], root)
         sweep = _sweep(erasing, DueProposals(self.region), machine.clock)
-        self.dreamer = LaptopDreamer(self.memolith.dream_runner(DREAM_LEASE_US), WORKSPACE)
+        runner = self.memolith.dream_runner(DREAM_LEASE_US)
+        self.dreamer = LaptopDreamer(self.region, runner, self.memolith.automatic, WORKSPACE)
         self.seal_memory = LocalSealMemory(machine.seals, root)
         self.checkpoints = make_checkpoints(self.region, self.sealing, self.seal_memory)
         self.arrivals = LaptopWorker(queue, folding, bucket, self.tables, sweep, self._seal, machine.clock)
@@ -229,7 +230,7 @@ class LocalSite:
 
 
 def _http_api(memolith: Memolith, machine: Machine) -> HttpApi:
-    return HttpApi(memolith, machine.clock, machine.randomness, machine.metrics, key_routes(memolith.keys))
+    return HttpApi(memolith, machine.clock, machine.randomness, machine.metrics, (*ROUTES, *KEY_ROUTES))
 
 
 def open_site(

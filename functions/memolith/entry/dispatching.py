@@ -1,7 +1,8 @@
-"""Which kind of event a function takes. A function that HTTP reaches answers no call, and the other way round.
+"""Which kind of event a function takes. What a function may invoke answers HTTP requests or calls, and not both.
 
 A call vouches for who is behind it, or asks for what no API key may do; an HTTP request brings credentials that are
-verified. IAM tells functions apart, and not events: so no function takes both.
+verified. IAM tells functions apart, and not events: so no function that another may invoke takes both. `keys` takes
+both, and no function may invoke it: an HTTP request comes to it from the HTTP API alone, which says that it is one.
 """
 
 from __future__ import annotations
@@ -25,6 +26,19 @@ def http_alone(api: HttpApi) -> Answer:
 
     def answer(event: Event, _: object) -> Mapping[str, Any]:
         return refusal(NOT_HERE) if "call" in event else api.answer(event)
+
+    return answer
+
+
+def calls_or_http(api: HttpApi, calls: Rpc) -> Answer:
+    """Answer HTTP requests, and calls. An event that says that it is a request is never a call, whatever else it has.
+
+    It raises what `calls` raises.
+    """
+    by_call, by_http = calls_alone(calls), http_alone(api)
+
+    def answer(event: Event, context: object) -> Mapping[str, Any]:
+        return (by_http if "requestContext" in event else by_call)(event, context)
 
     return answer
 

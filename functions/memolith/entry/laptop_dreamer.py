@@ -1,17 +1,22 @@
-"""The thread of a laptop that does dreams, one after the other."""
+"""The thread of a laptop that does dreams, one after the other, and what stores have done by themselves."""
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 
+from memolith.app.api.automatic import AutomaticPipelines
 from memolith.app.api.dream_runner import DreamRunner
+from memolith.app.kernel.region import Region
+from memolith.app.replication.due_stores import automatic_stores
 from memolith.core.errors import MemolithError
 from memolith.entry.laptop_log import reason_of
 from memolith.ports.errors import PortError
 from memolith.wire.errors import trace
 
 LOOK_EVERY_S = 1.0
+STORES_EVERY_S = 60.0
 DREAM_LEASE_US = 300_000_000
 """For how long a process that was killed still has its dream: a little longer than the longest answer of a model."""
 
@@ -19,10 +24,14 @@ _log = logging.getLogger(__name__)
 
 
 class LaptopDreamer:
-    """Looks once a second for a dream that waits; one query in SQLite where there is none."""
+    """Looks once a second for a dream that waits, and once a minute for stores whose pipelines run by themselves; one
+    query in SQLite each where there is none.
+    """
 
-    def __init__(self, runner: DreamRunner, workspace_id: str) -> None:
+    def __init__(self, region: Region, runner: DreamRunner, automatic: AutomaticPipelines, workspace_id: str) -> None:
+        self._region = region
         self._runner = runner
+        self._automatic = automatic
         self._workspace_id = workspace_id
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="memolith-dreams", daemon=True)
@@ -38,10 +47,23 @@ class LaptopDreamer:
             self._thread.join(timeout=5.0)
 
     def _run(self) -> None:
+        looked_at = time.monotonic() - STORES_EVERY_S
         while not self._stopped.wait(LOOK_EVERY_S):
             try:
                 self._runner.tick(self._workspace_id)
+                if time.monotonic() - looked_at >= STORES_EVERY_S:
+                    looked_at = time.monotonic()
+                    self._look_at_stores()
             except (PortError, MemolithError) as error:
                 _log.warning("dreams wait", extra={"reason": reason_of(error), "trace": trace(error)})
             except Exception as error:  # noqa: BLE001 - whatever one dream does to its runner, the others go on
                 _log.error("a dream failed unexpectedly", extra={"reason": reason_of(error), "trace": trace(error)})
+
+    def _look_at_stores(self) -> None:
+        for store_id in automatic_stores(self._region):
+            done = self._automatic.run(store_id)
+            if done.extracted or done.dream_id is not None:
+                outcome = {"store": store_id, "extracted": done.extracted, "dream": done.dream_id}
+                _log.info("pipelines ran by themselves", extra=outcome)
+            if done.failure is not None:
+                _log.warning("an extraction failed", extra={"reason": reason_of(done.failure), "store": store_id})

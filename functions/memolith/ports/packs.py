@@ -134,6 +134,9 @@ class Pack(GraphPack, VectorPack, Protocol):
     def contents(self, memory_ids: Sequence[str]) -> Mapping[str, str]:
         """Return the texts that it has of these."""
 
+    def copy(self) -> Pack:
+        """Return another pack with the same memories, which changes by itself."""
+
     def to_bytes(self) -> bytes:
         """Return the whole segment, to be stored. Nothing that was removed is left in it."""
 

@@ -3,14 +3,15 @@
 A plain table of routes rather than a framework's resolver: there are twelve paths; the resolver would take query values
 from the joined form, answer 404 and 422 in shapes of its own, and add a tenth of a second to a cold start.
 
-The same class serves the reader (GET) and the writer (POST, DELETE) in Lambda, and both at once in one process.
+The same class serves the reader (GET), the writer (POST, DELETE) and the keys function in Lambda, and all of them at
+once in one process.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memolith.app.api.service import Memolith
@@ -26,7 +27,7 @@ from memolith.wire.errors import Failure, MethodNotAllowed, failure_of, trace
 from memolith.wire.exchange import Exchange
 from memolith.wire.proposal_views import proposal
 from memolith.wire.requests import method_of, read_event
-from memolith.wire.routes.table import PARAMETERS, Route, find
+from memolith.wire.routes.table import PARAMETERS, ROUTES, Route, find
 from memolith.wire.shown_texts import lower_class
 
 _log = logging.getLogger(__name__)
@@ -46,7 +47,8 @@ class HttpApi:
         clock: for request ids, cursors and durations.
         randomness: for request ids.
         metrics: gets ``requests`` and ``request_duration_ms``, by operation and status.
-        further: routes that this entry has beside the API's own.
+        routes: those that this entry answers.
+        verify: checks a session's token and says whose it is; by default as the sessions' use cases do.
     """
 
     def __init__(
@@ -55,13 +57,15 @@ class HttpApi:
         clock: Clock,
         randomness: Randomness,
         metrics: Metrics,
-        further: Sequence[Route] = (),
+        routes: Sequence[Route] = ROUTES,
+        verify: Callable[[str], SessionCredentials] | None = None,
     ) -> None:
         self._memolith = memolith
         self._clock = clock
         self._randomness = randomness
         self._metrics = metrics
-        self._further = further
+        self._routes = routes
+        self._verify = verify or memolith.sessions.verify
 
     def answer(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Answer an API Gateway HTTP API event (payload format 2.0).
@@ -93,9 +97,9 @@ class HttpApi:
         request = read_event(event)
         if request.segments == HEALTH:
             return self._health(handling, request.method)
-        operation, ids = find(request, self._further)
+        operation, ids = find(request, self._routes)
         handling.operation = operation.__name__
-        credentials = auth.credentials(request.headers, self._memolith.sessions.verify)
+        credentials = auth.credentials(request.headers, self._verify)
         handling.call = call = RequestContext(credentials)
         if request.raw_body and request.method != "GET":
             self._memolith.admit(call, ids)

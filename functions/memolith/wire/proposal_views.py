@@ -21,6 +21,7 @@ def proposal(answer: Proposal) -> Json:
         "proposed_at": rfc3339(answer.proposed_at),
         "proposed_by": actor(answer.proposed_by or None),
         "expires_at": _instant(answer.expires_at),
+        "endorsed_by": actor(answer.endorsed_by),
         "decided_at": _instant(answer.decided_at),
         "decided_by": actor(answer.decided_by),
         "complete": answer.complete,

@@ -112,6 +112,12 @@ Sources = Annotated[
 """The versions of the same store that a text was made of."""
 
 
+class RemarkBody(Body):
+    """POST …/log."""
+
+    text: Annotated[str, Field(min_length=1, max_length=limits.REMARK_MAX_CHARS)]
+
+
 class MemoryCreate(Body):
     """POST …/memories. The grammar of the path and the size of the content are the core's to check."""
 

@@ -30,6 +30,7 @@ class StagedPath(Body):
     """A folder in which every author's writes wait for approval; its grammar is the core's to check."""
 
     prefix: Annotated[str, Field(min_length=1, max_length=limits.APPROVAL_PREFIX_MAX_CHARS)]
+    require: Literal[1, 2] | None = None
 
 
 class Approval(Body):
@@ -50,6 +51,12 @@ class Pipelines(Body):
     max_deletes: Annotated[int, Field(ge=0, le=limits.DREAM_DELETES_MAX)] | None = None
     max_delete_percent: Annotated[int, Field(ge=0, le=100)] | None = None
     max_tokens: Annotated[int, Field(ge=limits.DREAM_TOKENS_MIN, le=limits.DREAM_TOKENS_MAX)] | None = None
+    auto_extract: Literal["off", "propose"] | None = None
+    idle_hours: Annotated[int, Field(ge=1, le=limits.AUTO_IDLE_HOURS_MAX)] | None = None
+    auto_dream: Literal["off", "propose", "write"] | None = None
+    dream_every_hours: Annotated[int, Field(ge=1, le=limits.AUTO_DREAM_HOURS_MAX)] | None = None
+    dream_min_sessions: Annotated[int, Field(ge=1, le=limits.DREAM_SESSIONS_MAX)] | None = None
+    model: Annotated[str, Field(min_length=1, max_length=limits.DREAM_MODEL_MAX_CHARS)] | None = None
 
 
 class StoreCreate(Body):

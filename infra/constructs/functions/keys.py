@@ -1,4 +1,5 @@
-"""`keys`: creates, lists and revokes API keys. No role of a function may invoke it; operators do, with their own.
+"""`keys`: creates, lists and revokes API keys. No role of a function may invoke it: operators do, with their own, and
+the HTTP API for admins, whose key it verifies itself.
 
 It writes under its own region's prefix, where nothing is, and the rows of keys.
 """

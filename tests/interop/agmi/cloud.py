@@ -1,7 +1,8 @@
 """A deployed home under agmi's edits: objects in its bucket are changed as the account's root, past every policy.
 
 Each attack has stores of its own, so that sixteen run beside each other on one deployment; in the end each object is as
-it was. The audit is `memolith audit verify` of the attack's store, by a process of its own.
+it was. The audit is `memolith audit verify` of the home, by a process of its own; of what it finds, an attack is told
+what concerns its store or the history. One audit, one checkpoint and one rebuild are for all that came to wait for it.
 
 An object that is put while the bucket tells the indexer of it is taken for one of a writer that died after its put, and
 is acknowledged. So a version is forged at rest, while nobody is told of it; every other edit is made in live traffic.
@@ -16,16 +17,20 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from anthropic import Anthropic
 
 from memolith.adapters.aws.clients import local_clients
+from memolith.adapters.aws.sealing import KmsSealing
+from memolith.clients.cli.deployment_target import find_target
 from memolith.core.object_keys import CheckpointKey, parse_key
+from memolith.core.objects.checkpoint import Checkpoint
 from memolith.core.objects.witness import witness_prefix
 from scripts.agents import client
 from tests.interop.agmi.versions import VersionRecords
@@ -35,8 +40,28 @@ ROOT = Path(__file__).resolve().parents[3]
 WAIT_S = 180.0
 """For what the functions do once a minute, on a machine that is busy with sixteen attacks."""
 REBUILD_S = 600.0
-AT_ONCE = threading.Semaphore(2)
-"""Commands that run beside each other, each a process."""
+WRITERS = threading.Semaphore(2)
+"""Calls of the API beside each other: each may start a process of a function."""
+T = TypeVar("T")
+
+
+class Shared(Generic[T]):
+    """Does something that takes long, once for all threads that asked before it began."""
+
+    def __init__(self, act: Callable[[], T]) -> None:
+        self._act = act
+        self._turn = threading.Lock()
+        self._asked = count(1)
+        self._last = 0
+        self._done: tuple[int, T] | None = None
+
+    def __call__(self) -> T:
+        number = self._last = next(self._asked)
+        with self._turn:
+            if self._done is None or self._done[0] < number:
+                begun = self._last
+                self._done = (begun, self._act())
+            return self._done[1]
 
 
 @dataclass
@@ -54,6 +79,7 @@ class Cloud:
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
+        self.seal, self.audit = Shared(self._seal), Shared(self._audit)
         self.home, self.away = list(self.dev["regions"])[:2]
         self.clients = local_clients(self.dev["endpoint"])
         self.s3 = self.clients.s3(self.home)
@@ -70,25 +96,34 @@ class Cloud:
         parsed = [parse_key(key) for key in self.keys(f"{self.home}/checkpoint/")]
         return max((key.period for key in parsed if isinstance(key, CheckpointKey)), default=0)
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """One attack writes at a time. Then the home seals what was acknowledged, without waiting for its minute."""
-        with self._turn:
-            yield
-            before = self.last_period()
-            self.until(lambda: self.tick(self.home) and self.last_period() > before)
+    def _seal(self) -> None:
+        """Has the home seal what was acknowledged before, without waiting for its minute."""
+        acknowledged_us = time.time_ns() // 1_000
+        self.until(lambda: self.tick(self.home) and self._sealed_until() > acknowledged_us)
+
+    def _sealed_until(self) -> int:
+        """Return up to when the home's last checkpoint names what was acknowledged, in microseconds; 0 without one."""
+        last = self.last_period()
+        return Checkpoint.from_json(self.read(str(CheckpointKey(self.home, last))).body).until if last else 0
+
+    def _audit(self) -> list[dict[str, Any]]:
+        """Return what an operator's audit of the home finds."""
+        told = run("audit", "verify", "--region", self.home, "--json")
+        assert told.returncode in (0, 1), told.stderr
+        (report,) = json.loads(told.stdout)
+        assert (told.returncode == 0) == report["intact"] == (not report["findings"])
+        return list(report["findings"])
 
     def witness(self) -> None:
         """Has the other region fold what is sealed, and keep what it saw."""
-        wanted, region = self.last_period(), self.away
-        bucket, s3 = self.dev["regions"][region]["bucket"], self.clients.s3(region)
+        wanted = self.last_period()
+        self.until(lambda: self.tick(self.away) and self.last_witnessed() >= wanted)
 
-        def seen() -> bool:
-            self.tick(region)
-            found = s3.list_objects_v2(Bucket=bucket, Prefix=witness_prefix(self.home)).get("Contents", [])
-            return any(int(one["Key"].rpartition("/")[2]) >= wanted for one in found)
-
-        self.until(seen)
+    def last_witnessed(self) -> int:
+        """Return the last period of the home that the other region keeps what it saw of; 0 for none."""
+        bucket, s3 = self.dev["regions"][self.away]["bucket"], self.clients.s3(self.away)
+        found = s3.list_objects_v2(Bucket=bucket, Prefix=witness_prefix(self.home)).get("Contents", [])
+        return max((int(one["Key"].rpartition("/")[2]) for one in found), default=0)
 
     def tick(self, region: str) -> bool:
         """Does what the schedule does every minute; beside the schedule, which may be at it."""
@@ -116,6 +151,40 @@ class Cloud:
             finally:
                 self.s3.put_bucket_notification_configuration(Bucket=self.bucket, NotificationConfiguration=told)
 
+    def read(self, key: str) -> RawVersion:
+        found = self.s3.get_object(Bucket=self.bucket, Key=key)
+        return RawVersion(key, found["Metadata"], found["Body"].read())
+
+    def put(self, raw: RawVersion) -> None:
+        self.s3.put_object(
+            Bucket=self.bucket,
+            Key=raw.key,
+            Body=raw.body,
+            Metadata={name: str(value) for name, value in raw.metadata.items()},
+            ContentType="text/plain; charset=utf-8",
+            ChecksumSHA256=base64.b64encode(hashlib.sha256(raw.body).digest()).decode(),
+        )
+
+    @contextmanager
+    def forked(self) -> Iterator[str]:
+        """The home tells another history since the last minute that the other region saw, and its own key signs it."""
+        self.witness()
+        key = str(CheckpointKey(self.home, self.last_witnessed()))
+        later = [self.read(one) for one in self.keys(f"{self.home}/checkpoint/") if one > key + "/~"]
+        true = self.read(key)
+        checkpoint = Checkpoint.from_json(true.body)
+        other = replace(checkpoint, until=checkpoint.until + 1)
+        seal = KmsSealing(self.clients, find_target(aws=False).deployment(self.home)).sign(other.statement)
+        for raw in later:
+            self.s3.delete_object(Bucket=self.bucket, Key=raw.key)
+        self.put(RawVersion(key, true.metadata, replace(other, seal=seal).to_json()))
+        try:
+            yield key
+        finally:
+            stands = self.keys(f"{self.home}/checkpoint/")
+            for raw in (true, *(one for one in later if one.key not in stands)):
+                self.put(raw)
+
     def rebuild(self) -> None:
         """Has the home's tables made anew from its bucket: once for all attacks that have come to wait for it."""
         if self.rebuilding is None:
@@ -131,11 +200,15 @@ class Cloud:
         assert told.returncode == 0, told.stderr
 
 
+def store_of(key: str) -> str | None:
+    """Return the store that an object belongs to; None for what is of the whole home."""
+    return getattr(parse_key(key), "store_id", None)
+
+
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     """Runs the command line, as an operator does in this folder."""
     command = [sys.executable, "-m", "memolith.clients.cli", *words]
-    with AT_ONCE:
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=REBUILD_S)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=REBUILD_S)
 
 
 class CloudHome(VersionRecords):
@@ -157,7 +230,7 @@ class CloudHome(VersionRecords):
             if raw is None:
                 self._cloud.s3.delete_object(Bucket=self._cloud.bucket, Key=key)
             else:
-                self._put(raw)
+                self._cloud.put(raw)
 
     # ---- through the API ----------------------------------------------------------------------------------------
 
@@ -168,8 +241,9 @@ class CloudHome(VersionRecords):
         self._other, _ = self._written("others", n)
 
     def append_genuine(self) -> None:
-        with self._cloud.writing():
+        with WRITERS:
             self._stores.memories.update(self._memory, memory_store_id=self._store, content="one more")
+        self._cloud.seal()
         self._cloud.witness()
 
     def reload(self) -> None:
@@ -177,19 +251,17 @@ class CloudHome(VersionRecords):
             self._cloud.rebuild()
 
     def verify(self) -> bool:
-        told = run("audit", "verify", self._store, "--region", self._cloud.home, "--json")
-        assert told.returncode in (0, 1), told.stderr
-        (report,) = json.loads(told.stdout)
-        self.verify_detail = ", ".join(sorted({finding["flaw"] for finding in report["findings"]}))
-        assert (told.returncode == 0) == report["intact"]
-        return bool(report["intact"])
+        found = {one["flaw"] for one in self._cloud.audit() if store_of(one["key"]) in (None, self._store)}
+        self.verify_detail = ", ".join(sorted(found))
+        return not found
 
     def _written(self, name: str, n: int) -> tuple[str, str]:
-        with self._cloud.writing():
+        with WRITERS:
             store = self._stores.create(name=name).id
             memory = self._stores.memories.create(store, path="/a", content=f"{name} 0").id
             for number in range(1, n):
                 self._stores.memories.update(memory, memory_store_id=store, content=f"{name} {number}")
+        self._cloud.seal()
         return store, memory
 
     # ---- behind its back ----------------------------------------------------------------------------------------
@@ -198,8 +270,7 @@ class CloudHome(VersionRecords):
         return self._cloud.keys(f"{self._cloud.home}/log/{store_id}/")
 
     def _read(self, key: str) -> RawVersion:
-        found = self._cloud.s3.get_object(Bucket=self._cloud.bucket, Key=key)
-        return RawVersion(key, found["Metadata"], found["Body"].read())
+        return self._cloud.read(key)
 
     def _write(self, raw: RawVersion) -> None:
         """Puts it: with the hash and size that its metadata had, or recomputed. S3 sums it in any case."""
@@ -208,21 +279,11 @@ class CloudHome(VersionRecords):
             raw = replace(raw, metadata={**raw.metadata, **computed})
         if raw.key in self._keys(raw.key.split("/")[2]):
             self._before.setdefault(raw.key, self._read(raw.key))
-            self._put(raw)
+            self._cloud.put(raw)
             return
         self._before[raw.key] = None
         with self._cloud.at_rest():
-            self._put(raw)
-
-    def _put(self, raw: RawVersion) -> None:
-        self._cloud.s3.put_object(
-            Bucket=self._cloud.bucket,
-            Key=raw.key,
-            Body=raw.body,
-            Metadata={name: str(value) for name, value in raw.metadata.items()},
-            ContentType="text/plain; charset=utf-8",
-            ChecksumSHA256=base64.b64encode(hashlib.sha256(raw.body).digest()).decode(),
-        )
+            self._cloud.put(raw)
 
     def _remove(self, key: str) -> None:
         self._before.setdefault(key, self._read(key))

@@ -20,12 +20,14 @@ sys.path.insert(0, str(Path(__file__).parent / ".venv" / "packages"))
 from agmi.attacks.at_rest import ALL_AT_REST_ATTACKS, SnapshotRollbackAttack
 from agmi.attacks.base import Attack, AttackResult
 
+from memolith.core.object_keys import CheckpointKey
 from tests.e2e.conftest import dev as dev  # noqa: PLC0414 - a fixture: brought up, or the one that runs
 from tests.interop.agmi.cloud import Cloud, CloudHome
 from tests.interop.agmi.versions import NAMES
 
 pytestmark = pytest.mark.e2e
 
+TRIES = 3
 Results = dict[tuple[str, bool], tuple[AttackResult, CloudHome]]
 
 
@@ -52,6 +54,26 @@ def test_the_attack_on_a_deployed_home_is_reported_by_its_name(
     result, home = results[attack.name, recomputed]
     assert (result.guard, result.error) == (None, None)
     assert (result.status, home.verify_detail) == ("safe", NAMES[attack.name])
+
+
+def test_a_home_that_tells_two_histories_is_named_by_what_the_other_region_saw(dev: dict[str, Any]) -> None:
+    """The attacker has the home's signing key: its own bucket, chain and signatures are in order.
+
+    Again where the schedule had the other region see another minute meanwhile: that one is gone then, and not forked.
+    """
+    cloud = Cloud(dev)
+    stores = cloud.sdk().beta.memory_stores
+    stores.memories.create(stores.create(name="two histories").id, path="/a", content="one of them")
+    cloud.seal()
+    before = {(one["flaw"], one["key"]) for one in cloud.audit()}
+    for _ in range(TRIES):
+        with cloud.forked() as key:
+            found = {(one["flaw"], one["key"]) for one in cloud.audit()}
+            if key == str(CheckpointKey(cloud.home, cloud.last_witnessed())):
+                break
+    # The home may have sealed another minute meanwhile, which names the true one as the one before it.
+    assert ("forked", key) in found
+    assert {flaw for flaw, _ in found - before} <= {"forked", "checkpoint_altered", "checkpoint_missing"}
 
 
 @pytest.mark.parametrize("rebuilt", [False, True], ids=["tables kept", "tables made anew"])

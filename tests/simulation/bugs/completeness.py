@@ -60,8 +60,8 @@ class AnyLateRow(missing_objects.MissingObjects):
 class SeeingProjector(projector.Projector):
     """Whatever is folded is here, also what another region's answer told of."""
 
-    def fold(self, *args: Any, **kwargs: Any) -> None:
-        super().fold(*args, **{**kwargs, "elsewhere": ()})
+    def fold(self, *args: Any, **kwargs: Any) -> list[LogKey]:
+        return super().fold(*args, **{**kwargs, "elsewhere": ()})
 
     def fold_redaction(self, *args: Any, **kwargs: Any) -> None:
         super().fold_redaction(*args, **{**kwargs, "unseen": False})

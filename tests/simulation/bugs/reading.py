@@ -21,7 +21,7 @@ from memolith.app.log import verified_reads
 from memolith.app.operations import audit, named_objects
 from memolith.app.replication import witnesses
 from memolith.app.safety import text_access
-from memolith.core import fold
+from memolith.core import fold, integrity
 from memolith.core import verdicts as core_verdicts
 from memolith.core.audit import State, Stored, state_of
 from memolith.core.log_position import LogKey, Slot
@@ -61,6 +61,11 @@ def _nothing_withheld(row: VerdictRow | None) -> None:
 
 def _nothing_damaged(key: LogKey, metadata: object, body: bytes, acknowledged: object) -> None:
     """A read that does not compare."""
+
+
+def _nothing_contradicts(version: object, head: object, joined: object) -> bool:
+    """A region that takes an object over what it knows of its slot."""
+    return False
 
 
 def _no_witness(self: audit.Audit, run: object, home: str) -> None:
@@ -151,6 +156,12 @@ BUGS = (
         "a read believes what is in the bucket",
         lambda: in_place_of((verified_reads, "damage_of", _nothing_damaged)),
         ("no_read_shows_a_text_that_was_never_written", "operations_are_linearizable"),
+        damaging,
+    ),
+    Bug(
+        "an event lets an object change what its slot was taken with",
+        lambda: in_place_of((integrity, "contradicts", _nothing_contradicts)),
+        ("no_read_shows_a_text_that_was_never_written", "replicas_converge"),
         damaging,
     ),
     Bug(

@@ -79,23 +79,34 @@ def _kept(evidence: Evidence, made: list[Operation]) -> Iterator[Operation]:
     What the old home knew and nobody else did is no part of it, nor is what was read, refused, or found to be so
     already because of that. Open is what may have had its effect or not: a version that came late and was adopted, or
     that the history goes on from without having it, and a deletion, which does not say which version it is. Where a
-    version stands apart, that its memory has gone from its path may be all that is known of it.
+    version stands apart, or was erased and counts again, that its memory is gone may be all that is known of it.
     """
     made_by = makers(evidence, made[0].store_id, made) if made else frozenset()
+    gone: dict[str, Operation] = {}
     for one in made:
+        memory_id: str = one.asked.get("memory_id") or ""
+        erases = one.kind in ("dismiss", "redact") and not one.refused
+        if erases and exceptions.has_no_head(evidence, one.store_id, memory_id):
+            gone.setdefault(memory_id, one)
         if one.kind not in ("create", "update", "delete") or one.refused:
             continue
+        certain = False
         if not isinstance(one.answer, Seen):
             yield replace(one, returned=None, answer=None)
-        elif one.number in made_by:
+        elif one.number not in made_by:
+            continue
+        else:
+            memory_id = one.answer.memory_id
             final = evidence.final[one.store_id][evidence.homes[one.store_id]]
-            history = {version.id for version in final.versions.get(one.answer.memory_id, ())}
+            history = {version.id for version in final.versions.get(memory_id, ())}
             certain = one.answer.version_id in history and not _is_adopted(evidence, one.answer.version_id)
             if certain or history:
                 yield one if certain else replace(one, returned=None, answer=None)
-            if not certain and exceptions.left_its_path_apart(evidence, one.store_id, one.answer.memory_id):
-                asked = {"memory_id": one.answer.memory_id, "expected": None}
-                yield replace(one, kind="delete", asked=asked, returned=None, answer=None)
+        may_have_left = one.kind != "delete" and memory_id and not certain
+        if may_have_left and exceptions.left_its_path_apart(evidence, one.store_id, memory_id):
+            gone.setdefault(memory_id, one)
+    for memory_id, one in gone.items():
+        yield replace(one, kind="delete", asked={"memory_id": memory_id, "expected": None}, returned=None, answer=None)
 
 
 def _is_adopted(evidence: Evidence, version_id: str) -> bool:

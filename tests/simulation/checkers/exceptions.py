@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, ParamSpec
 
 from memolith.app.kernel.results import Version
-from memolith.core.log_position import Epoch, LogRef, Slot
+from memolith.core.log_position import Epoch, LogRef
 from tests.simulation.evidence import Apart, Evidence
 from tests.simulation.history import Operation, Seen
 
@@ -243,6 +243,12 @@ def was_dismissed_and_counts(evidence: Evidence, store_id: str, memory_id: str) 
     )
 
 
+def has_no_head(evidence: Evidence, store_id: str, memory_id: str) -> bool:
+    """Whether a memory may not be found though no deletion ends its history."""
+    reasons = (left_its_path_apart, was_dismissed_and_counts, was_redacted_before_what_came_late)
+    return any(excepted(evidence, store_id, memory_id) for excepted in reasons)
+
+
 # ---- versions that came late in a planned move ----------------------------------------------------------------------
 
 
@@ -318,14 +324,12 @@ def is_of_a_deleted_store(evidence: Evidence, store_id: str) -> bool:
 
 
 @exception(
-    "No checkpoint names an abort entry, since nothing was acknowledged by it: a region to which its copy was lost for "
-    "good is not brought it by any comparison. It tells of no memory; a writer that meets the slot reads the bucket."
+    "No checkpoint names an abort entry, since nothing was acknowledged by it: a region to which its copy or its event "
+    "was lost for good is not brought it by any comparison. It tells of no memory; a writer that meets the slot reads "
+    "the bucket."
 )
-def lacks_an_abort_entry(evidence: Evidence, region: str, row: Mapping[str, Any]) -> bool:
-    if row.get("voided") is None:
-        return False
-    key = LogRef(row["path_hash"], Slot.parse(row["voided"])).key_in(row["store_id"])
-    return all(name != str(key) for name, _ in evidence.objects[region])
+def lacks_an_abort_entry(evidence: Evidence) -> bool:
+    return evidence.lossy
 
 
 # ---- tables that vanished -------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from memolith.app.kernel.results import Version
 from memolith.core.fold import occupant_of
 from memolith.core.rows.content import LATE_PREFIX, LogRow
 from tests.simulation.checkers import exceptions
+from tests.simulation.checkers.exceptions import epoch_of
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Listed, Operation, Seen
@@ -96,15 +97,10 @@ def what_is_shown_is_what_the_history_ends_with(evidence: Evidence) -> Iterator[
                 if newest is None or newest.operation == "deleted":
                     if shown != "NotFound":
                         yield f"{region}: {memory_id} reads {shown}, its history ends with {newest}"
-                elif shown == "NotFound" and _has_no_head(evidence, store_id, memory_id):
+                elif shown == "NotFound" and exceptions.has_no_head(evidence, store_id, memory_id):
                     continue
                 elif not isinstance(shown, Seen) or (shown.version_id, shown.path) != (newest.id, newest.path):
                     yield f"{region}: {memory_id} reads {shown}, its history ends with {newest}"
-
-
-def _has_no_head(evidence: Evidence, store_id: str, memory_id: str) -> bool:
-    reasons = (exceptions.left_its_path_apart, exceptions.was_dismissed_and_counts)
-    return any(excepted(evidence, store_id, memory_id) for excepted in reasons)
 
 
 def nothing_refused_is_visible(evidence: Evidence) -> Iterator[str]:
@@ -145,19 +141,8 @@ def replicas_converge(evidence: Evidence) -> Iterator[str]:
         for table, rows in evidence.rows[first].items():
             ours, theirs = _facts(evidence, table, rows), _facts(evidence, table, evidence.rows[other][table])
             for key in sorted(ours.keys() | theirs.keys()):
-                if ours.get(key) != theirs.get(key) and not _lack_an_abort(evidence, table, key, first, other):
+                if ours.get(key) != theirs.get(key):
                     yield f"{table} {key}: {first} has {ours.get(key)}, {other} has {theirs.get(key)}"
-
-
-def _lack_an_abort(evidence: Evidence, table: str, key: tuple[str, str], one: str, other: str) -> bool:
-    """Whether the rows of a path differ by an abort entry alone, which one of the regions never got."""
-    if table != "logs":
-        return False
-    rows = [dict(evidence.rows[region][table].get(key, {})) for region in (one, other)]
-    missing = (
-        exceptions.lacks_an_abort_entry(evidence, there, row) for row, there in zip(rows, (other, one), strict=True)
-    )
-    return {**rows[0], "voided": None} == {**rows[1], "voided": None} and any(missing)
 
 
 def a_rebuild_gives_the_same_rows(evidence: Evidence) -> Iterator[str]:
@@ -186,13 +171,17 @@ def _facts(
 ) -> Mapping[tuple[str, str], object]:
     """What rows say: of claims nothing, and of the logs of a store that had several terms, who is at a path.
 
+    Of the logs of a region to which events are lost for good, they do not tell which slots were aborted.
+
     Where a row was put back to what the cut says, it does not tell any more how its path came to be free.
     """
     if table == "logs":
+        logs = {key: row for key, row in rows.items() if not exceptions.is_of_a_deleted_store(evidence, key[0])}
+        if exceptions.lacks_an_abort_entry(evidence):
+            logs = {key: told for key, row in logs.items() if len(told := _without_aborts(row)) > 2}
         return {
             key: occupant_of(LogRow.from_attributes(row)) if evidence.had_terms(key[0]) else row
-            for key, row in rows.items()
-            if not exceptions.is_of_a_deleted_store(evidence, key[0])
+            for key, row in logs.items()
         }
     if table == "memories":
         return {key: row for key, row in rows.items() if not exceptions.is_gone_by_a_cut(evidence, key[0], row)}
@@ -202,6 +191,11 @@ def _facts(
         key: {name: value for name, value in row.items() if not name.startswith("claim_")} for key, row in rows.items()
     }
     return {key: row for key, row in kept.items() if "memory_id" in row}
+
+
+def _without_aborts(log: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A log's row without its abort entry; of one that tells of nothing else, its key's two attributes are left."""
+    return {name: value for name, value in log.items() if name != "voided"}
 
 
 def one_memory_one_path(evidence: Evidence) -> Iterator[str]:
@@ -235,7 +229,10 @@ def every_path_can_be_written(evidence: Evidence) -> Iterator[str]:
 
 
 def what_is_acknowledged_is_in_a_checkpoint(evidence: Evidence) -> Iterator[str]:
-    """The homes' checkpoints name every acknowledged version, and every version of its memory before it."""
+    """The homes' checkpoints name every acknowledged version, and every version of its memory before it.
+
+    A version that was adopted is named where it stands: the lost home need not name what came to it too late.
+    """
     for operation in evidence.history.operations:
         if operation.kind not in ("create", "update") or not operation.acknowledged:
             continue
@@ -244,8 +241,9 @@ def what_is_acknowledged_is_in_a_checkpoint(evidence: Evidence) -> Iterator[str]
         ids = [version.id for version in history.get(seen.memory_id, ())]
         for id in ids[ids.index(seen.version_id) :] if seen.version_id in ids else [seen.version_id]:
             written = evidence.written.get(id)
-            if written is not None and written.position not in evidence.named[written.home]:
-                yield f"no checkpoint of {written.home} names {id}: {operation}"
+            home = "" if written is None else epoch_of(written.stands).home
+            if written is not None and written.stands not in evidence.named[home]:
+                yield f"no checkpoint of {home} names {id}: {operation}"
 
 
 def no_error_but_the_apis(evidence: Evidence) -> Iterator[str]:

@@ -30,8 +30,7 @@ def a_head_is_never_blanked(evidence: Evidence) -> Iterator[str]:
         for region, final in regions.items():
             for memory_id, versions in final.versions.items():
                 gone = final.read[memory_id] == "NotFound"
-                reasons = (exceptions.left_its_path_apart, exceptions.was_dismissed_and_counts)
-                if gone and any(excepted(evidence, store_id, memory_id) for excepted in reasons):
+                if gone and exceptions.has_no_head(evidence, store_id, memory_id):
                     continue
                 if versions and versions[0].operation != "deleted" and not isinstance(final.read[memory_id], Seen):
                     yield f"{region} at rest: {memory_id} is live, and reads {final.read[memory_id]}"

@@ -95,9 +95,14 @@ def _term(evidence: Evidence, one: Operation) -> Epoch | None:
 def makers(evidence: Evidence, store_id: str, made: Sequence[Operation]) -> frozenset[int]:
     """The numbers of the operations that made the version they were shown, where others found it to be so already.
 
-    Who made it asked for what it changed. Of several who did, who had a text to write made it, or who demanded nothing.
+    Who made it asked for what it changed, and had begun before anybody was shown it. Of several, who had a text to
+    write made it, or who demanded nothing.
     """
     seen = {one.answer.version_id: one.answer for one in made if isinstance(one.answer, Seen)}
+    first: dict[str, int] = {}
+    for one in made:
+        for shown in _shown_by(one):
+            first[shown.version_id] = min(first.get(shown.version_id, _NEVER), one.returned or _NEVER)
     rows = evidence.rows[evidence.homes[store_id]]["versions"]
     before = {row["version_id"]: seen.get(row.get("parent_version_id") or "") for row in rows.values()}
     found: dict[str, int] = {}
@@ -105,6 +110,7 @@ def makers(evidence: Evidence, store_id: str, made: Sequence[Operation]) -> froz
         if (
             one.kind in ("create", "update")
             and one.acknowledged
+            and one.invoked < first[one.answer.version_id]
             and _may_have_made(one, before.get(one.answer.version_id))
         ):
             found.setdefault(one.answer.version_id, one.number)
@@ -123,10 +129,8 @@ def _shown(evidence: Evidence, store_id: str, made: Sequence[Operation]) -> dict
     """By memory, then version: every state in which any answer showed it."""
     found: dict[str, dict[str, Memory]] = defaultdict(dict)
     for one in made:
-        items = one.answer.items if isinstance(one.answer, Listed) else (one.answer,)
-        for seen in items:
-            if isinstance(seen, Seen):
-                found[seen.memory_id][seen.version_id] = (seen.memory_id, seen.path, seen.sha256)
+        for seen in _shown_by(one):
+            found[seen.memory_id][seen.version_id] = (seen.memory_id, seen.path, seen.sha256)
     for final in evidence.final[store_id].values():
         for memory_id, versions in final.versions.items():
             for version in versions:
@@ -136,6 +140,12 @@ def _shown(evidence: Evidence, store_id: str, made: Sequence[Operation]) -> dict
         if apart.path is not None and apart.sha256 is not None:
             found[apart.memory_id][apart.version_id] = (apart.memory_id, apart.path, apart.sha256)
     return found
+
+
+def _shown_by(one: Operation) -> list[Seen]:
+    """The memories that an answer showed, of a page or alone."""
+    answers = one.answer.items if isinstance(one.answer, Listed) else (one.answer,)
+    return [answer for answer in answers if isinstance(answer, Seen)]
 
 
 def _of_chain(

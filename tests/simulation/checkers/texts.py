@@ -6,7 +6,7 @@ import base64
 from collections import Counter
 from collections.abc import Iterator
 
-from memolith.app.kernel.results import Version
+from memolith.app.kernel.results import DivergentVersion, Version
 from tests.simulation.checkers import exceptions
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.evidence import Evidence
@@ -19,7 +19,7 @@ def texts_of_versions(evidence: Evidence, store_id: str) -> dict[tuple[str, str]
     for operation in evidence.history.operations:
         if operation.store_id == store_id:
             shown = operation.answer.items if isinstance(operation.answer, Listed) else operation.answer
-            for one in shown if isinstance(shown, tuple) else (shown,):
+            for one in shown if isinstance(shown, list | tuple) else (shown,):
                 found.update(_known(one))
     for final in evidence.final[store_id].values():
         for versions in final.versions.values():
@@ -36,6 +36,8 @@ def _known(one: object) -> dict[tuple[str, str], str]:
         return {(one.memory_id, one.version_id): one.sha256}
     if isinstance(one, Version) and one.content_sha256 is not None:
         return {(one.memory_id, one.id): one.content_sha256}
+    if isinstance(one, DivergentVersion) and one.content_sha256 is not None:
+        return {(one.memory_id, one.version_id): one.content_sha256}
     return {}
 
 

@@ -22,7 +22,7 @@ from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.rows.content import PathRow
 from memolith.core.rows.journal import JournalRow
 from memolith.ports.errors import ObjectNotFound, OutcomeUnknown, Unavailable
-from memolith.ports.index import Change
+from memolith.ports.index import Change, Query
 from tests.support.folders import quick_folder
 
 KEY = "local/log/memstore_1/0001-0.0000000001"
@@ -98,6 +98,16 @@ def test_an_object_whose_first_line_is_damaged_is_refused(root: Path, damage: by
     for read in (objects_in(root).get, objects_in(root).head):
         with pytest.raises(Unavailable, match="damaged"):
             read(KEY)
+
+
+def test_an_object_whose_first_line_is_damaged_is_listed_among_the_versions_of_all(root: Path) -> None:
+    other = f"{KEY}1"
+    for key in (KEY, other):
+        objects_in(root).put_if_absent(key, b"text", {})
+    path_of(root / "objects", KEY).write_bytes(b"tex")
+    erasable = LocalErasableObjects(LocalBucket(root))
+    found = erasable.versions("")
+    assert [(one.key, one.size_bytes) for one in found.versions] == [(KEY, 3), (other, 4)]
 
 
 @pytest.mark.parametrize("change", [lambda old: old[:-1], lambda old: old + b"!", lambda old: old[:-1] + b"T"])
@@ -218,6 +228,23 @@ def database(root: Path) -> Iterator[Database]:
     LocalTables(database).make(1)
     yield database
     database.close()
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_a_page_that_continues_far_into_a_partition_costs_no_more_than_its_first(
+    database: Database, descending: bool
+) -> None:
+    index = LocalIndex(database)
+    rows = [Change(PathRow.key("s", f"/{number:05}"), None, {"n": number}) for number in range(2_000)]
+    for begin in range(0, len(rows), 50):
+        index.commit(rows[begin : begin + 50])
+    steps = []
+    with database.reading() as connection:  # the one connection there is: the next query takes it
+        connection.set_progress_handler(lambda: steps.append(1), 10)
+    place = PathRow.key("s", "/00010" if descending else "/01990").sk
+    found = index.query(Query("paths", "s", after=place, limit=5, descending=descending))
+    assert [row.attributes["n"] for row in found] == ([9, 8, 7, 6, 5] if descending else [1991, 1992, 1993, 1994, 1995])
+    assert len(steps) < 50
 
 
 def test_a_database_that_somebody_else_keeps_locked_is_unavailable_and_nothing_is_done(

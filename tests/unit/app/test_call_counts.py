@@ -69,7 +69,7 @@ class Stage:
         """A process that has just started."""
         for site in self.scene.cloud.sites.values():
             site.memolith.memories._salts.clear()
-            site.memolith.memories._writer._creation._quota._counts.clear()
+            site.memolith.memories._writer._creation._quota._shares.clear()
 
     def updated(self) -> None:
         self.scene.update(self.a, "second")
@@ -350,6 +350,8 @@ PASSED_PATH = "read control+logs+memories+paths+stores+verdicts+versions"
 SHOW = "[get log | read verdicts]"
 """A text, and whether it may be shown, at once."""
 LOOK = "[read paths | query paths]"
+REMARKED = "read control+keys+paths+stores"
+"""Which logs of the day there are."""
 UPDATED = "transact journal+memories+versions"
 CREATED = "transact journal+logs+memories+paths+versions"
 INVOKE = f"invoke peerwriter@{HOME}"
@@ -616,6 +618,19 @@ READS = [
         [*EXTRACTED, "list job", "get job"],
         [],
         Stage.extracted,
+    ),
+    Path(
+        "the first remark of a day",
+        lambda s: s.scene.at(HOME).remarks.append(s.scene.call(), s.scene.store, "one"),
+        [REMARKED, OPEN_PATH_TEXT, "write paths", LOOK, "put log", CREATED],
+        [],
+    ),
+    Path(
+        "a remark in a log that is there",
+        lambda s: s.scene.at(HOME).remarks.append(s.scene.call(), s.scene.store, "two"),
+        [REMARKED, OPEN_TEXT.removesuffix("+verdicts"), SHOW, OPEN_TEXT, "put log", UPDATED],
+        [],
+        lambda s: s.scene.at(HOME).remarks.append(s.scene.call(), s.scene.store, "one"),
     ),
     Path(
         "the end of a session, and the order to erase its transcript",

@@ -158,7 +158,7 @@ def test_an_answer_that_is_not_memoliths_is_told(body: object) -> None:
 
 def test_the_help_fits_a_screen_and_names_every_command() -> None:
     lines = CliRunner().invoke(main.app, ["--help"], env={"COLUMNS": "80"}).output.splitlines()
-    assert len(lines) < 24 and max(map(len, lines)) <= 80
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
     named = {name for line in lines for name in line.strip().partition("  ")[0].split(", ")}
     assert set(main.SUBCOMMANDS) <= named
 

@@ -9,7 +9,7 @@ A2: an agent was shown withheld texts
     tests/laptop/test_mcp.py
         test_a_withheld_text_is_shown_to_no_client_of_the_laptops_mcp
 A2: a laptop had one key, an admin's
-    tests/laptop/test_keys.py
+    tests/api/test_managed_keys.py
         test_a_key_may_what_its_scope_says_in_the_stores_that_it_names_and_is_refused_once_revoked
     tests/unit/clients/test_agent_session.py
         test_a_token_is_used_for_its_time_and_renewed_before_its_end

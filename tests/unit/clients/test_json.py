@@ -97,6 +97,7 @@ def of_the_api(desk: Desk, folder: Path) -> Iterator[tuple[str, list[str], bytes
     first = desk.json("log", store, "/b.md")[-1]["version"]
     yield "restore", [store, "/b.md", "--version", first], b""
     yield "rm", [store, "/b.md"], b""
+    yield "remember", [store, "Deploys go out on Tuesdays."], b""
     yield "import", [str(folder / "notes"), "--store", store], b""
     yield "export", [store, str(folder / "out")], b""
     for word in ("create", "verify", "restore"):

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from memolith.clients.cli import why
 from memolith.clients.cli.failures import ApiFailed
 from memolith.clients.cli.main import run
 from memolith.clients.cli.why import origin_of_line
+from memolith.core.proposed_edits import EditRequest
 from tests.api.loopback import serving
 from tests.api.test_dreams import TEXTS, Stage
 
@@ -35,6 +37,7 @@ def test_a_line_leads_to_its_dream_with_model_prompt_and_sources(
     else:
         dream, proposal_id = stage.done(stage.update()), None
     lines = str(stage.texts()["/new.md"]).splitlines()
+    later(stage, monkeypatch)
     with serving(stage.api.answer) as port:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{port}")
         monkeypatch.setenv("ANTHROPIC_API_KEY", stage.scene.api_key)
@@ -48,6 +51,21 @@ def test_a_line_leads_to_its_dream_with_model_prompt_and_sources(
     assert merged["prompt_sha256"] == dream.model_extra["x_memolith"]["prompt_sha256"]
     assert (merged.get("proposal"), bool(merged.get("sources"))) == (proposal_id, proposal_id is not None)
     assert newest["version"] == merged["version"]
+
+
+def later(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dreams and proposals after the version, more than are looked through; none of them hides what it rests on."""
+    monkeypatch.setattr(why, "DREAMS_MAX", 1)
+    monkeypatch.setattr(why, "PROPOSALS_MAX", 1)
+    stage.scene.clock.advance(60)
+    for number in range(2):
+        stage.done(stage.update())
+        edits = [EditRequest("create", f"/later/{number}", content="x")]
+        agent = stage.scene.cloud.key("write", holder="agent")
+        proposals, store = stage.memolith.proposals, stage.scene.store
+        made = proposals.open(stage.scene.call(agent), store, why="", edits=edits)
+        proposals.approve(stage.scene.call(), store, made.id)
+    stage.scene.deliver()
 
 
 def version(name: str, content: str | None, operation: str = "modified") -> dict[str, Any]:

@@ -9,16 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.core.objects.search_pack import Manifest, PackKey, text_max_bytes
+from memolith.core.search import words as word_rules
 from memolith.core.search.analysis import (
     PASSAGE_WORDS,
     STOP_WORDS,
     analysed,
-    excerpt,
     length,
     passage,
     path_names,
     query_words,
 )
+from memolith.core.search.excerpts import excerpt
 from memolith.core.search.ranking import REORDERED_MAX, Candidate, Corpus, Ranked, alike, rank, reordered
 from memolith.core.search.words import words
 
@@ -34,6 +35,13 @@ def test_every_word_stands_where_it_says_and_none_has_a_blank_or_a_quote_in_it(t
         assert 0 <= word.start < word.end <= len(text)
         assert word.lower
         assert not any(character.isspace() or character == '"' for character in word.lower)
+
+
+@given(st.text(st.sampled_from("aZ9é_ '’-猫กʼ\u0301\u064bبक्\n.กำ가ßﬁA"), max_size=40))
+def test_plain_words_are_those_that_the_general_rule_finds(text: str) -> None:
+    general = re.compile(f"{word_rules._RUN}|{word_rules._LETTERS}(?:['’ʼʻ]{word_rules._LETTERS})*")
+    found = [match.span() for match in word_rules._WORD.finditer(text)]
+    assert found == [match.span() for match in general.finditer(text)]
 
 
 @given(st.text(max_size=400))
@@ -59,18 +67,54 @@ def test_a_stem_is_found_in_a_passage_as_often_as_it_is_there(stems: list[str], 
     assert passage(stems).count(f" {stem} ") == stems.count(stem)
 
 
-@given(st.text(alphabet="ab -.\nü東", max_size=600), st.integers(0, 600), st.integers(8, 80))
-def test_an_excerpt_is_a_part_of_the_text_that_begins_and_ends_with_a_word(text: str, start: int, size: int) -> None:
-    found = excerpt(text, min(start, len(text)), lambda word: "b" in word, size)
-    assert found in text
-    assert len(found) <= size
+FILLER = "Filler words here. " * 25
+PIECES = (
+    "red",
+    "door ",
+    "Doors, ",
+    "l'équipe ",
+    "don't ",
+    "東京タワー",
+    "getRedDoor() ",
+    "Zu\u0308rich ",
+    "— ",
+    "\n",
+    "x_y ",
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=120), st.integers(8, 80))
+def test_an_excerpt_is_a_part_of_the_text_that_begins_and_ends_with_a_word(pieces: list[str], size: int) -> None:
+    text = "".join(pieces)
+    for number in range(len(analysed(text, as_it_is).starts) or 1):
+        found = excerpt(text, analysed(text, as_it_is).starts, number, {"door", "red"}, as_it_is, size)
+        assert found in text
+        assert len(found) <= size
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=120))
+def test_an_excerpt_has_a_word_that_was_asked_for_where_its_passage_has_one(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    found = analysed(text, as_it_is)
+    for wanted in ("red", "door", "equipe", "zurich", "東京"):
+        for number, has in enumerate(found.passages):
+            shown = excerpt(text, found.starts, number, {wanted}, as_it_is, 120)
+            assert (f" {wanted} " not in has) or wanted in {word.lower for word in words(shown)}
 
 
 def test_an_excerpt_is_where_most_of_the_wanted_words_stand_together() -> None:
-    text = f"A red herring. {'Filler words here. ' * 25}Then the red door opened at noon. {'More filler. ' * 30}"
-    found = excerpt(text, 0, lambda word: word in {"red", "door", "noon"}, 120)
+    text = f"A red herring. {FILLER}Then the red door opened at noon. {'More filler. ' * 30}"
+    found = excerpt(text, (0,), 0, {"red", "door", "noon"}, as_it_is, 120)
     assert "the red door opened at noon" in found
     assert re.search(rf"(?<!\w){re.escape(found)}(?!\w)", text)
+
+
+@pytest.mark.parametrize("size", [40, 77, 120, 200])
+def test_an_excerpt_of_running_text_cuts_no_word_at_either_end(size: int) -> None:
+    text = f"{FILLER}The gatekeeper's caravan crossed Zu\u0308rich's bridge, didn't it? {FILLER}"
+    found = excerpt(text, (0,), 0, {"bridge"}, as_it_is, size)
+    assert "bridge" in found
+    assert re.search(rf"(?<![\w'\u0308]){re.escape(found)}(?![\w'\u0308])", text)
 
 
 @pytest.mark.parametrize(

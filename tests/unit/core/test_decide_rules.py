@@ -233,6 +233,7 @@ def test_a_late_version_is_adopted_only_over_the_head_that_it_builds_on(
             assert head.path_hash == command.straggler.key.path_hash
             assert head.path is not None or succeeded is False
             assert decision.content == command.content
+            assert decision.reserves is (head.path is None and command.content is not None)
     elif decision is Look.LINEAGE:
         assert builds_on is None
     elif decision is Look.SUCCESSOR:

@@ -35,6 +35,20 @@ def test_a_word_of_a_newer_release_forbids_and_a_field_of_one_is_passed_over() -
     assert policy.waits(Edit("delete", "/a.md", "w"), USER)
 
 
+@pytest.mark.parametrize(
+    ("stored", "extracts", "dreams"),
+    [
+        ({}, False, False),
+        ({"auto_extract": "propose", "auto_dream": "write"}, True, True),
+        ({"auto_extract": "propose", "auto_dream": "propose", "extraction": "off", "dreams": "off"}, False, False),
+        ({"auto_extract": "write", "auto_dream": "always"}, False, False),
+    ],
+)
+def test_nothing_happens_by_itself_unless_a_known_word_says_so(stored: object, extracts: bool, dreams: bool) -> None:
+    policy = PipelinesPolicy.of(json.dumps(stored))
+    assert (policy.extracts_by_itself, policy.dreams_by_itself) == (extracts, dreams)
+
+
 def test_the_greater_of_the_two_bounds_counts() -> None:
     assert [PipelinesPolicy().deletes(memories) for memories in (0, 50, 59, 60, 1_000)] == [5, 5, 5, 6, 100]
     assert PipelinesPolicy(max_deletes=0, max_delete_percent=0).deletes(1_000) == 0

@@ -20,7 +20,7 @@ sessions = st.builds(
 def from_ranges(known: set[str], after: str | None, count: int) -> list[str]:
     """As the tables answer: of each range the `count` highest ids below its bound."""
     found: list[str] = []
-    for prefix, bound in session_order.ranges(REGIONS, after):
+    for prefix, bound in session_order.ranges("sesn", REGIONS, after):
         inside = [id for id in known if id.startswith(prefix) and (bound is None or id < bound)]
         found += sorted(inside, reverse=True)[:count]
     return sorted(found, key=session_order.place, reverse=True)[:count]

@@ -93,7 +93,26 @@ def test_a_dream_is_asked_for_named_by_the_tick_and_done_by_the_dreamer(
     assert [one["path"] for one in listed] == ["/new.md"]
     reconciler({"call": "tick"}, CONTEXT)
     assert "Messages" not in functions.clients.sqs(HOME).receive_message(QueueUrl=url)
+    _extracts_by_itself(functions, writer, reconciler, dreamer, store, url)
     assert dreamer(_batch(messages[0]["Body"]), Woken()) == {"batchItemFailures": []}, "a message that came twice"
+
+
+def _extracts_by_itself(functions: Functions, writer: Any, reconciler: Any, dreamer: Any, store: str, url: str) -> None:
+    """The tick names a store whose policy has sessions extracted, and the dreamer proposes what one taught."""
+    _ask(functions, writer, "POST", f"/v1/memory_stores/{store}", {"pipelines": {"auto_extract": "propose"}})
+    resources = [{"type": "memory_store", "memory_store_id": store, "access": "read_write"}]
+    session = _ask(functions, writer, "POST", "/v1/sessions", {"resources": resources})["id"]
+    text = "From now on deploy the engine on Thursdays, never on Fridays."
+    event = {"type": "user.message", "content": [{"type": "text", "text": text}]}
+    _ask(functions, writer, "POST", f"/v1/sessions/{session}/transcript", {"events": [event]})
+    _ask(functions, writer, "POST", f"/v1/sessions/{session}/archive")
+    assert reconciler({"call": "tick"}, CONTEXT)["failures"] == []
+    [message] = functions.clients.sqs(HOME).receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    assert json.loads(message["Body"]) == {"store": store}
+    for _ in range(2):
+        assert dreamer(_batch(message["Body"]), Woken()) == {"batchItemFailures": []}
+    proposals = functions.ask(functions.reader, "GET", f"/v1/memory_stores/{store}/proposals")["data"]
+    assert [one["proposed_by"]["session_id"] for one in proposals] == [session], "once, however often it is named"
 
 
 def test_without_dreams_in_the_record_none_can_be_asked_for_and_a_tick_looks_for_none(functions: Functions) -> None:
@@ -122,7 +141,7 @@ def test_a_dream_without_time_left_is_named_again_and_one_that_is_over_is_not() 
         until.append(until_us - clock.now_us())
         return Taken.PAUSED if run_id == "drm_long" else Taken.ENDED
 
-    dreams = NamedDreams(SimpleNamespace(take_up=take_up), queue, clock, metrics)  # type: ignore[arg-type]
+    dreams = NamedDreams(SimpleNamespace(take_up=take_up), SimpleNamespace(), queue, clock, metrics)  # type: ignore[arg-type]
     dreams.message('{"dream": "drm_long"}', 900_000)
     dreams.message('{"dream": "drm_short"}', 900_000)
     assert list(queue.messages) == ['{"dream": "drm_long"}']

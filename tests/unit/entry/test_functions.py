@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from memolith.app.auth.session_tokens import PREFIX
 from memolith.core.rows.control import ControlRow
 from memolith.entry import (
     compose_eraser,
@@ -227,7 +228,7 @@ def test_a_call_that_no_version_of_memolith_made_fails_without_quoting_it(
 
 
 HTTP_FUNCTIONS = ("reader", "writer", "mcp")
-CALLED_FUNCTIONS = ("peerreader", "peerwriter", "keys", "eraser")
+CALLED_FUNCTIONS = ("peerreader", "peerwriter", "eraser")
 
 
 @pytest.mark.parametrize("name", HTTP_FUNCTIONS)
@@ -269,6 +270,47 @@ def test_a_function_that_answers_calls_takes_no_http_request(functions: Function
         assert set(answer) == {"error"}
         assert answer["error"]["type"] == "Unavailable"
         assert "no HTTP request" in answer["error"]["message"]
+
+
+def test_keys_are_managed_over_http_by_an_admin_and_by_the_keys_function_alone(functions: Functions) -> None:
+    made = functions.ask(functions.keys, "POST", "/v1/api_keys", body={"name": "ci", "scope": "read"})
+    listed = functions.ask(functions.keys, "GET", "/v1/api_keys", "limit=1")["data"]
+    assert [(one["id"], one["scope"]) for one in listed] == [(made["id"], "read")]
+    assert made["api_key"] not in json.dumps(listed)
+    headers = {"authorization": f"Bearer {made['api_key']}"}.items()
+    statuses = [
+        functions.keys(to_event("GET", "/v1/api_keys", "", headers), CONTEXT)["statusCode"],
+        functions.reader(to_event("GET", "/v1/memory_stores", "", headers), CONTEXT)["statusCode"],
+    ]
+    assert statuses == [403, 200]
+    assert functions.ask(functions.keys, "POST", f"/v1/api_keys/{made['id']}/revoke")["revoked_at"]
+    assert functions.reader(to_event("GET", "/v1/memory_stores", "", headers), CONTEXT)["statusCode"] == 401
+    admin = {"authorization": f"Bearer {functions.api_key}"}.items()
+    for handler, method, path in (
+        (functions.reader, "GET", "/v1/api_keys"),
+        (functions.writer, "POST", "/v1/api_keys"),
+        (functions.writer, "POST", f"/v1/api_keys/{made['id']}/revoke"),
+        (functions.keys, "GET", "/v1/memory_stores"),
+        (functions.keys, "POST", "/v1/memory_stores"),
+    ):
+        assert (
+            handler(to_event(method, path, "", admin, b"" if method == "GET" else b"{}"), CONTEXT)["statusCode"] == 404
+        )
+    token = {"authorization": f"Bearer {PREFIX}x.y.z"}.items()
+    assert functions.keys(to_event("GET", "/v1/api_keys", "", token), CONTEXT)["statusCode"] == 403
+
+
+@pytest.mark.parametrize("place", ["event", "body", "query", "header"])
+def test_no_http_request_is_taken_for_a_call_of_the_keys_function(functions: Functions, place: str) -> None:
+    call = {"call": "keys.create", "workspace_id": "wrkspc_main", "name": "mine", "scope": "admin"}
+    sent = {"x-call": json.dumps(call), "call": "keys.create"} if place == "header" else {}
+    query = "call=keys.create&workspace_id=wrkspc_main" if place == "query" else ""
+    event = to_event("POST", "/v1/api_keys", query, sent.items(), json.dumps(call).encode() if place == "body" else b"")
+    before = functions.object_keys()
+    answer = functions.keys({**event, **(call if place == "event" else {})}, CONTEXT)
+    assert answer["error"]["type"] == "Unavailable" if place == "event" else answer["statusCode"] == 401
+    assert "sk-memolith" not in json.dumps(answer)
+    assert functions.object_keys() == before
 
 
 def test_a_region_that_vouches_for_a_caller_is_answered_by_the_peerreader(functions: Functions) -> None:

@@ -186,17 +186,20 @@ class _SqlTable:
         connection.execute(f"INSERT OR REPLACE INTO {self.name} VALUES ({places})", values)
 
     def selection(self, query: Query) -> tuple[str, list[Any]]:
-        """Write the query's SQL and its values. Raises ValueError for an index that the table does not have."""
+        """Write the query's SQL and its values. Raises ValueError for an index that the table does not have.
+
+        One bound at each end: of two, SQLite seeks to the first alone, and reads all rows up to the second.
+        """
         order = self._order(query.index)
         partition, sort = order.partition_key, order.sort_key
-        conditions, values = [f"{partition} = ?", f"{sort} >= ?"], [query.pk, query.prefix]
-        end = _after_all(query.prefix)
-        if end is not None:
-            conditions.append(f"{sort} < ?")
-            values.append(end)
-        if query.after is not None:
-            conditions.append(f"{sort} < ?" if query.descending else f"{sort} > ?")
-            values.append(query.after)
+        lower, upper = (">=", query.prefix), ("<", _after_all(query.prefix))
+        if query.after is not None and query.descending:
+            upper = ("<", query.after if upper[1] is None else min(upper[1], query.after))
+        elif query.after is not None and query.after >= query.prefix:
+            lower = (">", query.after)
+        bounds = [(sign, bound) for sign, bound in (lower, upper) if bound is not None]
+        conditions = [f"{partition} = ?", *(f"{sort} {sign} ?" for sign, _ in bounds)]
+        values = [query.pk, *(bound for _, bound in bounds)]
         direction = " DESC" if query.descending else ""
         places = ", ".join(place + direction for place in dict.fromkeys((sort, PARTITION_KEY, SORT_KEY)))
         statement = f"SELECT pk, sk, {sort}, attributes FROM {self.name} WHERE {' AND '.join(conditions)}"

@@ -125,7 +125,11 @@ class LocalBucket:
         return True
 
     def version(self, key: str) -> ObjectVersion | None:
-        """Return the one version of a key, named by its file; None where there is none. Raises Unavailable."""
+        """Return the one version of a key, named by its file; None where there is none. Raises Unavailable.
+
+        Of a file whose first line is damaged, the size is the file's: a listing says what there is, and not whether it
+        is whole, so that one damaged object does not end what goes through all of them.
+        """
         path = path_of(self._objects, key)
         try:
             file = path.stat()
@@ -133,7 +137,10 @@ class LocalBucket:
             return None
         except OSError as error:
             raise refused("an object cannot be read", error, path) from error
-        size_bytes = self.read(key, whole=False).size_bytes
+        try:
+            size_bytes = self.read(key, whole=False).size_bytes
+        except Damaged:
+            size_bytes = file.st_size
         return ObjectVersion(key, f"{file.st_ino}-{file.st_mtime_ns}", True, size_bytes)
 
     def page(self, prefix: str, after: str | None, limit: int) -> KeyPage:

@@ -219,6 +219,13 @@ class SqlitePack(graph_tables.GraphTables, vector_table.VectorTable):
                 found |= {memory_id: zlib.decompress(content).decode() for memory_id, content in rows}
         return found
 
+    def copy(self) -> SqlitePack:
+        """Copy page by page, beside other reads."""
+        database = SharedDatabase()
+        with self._asking() as source, database.write() as target:
+            source.backup(target)
+        return SqlitePack(database)
+
     def to_bytes(self) -> bytes:
         """Merge FTS5's internal segments into one, which drops removed words, and rewrite every page."""
         with self._changing() as connection:

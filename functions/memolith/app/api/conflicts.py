@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.graph import node_of, observation_of
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
+from memolith.app.kernel.answer_size import Room, conflict
 from memolith.app.kernel.conflict_results import Conflict, Conflicts, Side
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import RequestContext
@@ -130,7 +131,8 @@ class ConflictList:
         found = [
             Conflict(one.kind, (side(*one.sides[0]), side(*one.sides[1])), _superseding(one, newer)) for one in kept
         ]
-        return Conflicts(tuple(found), truncated or len(shown) > limit)
+        fit = Room().take(found, conflict)
+        return Conflicts(fit, truncated or len(shown) > limit or len(fit) < len(found))
 
     def _authors(self, access: StoreAccess, version_ids: set[str]) -> dict[str, str]:
         keys = {VersionRow.key(access.store.store_id, id): id for id in sorted(version_ids)}

@@ -22,7 +22,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import DivergentVersion, Memory, Page, ReadConsistency, RequestContext
 from memolith.app.safety.text_access import TextReader, TextRequest, TextView
 from memolith.core import ids
-from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.errors import Busy, InvalidRequest, NotFound, Unavailable, in_doubt
 from memolith.core.fold import is_live
 from memolith.core.integrity import Acknowledged
 from memolith.core.listing import check_position
@@ -107,7 +107,7 @@ class Divergent:
         try:
             self._dismiss(access, row)
         except (Busy, NotFound, Unavailable) as error:
-            raise OutcomeUnknown("the version is restored, but may still be listed; dismiss it") from error
+            raise in_doubt("the version is restored, but may still be listed", error, "dismiss it") from error
         return restored
 
     def dismiss(self, call: RequestContext, store_id: str, version_id: str) -> str:

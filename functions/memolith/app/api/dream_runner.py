@@ -53,6 +53,7 @@ from memolith.core.pipelines.dreams import DreamedMemory
 from memolith.core.pipelines.framing import framed
 from memolith.core.pipelines.jobs import JobName
 from memolith.core.pipelines.policy import ALLOW, PipelinesPolicy
+from memolith.core.remarks import is_log, notes_of
 from memolith.core.rows.identity import SessionRow, StoreRow
 from memolith.core.times import rfc3339
 from memolith.core.trust import AGENT, least, rank
@@ -74,6 +75,9 @@ MEMORIES_MAX = 2_000
 OUT_OF_TIME = "out_of_time"
 ARRIVES_WITHIN_US = 900_000_000
 """How long a dream that was asked for in another region waits for its session and its output to arrive."""
+
+REMARKS_AGAIN_US = 60_000_000
+"""What was said so shortly before a dream began may have been written after it was read."""
 
 _log = logging.getLogger(__name__)
 
@@ -290,6 +294,7 @@ class DreamRunner:
         model = self._models.named(run.record.model)
         notes = self._notes(run, model)
         memories = self._read(run)
+        notes += self._remarks(run, memories)
         if not memories and not notes:
             return
         opened = opened_at_first(model, memories)
@@ -329,6 +334,13 @@ class DreamRunner:
                 notes += kept
         except NotFound as error:
             raise DreamFailedError("input_session_unavailable", error.message) from error
+        return notes
+
+    def _remarks(self, run: Run, memories: dict[str, DreamedMemory]) -> list[dict[str, object]]:
+        """Take the logs out of what the dream may edit; return what they say since the last dream, as notes."""
+        logs = {path: memories.pop(path) for path in [*memories] if is_log(path)}
+        notes = notes_of({path: log.text for path, log in logs.items()}, max(0, run.held.watermark - REMARKS_AGAIN_US))
+        self._lower(run, [logs[path].trust for path in {str(note["session"]) for note in notes}])
         return notes
 
     def _lower(self, run: Run, classes: Iterable[str | None]) -> None:

@@ -30,6 +30,9 @@ from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.rows.dreams import DreamRow
 from memolith.core.rows.identity import SessionRow, StoreRow
 
+SCHEDULED = "pipeline:schedule"
+"""Who begins what a store's own policy asks for."""
+
 PUT_ATTEMPTS = 5
 ROWS_PER_QUERY = 100
 PAGES_MAX = 10
@@ -136,6 +139,30 @@ class Dreams:
             instructions=request.instructions,
         )
         return self._at_home(access.view, store, "begin", record)
+
+    def begin_unasked(
+        self, view: View, store: StoreRow, *, session_ids: Sequence[str], model: str, behavior: str
+    ) -> RunRecord:
+        """Begin a dream that the store's own policy asks for, here at its home; `behavior` makes no new store.
+
+        What a session costs, a PUT and a transaction. Raises Unavailable, OutcomeUnknown.
+        """
+        session = self._sessions.create_unasked(view, store, title=f"dream of {store.store_id}", created_by=SCHEDULED)
+        record = RunRecord(
+            workspace_id=store.workspace_id,
+            store_id=store.store_id,
+            run_id=self._region.new_regional_id("drm"),
+            sequence=1,
+            status=DreamStatus.PENDING,
+            created_at=self._region.clock.now_us(),
+            created_by=SCHEDULED,
+            model=model,
+            behavior=behavior,
+            output_store_id=store.store_id,
+            session_id=session.session_id,
+            session_ids=tuple(sorted(session_ids)),
+        )
+        return self._begun(view, record)
 
     def _require_alone(self, view: View, workspace_id: str, store_id: str) -> None:
         for run in self._runs.open_runs(view, workspace_id):

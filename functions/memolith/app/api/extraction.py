@@ -9,7 +9,7 @@ that the same events are not asked about twice. See docs/extraction.md.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,10 +26,11 @@ from memolith.app.safety.write_gate import TextScanner, read
 from memolith.core.errors import Busy, InvalidRequest, MemolithError, Unavailable
 from memolith.core.objects.job_record import JobRecord
 from memolith.core.objects.session_record import SessionRecord
+from memolith.core.objects.transcript import Event
 from memolith.core.pipelines.extraction import PROMPT, PROMPT_SHA256, Gleaned, Note, document, glean
 from memolith.core.pipelines.framing import framed
-from memolith.core.pipelines.jobs import Claim, JobName
-from memolith.core.pipelines.policy import PipelinesPolicy
+from memolith.core.pipelines.jobs import Claim, ClaimAnswer, JobName
+from memolith.core.pipelines.policy import MODEL_DEFAULT, PipelinesPolicy
 from memolith.core.proposed_edits import EditRequest
 from memolith.core.rows.content import PathRow
 from memolith.ports.model import (
@@ -54,7 +55,7 @@ JOB = "extract"
 LEASE_US = 300_000_000
 """For how long a call that died has its session: a little longer than the longest answer of a model."""
 
-MODEL = "small"
+MODEL = MODEL_DEFAULT
 """The name of the model that is asked, which a deployment maps to one of a service."""
 
 
@@ -82,6 +83,17 @@ class Extraction:
         if self.unchanged:
             return "unchanged"
         return "no_output" if self.proposal_id is None else "proposed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What a model is asked about a session, and the events that it is about."""
+
+    session_id: str
+    events: Sequence[Event]
+    document: Mapping[str, Any]
+    text: str
+    sha256: str
 
 
 class Extractions:
@@ -133,22 +145,58 @@ class Extractions:
                 "memory_store_id", "names a memory store whose `pipelines` policy allows no extraction"
             )
         question = framed(input_document)
-        digest = hashlib.sha256(f"{session_id}\n{PROMPT_SHA256}\n{question}".encode()).hexdigest()
+        digest = _digest(session_id, question)
         name = JobName(store_id, JOB, session_id)
         claim = self._claim(store, name, max(event.at for event in events), None if again else digest)
         if claim.done is not None:
             return Extraction(session_id, store_id, (), {}, claim.done.run_id or None, None, Usage(), unchanged=True)
+        return self._carry_out(store, claim, _Question(session_id, events, input_document, question, digest), MODEL)
+
+    def extract_unasked(self, store: StoreAccess, record: SessionRecord, watermark: int, model: str) -> str:
+        """Extract a session without a caller, as the session itself; `store` says for whom. Return what came of it.
+
+        `watermark` is up to when what was said is here; what was done up to it is not done again, and no model is
+        asked. What failed is tried again after an hour, three times. Costs as `extract`; where it was done, a LIST and
+        a GET of the job.
+
+        Raises:
+            InvalidRequest: the model cannot be asked. Unavailable, Busy, OutcomeUnknown.
+        """
+        name = JobName(store.store.store_id, JOB, record.session_id)
+        state = self._jobs.state(store.store, name)
+        if state is not None and watermark <= state.watermark:
+            return ClaimAnswer.UP_TO_DATE
+        events = self._transcripts.newest(store, record, EVENTS_MAX)
+        input_document = document(record.session_id, events)
+        if not input_document["events"]:
+            return "nothing_said"
+        question = framed(input_document)
+        digest = _digest(record.session_id, question)
+        claim = self._jobs.claim(store.store, name, self._region.name, watermark, input_sha256=digest)
+        if claim.record is None:
+            return claim.answer
+        asked = _Question(record.session_id, events, input_document, question, digest)
+        return self._carry_out(store, claim, asked, model).outcome
+
+    def _carry_out(self, store: StoreAccess, claim: Claim, asked: _Question, model: str) -> Extraction:
+        """Ask, propose, and record that it was done, whose job it is."""
         try:
-            answered = self._ask(question, digest)
-            found = self._admitted(store, glean(answered.data, input_document, events))
-            proposal_id = self._propose(store, session_id, found.notes) if found.notes else None
+            answered = self._ask(asked.text, asked.sha256, model)
+            found = self._admitted(store, glean(answered.data, asked.document, asked.events))
+            proposal_id = self._propose(store, asked.session_id, found.notes) if found.notes else None
         except MemolithError as error:
             self._end(claim, partial(self._jobs.failed, run_id="", error=type(error).__name__))
             raise
         extraction = Extraction(
-            session_id, store_id, found.notes, found.dropped, proposal_id, answered.model, answered.usage
+            asked.session_id,
+            store.store.store_id,
+            found.notes,
+            found.dropped,
+            proposal_id,
+            answered.model,
+            answered.usage,
         )
-        self._end(claim, partial(self._jobs.done, run_id=proposal_id or "", outcome=extraction.outcome), digest)
+        self._end(claim, partial(self._jobs.done, run_id=proposal_id or "", outcome=extraction.outcome), asked.sha256)
         return extraction
 
     def _claim(self, store: StoreAccess, name: JobName, watermark: int, digest: str | None) -> Claim:
@@ -164,7 +212,7 @@ class Extractions:
             with suppress(LostJobError):
                 end(claim.record if digest is None else replace(claim.record, input_sha256=digest))
 
-    def _ask(self, question: str, key: str) -> Any:
+    def _ask(self, question: str, key: str, model: str) -> Any:
         ask = Ask(
             system=(Block(PROMPT, cache=True),),
             turns=(Turn(Role.USER, question),),
@@ -174,7 +222,7 @@ class Extractions:
             effort=Effort.LOW,
         )
         try:
-            return self._models.named(MODEL).ask(ask)
+            return self._models.named(model).ask(ask)
         except Rejected as error:
             raise InvalidRequest("model", f"cannot be asked: {error}") from error
         except ModelFailure as error:
@@ -215,6 +263,10 @@ class Extractions:
         key = hashlib.sha256("\n".join([session_id, *(note.content for note in notes)]).encode()).hexdigest()
         why = f"what session {session_id} taught"
         return self._proposals.open_for(access, why=why, edits=edits, key=key).id
+
+
+def _digest(session_id: str, question: str) -> str:
+    return hashlib.sha256(f"{session_id}\n{PROMPT_SHA256}\n{question}".encode()).hexdigest()
 
 
 def _store_of(record: SessionRecord, store_id: str | None) -> str:

@@ -6,24 +6,28 @@ its head is the version that the graph was read from, and no verdict withholds i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
+from memolith.app.api.memories import to_memory
+from memolith.app.api.past_packs import PastPacks
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
+from memolith.app.kernel.answer_size import Room, bounded, stated
 from memolith.app.kernel.graph_results import GraphAnswer, GraphContext, GraphEdge, GraphNode, GraphObservation
 from memolith.app.kernel.region import Region
-from memolith.app.kernel.results import RequestContext
+from memolith.app.kernel.results import Memory, RequestContext
 from memolith.app.log.log_reader import LogReader
 from memolith.app.search.former_paths import FormerPaths
 from memolith.app.search.pack_cache import PackCache
-from memolith.app.search.packs import Heads, whole_texts
+from memolith.app.search.packs import Heads, acknowledged_texts
 from memolith.app.search.traversal import Edge, Reached, Traversal
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, NotFound
 from memolith.core.graph.grammar import Observation
 from memolith.core.graph.urls import parse_url
-from memolith.core.limits import CONTEXT_PAGE_MAX, LIST_MAX_FULL_BYTES
+from memolith.core.limits import CONTEXT_PAGE_MAX, GRAPH_MAX_BYTES, LIST_MAX_FULL_BYTES
 from memolith.core.rows.content import MemoryRow
 from memolith.ports.graph import NoteRow, ObservationFilter
 from memolith.ports.packs import Pack
@@ -48,7 +52,9 @@ class Graph:
         pack_cache: PackCache,
         heads: Heads,
         logs: LogReader,
+        past: PastPacks,
     ) -> None:
+        self._past = past
         self._region = region
         self._logs = logs
         self._authorizer = authorizer
@@ -67,28 +73,30 @@ class Graph:
         depth: int,
         types: Sequence[str],
         limit: int,
+        as_of: int | None = None,
     ) -> GraphAnswer:
         """Return the notes that are linked with one, breadth-first, and the relations among them.
 
         Args:
             root: a path, a permalink, a title or an id.
+            as_of: as it was at this instant; then no link is followed over a rename. Costs `PastPacks.at` besides.
 
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=_MARKED)
-        former = FormerPaths(self._region, self._logs, access)
-        with self._pack_cache.pack(access) as pack:
+        former = self._former(access, as_of)
+        with self._pack(access, as_of) as (pack, was):
             traversal = Traversal(pack, former)
             roots = _meant(pack, root, traversal)
             reached = traversal.reach(roots[:1], depth, direction, frozenset(types), limit)
             notes = _by_id(pack.notes([*roots, *reached.memory_ids]))
-        heads = self._current(access, notes.values())
+        heads = self._current(access, notes.values(), was)
         if len(roots) > 1:
-            return GraphAnswer((), candidates=_paths(roots, notes, heads))
+            return GraphAnswer((), candidates=_candidates(roots, notes, heads))
         if not roots or roots[0] not in heads:
             raise NotFound("memory", root)
-        return _answer(reached, notes, heads)
+        return bounded(_answer(reached, notes, heads), Room())
 
     @forwarded("context")
     def context(
@@ -102,12 +110,14 @@ class Graph:
         page: int,
         page_size: int,
         max_related: int,
+        as_of: int | None = None,
     ) -> GraphContext:
         """Return a note, or a page of a folder's notes, each with its content, its observations and what it is linked
         with in either direction. `max_related` notes are related to all of them together.
 
         Args:
             since: leave out related notes, and of a folder all notes, that were last changed before.
+            as_of: as for `reach`.
 
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
@@ -117,8 +127,8 @@ class Graph:
         except ValueError as rule:
             raise InvalidRequest("url", str(rule)) from None
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=_MARKED)
-        former = FormerPaths(self._region, self._logs, access)
-        with self._pack_cache.pack(access) as pack:
+        former = self._former(access, as_of)
+        with self._pack(access, as_of) as (pack, was):
             traversal = Traversal(pack, former)
             skip, more = (page - 1) * page_size, False
             if asked.prefix is None:
@@ -133,17 +143,20 @@ class Graph:
                 pack, roots, depth, max_related, since, traversal if asked.prefix is None else Traversal(pack)
             )
             notes = _by_id(pack.notes([*meant, *(id for reached in around for id in reached.memory_ids)]))
-            stated = [pack.observations(ObservationFilter(memory_ids=[id])) for id in roots]
+            found_of = [pack.observations(ObservationFilter(memory_ids=[id])) for id in roots]
             contents = pack.contents(roots[:CONTEXT_PAGE_MAX])
-        heads = self._current(access, notes.values())
+        heads = self._current(access, notes.values(), was)
+        contents = acknowledged_texts(contents, {id: one.content_sha256 for id, one in heads.items()})
         if len(meant) > 1:
-            return GraphContext((), _paths(meant, notes, heads))
-        contents = _within_budget(whole_texts(contents, heads.values()))
+            return GraphContext((), _candidates(meant, notes, heads))
+        room = Room()
         items = [
-            _answer(reached, notes, heads, found, contents)
-            for id, reached, found in zip(roots, around, stated, strict=True)
+            bounded(_answer(reached, notes, heads, found), room)
+            for id, reached, found in zip(roots, around, found_of, strict=True)
             if id in heads
         ]
+        room.left += LIST_MAX_FULL_BYTES - GRAPH_MAX_BYTES
+        items = [_with_content(one, contents, room) for one in items]
         return GraphContext(tuple(items), more=more)
 
     @forwarded("observations")
@@ -157,35 +170,55 @@ class Graph:
         valid_at: int | None,
         query: str | None,
         limit: int,
+        as_of: int | None = None,
     ) -> GraphAnswer:
         """Return what notes state, of the newest notes first, and the notes.
 
         Args:
             valid_at: only what holds at this instant, as it says itself or its note does; what says nothing does.
             query: only what has all of these words.
+            as_of: as for `reach`: what did we believe at this instant of the time `valid_at`?
 
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
         words = (query or "").casefold().split()
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=_MARKED)
-        with self._pack_cache.pack(access) as pack:
+        with self._pack(access, as_of) as (pack, was):
             most = OBSERVATIONS_LOOKED_AT if words else limit + 1
             found = pack.observations(ObservationFilter(category, tag, valid_at, limit=most))
             if words:
                 found = [one for one in found if all(word in one[1].text.casefold() for word in words)]
             notes = _by_id(pack.notes([id for id, _ in found[: limit + 1]]))
-        heads = self._current(access, notes.values())
+        heads = self._current(access, notes.values(), was)
         shown = [(id, one) for id, one in found[: limit + 1] if id in heads]
         kept = shown[:limit]
         nodes = tuple(node_of(notes[id], heads[id]) for id in dict.fromkeys(id for id, _ in kept))
-        return GraphAnswer(nodes, observations=_observations(kept), truncated=len(found) > limit)
+        answer = GraphAnswer(nodes, observations=_observations(kept), truncated=len(found) > limit)
+        return stated(answer, Room())
 
-    def _current(self, access: StoreAccess, notes: Iterable[NoteRow]) -> dict[str, MemoryRow]:
-        """Return the heads of the notes that may be shown: at the version that the pack has, and not withheld."""
+    def _former(self, access: StoreAccess, as_of: int | None) -> FormerPaths | None:
+        return None if as_of is not None else FormerPaths(self._region, self._logs, access)
+
+    @contextmanager
+    def _pack(self, access: StoreAccess, as_of: int | None) -> Iterator[tuple[Pack, Mapping[str, Memory]]]:
+        """Yield the pack, as it is or as it was, and what has changed since then."""
+        if as_of is not None:
+            with self._past.at(access, as_of) as found:
+                yield found
+            return
+        with self._pack_cache.pack(access) as pack:
+            yield pack, {}
+
+    def _current(self, access: StoreAccess, notes: Iterable[NoteRow], was: Mapping[str, Memory]) -> dict[str, Memory]:
+        """Return the notes that may be shown: at the version that the pack has, and not withheld. What has changed
+        since the instant that is asked about was read as it `was`, and is compared with that.
+        """
         versions = {one.memory_id: one.version_id for one in notes}
-        rows = self._heads.of(access.view, access.store, list(versions)) if versions else {}
-        return {id: row for id, row in rows.items() if row.version_id == versions[id]}
+        unchanged = [id for id in versions if id not in was]
+        rows = self._heads.of(access.view, access.store, unchanged) if unchanged else {}
+        found = {id: to_memory(row) for id, row in rows.items()} | {id: was[id] for id in versions if id in was}
+        return {id: memory for id, memory in found.items() if memory.version_id == versions[id]}
 
 
 def _meant(pack: Pack, root: str, traversal: Traversal) -> list[str]:
@@ -216,25 +249,20 @@ def _around(
 def _answer(
     reached: Reached,
     notes: Mapping[str, NoteRow],
-    heads: Mapping[str, MemoryRow],
-    stated: Sequence[tuple[str, Observation]] = (),
-    contents: Mapping[str, str] | None = None,
+    heads: Mapping[str, Memory],
+    found: Sequence[tuple[str, Observation]] = (),
 ) -> GraphAnswer:
     """Keep what may be shown: notes that are current and still linked with a root, and relations among these."""
     edges = [one for one in reached.edges if one.source in heads and one.source in reached.distances]
     linked = _linked({id for id, far in reached.distances.items() if not far} & heads.keys(), edges, heads)
-    nodes = tuple(
-        node_of(notes[id], heads[id], far, (contents or {}).get(id))
-        for id, far in reached.distances.items()
-        if id in linked
-    )
+    nodes = tuple(node_of(notes[id], heads[id], far) for id, far in reached.distances.items() if id in linked)
     shown = tuple(_edge(one, notes, heads) for one in edges if one.source in linked)
     return GraphAnswer(
-        nodes, shown, _observations([one for one in stated if one[0] in linked]), truncated=reached.truncated
+        nodes, shown, _observations([one for one in found if one[0] in linked]), truncated=reached.truncated
     )
 
 
-def _linked(roots: set[str], edges: Sequence[Edge], heads: Mapping[str, MemoryRow]) -> set[str]:
+def _linked(roots: set[str], edges: Sequence[Edge], heads: Mapping[str, Memory]) -> set[str]:
     """Return what is reached from the roots over notes that may be shown."""
     beside: dict[str, set[str]] = {}
     for edge in edges:
@@ -248,18 +276,25 @@ def _linked(roots: set[str], edges: Sequence[Edge], heads: Mapping[str, MemoryRo
     return found
 
 
-def _paths(memory_ids: Iterable[str], notes: Mapping[str, NoteRow], heads: Mapping[str, MemoryRow]) -> tuple[str, ...]:
+def _paths(memory_ids: Iterable[str], notes: Mapping[str, NoteRow], heads: Mapping[str, Memory]) -> tuple[str, ...]:
     return tuple(sorted(notes[id].path for id in memory_ids if id in heads))
 
 
-def _edge(edge: Edge, notes: Mapping[str, NoteRow], heads: Mapping[str, MemoryRow]) -> GraphEdge:
+def _candidates(
+    memory_ids: Iterable[str], notes: Mapping[str, NoteRow], heads: Mapping[str, Memory]
+) -> tuple[str, ...]:
+    """Return the paths of all that a name means, as many as one answer takes."""
+    return Room().take(_paths(memory_ids, notes, heads), lambda path: len(path.encode()))
+
+
+def _edge(edge: Edge, notes: Mapping[str, NoteRow], heads: Mapping[str, Memory]) -> GraphEdge:
     relation, target = edge.relation, edge.target
     several = _paths([one.memory_id for one in edge.targets], notes, heads) if len(edge.targets) > 1 else ()
     shown = target if target in heads else None
     return GraphEdge(edge.source, relation.line, relation.type, relation.target, relation.context, shown, several)
 
 
-def node_of(note: NoteRow, head: MemoryRow, distance: int = 0, content: str | None = None) -> GraphNode:
+def node_of(note: NoteRow, head: Memory | MemoryRow, distance: int = 0, content: str | None = None) -> GraphNode:
     """Return a note as an answer shows it, with its head's flags and trust class."""
     return GraphNode(
         note.memory_id, note.path, note.title, note.type, note.permalink, note.tags, note.created_at, note.updated_at,
@@ -280,13 +315,8 @@ def _by_id(notes: Iterable[NoteRow]) -> dict[str, NoteRow]:
     return {one.memory_id: one for one in notes}
 
 
-def _within_budget(contents: Mapping[str, str]) -> dict[str, str]:
-    """Return as many contents as one answer may take."""
-    left = LIST_MAX_FULL_BYTES
-    kept = {}
-    for id, content in contents.items():
-        size = len(content.encode())
-        if size <= left:
-            kept[id] = content
-            left -= size
-    return kept
+def _with_content(answer: GraphAnswer, contents: Mapping[str, str], room: Room) -> GraphAnswer:
+    """Return the answer with its root's content, if there is room for it."""
+    root = answer.nodes[0]
+    kept = room.take([contents[root.memory_id]] if root.memory_id in contents else [], lambda text: len(text.encode()))
+    return replace(answer, nodes=(replace(root, content=kept[0] if kept else None), *answer.nodes[1:]))

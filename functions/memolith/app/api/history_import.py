@@ -27,7 +27,16 @@ from memolith.app.safety.verdicts import SCANNER, Verdicts
 from memolith.app.safety.write_gate import TextScanner, finding_to_json, read
 from memolith.core.commands import ImportedVersion, ImportVersion, version_ids
 from memolith.core.decide import sha256_hex
-from memolith.core.errors import InvalidRequest, MemolithError, NotFound, PathConflict, Unavailable
+from memolith.core.errors import (
+    Busy,
+    InvalidRequest,
+    MemolithError,
+    NotFound,
+    PathConflict,
+    Unavailable,
+    in_doubt,
+    unindexed,
+)
 from memolith.core.limits import CONTENT_MAX_BYTES, IMPORT_AHEAD_MAX_US, IMPORT_MAX_VERSIONS
 from memolith.core.log_position import LogRef
 from memolith.core.objects.entry import Operation
@@ -43,6 +52,8 @@ from memolith.core.trust import least
 from memolith.scanner import Finding, Verdict
 
 Status = Literal["imported", "known", "waiting", "refused"]
+
+REPEAT = "repeat the call: what is here already is not imported again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +138,8 @@ class HistoryImport:
 
         Raises:
             InvalidRequest: a version that no store can have had; nothing was done. NotFound: no such store.
-            Busy, Unavailable, OutcomeUnknown: some were imported; repeat the call. Unauthenticated, PermissionDenied.
+            Busy, Unavailable: none was imported. OutcomeUnknown: some were; repeat the call. Unauthenticated,
+            PermissionDenied.
         """
         access = self._authorizer.enter_store(call, Scope.admin, store_id)
         self._check(versions)
@@ -136,13 +148,20 @@ class HistoryImport:
         store, answer = self._forwarding.reach(access.view, access.store, payload)
         if answer is None:
             return self._at_home(store, versions).results
-        resolved = decode_resolved(answer["settled"])
-        self._projector.fold(access.view, resolved, elsewhere=not_of(self._region.name, resolved))
-        for text in answer["orders"]:
-            self._projector.fold_redaction(access.view, Redaction.from_json(text.encode()), unseen=True)
-        for text in answer["verdicts"]:
-            self._verdicts.fold(access.view, VerdictRecord.from_json(text.encode()))
+        try:
+            self._project(access.view, answer)
+        except Unavailable as error:
+            raise unindexed("the store's home imported these versions", error, REPEAT) from error
         return [_decoded(row) for row in answer["results"]]
+
+    def _project(self, view: View, answer: Mapping[str, Any]) -> None:
+        """Project here what the home did. Raises Unavailable."""
+        resolved = decode_resolved(answer["settled"])
+        self._projector.fold(view, resolved, elsewhere=not_of(self._region.name, resolved))
+        for text in answer["orders"]:
+            self._projector.fold_redaction(view, Redaction.from_json(text.encode()), unseen=True)
+        for text in answer["verdicts"]:
+            self._verdicts.fold(view, VerdictRecord.from_json(text.encode()))
 
     def import_at_home(self, store: StoreRow, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Import for a call that landed in another region; return what it has to project, too.
@@ -189,6 +208,10 @@ class HistoryImport:
                 result = self._one(store, version, imported)
             except (InvalidRequest, NotFound, PathConflict) as error:
                 result = _refused(version, error)
+            except (Busy, Unavailable) as error:
+                if not any(one.status == "imported" for one in imported.results):
+                    raise
+                raise in_doubt("some of these versions were imported", error, REPEAT) from error
             imported.results.append(result)
             if result.status == "refused":
                 stopped.add(version.memory_id)
@@ -222,7 +245,10 @@ class HistoryImport:
         if version.redacted_at is not None and (known is None or known.redacted_at is None):
             by = version.redacted_by or version.actor
             order = Redaction(store_id, version.version_id, position or "", version.redacted_at, by)
-            imported.orders.append(self._redactions.give(view, store, order))
+            try:
+                imported.orders.append(self._redactions.give(view, store, order))
+            except Unavailable as error:
+                raise in_doubt("a version was imported, and is not redacted yet", error, REPEAT) from error
         status: Status = "imported" if known is None else "known"
         rules = tuple(str(one["rule"]) for one in scanned.findings) if scanned.withheld else ()
         told, kinds = tuple(dict.fromkeys(rules)), scanned.redacted

@@ -1,4 +1,4 @@
-"""API keys, as an admin of a workspace manages them over HTTP. A deployment has no route that leads here."""
+"""API keys, as an admin of a workspace manages them over HTTP."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from memolith.app.auth.api_keys import ApiKeys
 from memolith.app.auth.authorizer import Access, Authorizer, Scope
-from memolith.app.kernel.results import IssuedKey, RequestContext
+from memolith.app.kernel.region import Region
+from memolith.app.kernel.results import IssuedKey, Page, RequestContext
 from memolith.core import ids
 from memolith.core.errors import NotFound, PermissionDenied
+from memolith.core.listing import check_position
 from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.rows.identity import ApiKeyRow
 
@@ -16,7 +18,8 @@ from memolith.core.rows.identity import ApiKeyRow
 class Keys:
     """The use cases of keys. They take an API key of scope admin that is limited to no stores."""
 
-    def __init__(self, authorizer: Authorizer, api_keys: ApiKeys) -> None:
+    def __init__(self, region: Region, authorizer: Authorizer, api_keys: ApiKeys) -> None:
+        self._region = region
         self._authorizer = authorizer
         self._api_keys = api_keys
 
@@ -39,13 +42,17 @@ class Keys:
         access = self._enter(call)
         return self._api_keys.create(access.workspace_id, name, scope, expires_at, stores, holder, requests_per_minute)
 
-    def all(self, call: RequestContext) -> list[ApiKeyRow]:
-        """List every key of the workspace, oldest first, revoked ones too. Two index reads for some hundred keys.
+    def page(self, call: RequestContext, *, limit: int, after: str | None) -> Page[ApiKeyRow]:
+        """List the workspace's keys, newest first, revoked ones too. Two index reads and a query for each region.
 
         Raises:
-            PermissionDenied, Unavailable; Unauthenticated.
+            InvalidRequest: a position that is no key's. PermissionDenied, Unavailable; Unauthenticated.
         """
-        return self._api_keys.of_workspace(self._enter(call).workspace_id)
+        check_position(after, ids.KEY)
+        access = self._enter(call)
+        rows = self._api_keys.newest(access.view, access.workspace_id, after, limit + 1)
+        self._region.require_whole(access.view, "keys")
+        return Page(tuple(rows[:limit]), rows[limit - 1].key_id if len(rows) > limit else None)
 
     def revoke(self, call: RequestContext, key_id: str) -> ApiKeyRecord:
         """Revoke a key of the workspace, also the caller's own; see `ApiKeys.revoke`. Repeatable.

@@ -26,7 +26,7 @@ from memolith.app.safety.verdicts import verdict_keys
 from memolith.app.safety.write_gate import REDACTED_FLAG
 from memolith.core import ids
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload, version_ids
-from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.errors import Busy, InvalidRequest, NotFound, Unavailable, in_doubt
 from memolith.core.fold import is_live
 from memolith.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL, LIST_MAX_FULL_BYTES
 from memolith.core.listing import check_position
@@ -224,7 +224,7 @@ class Memories:
         except Unavailable as error:
             if outcome.error is not None:
                 raise
-            raise OutcomeUnknown("the write may be committed, but is not indexed here; read before retrying") from error
+            raise in_doubt("the store's home took the write, but it is not indexed where it landed", error) from error
 
     def _written(self, access: StoreAccess, outcome: Outcome, content: str | None) -> TextView:
         """Return the text that was written. Read where the caller did not give it, or it was stored without secrets."""
@@ -239,7 +239,7 @@ class Memories:
         try:
             return self._show(access, memory)
         except Unavailable as error:
-            raise OutcomeUnknown("the memory was written, but its content cannot be read now; read it again") from error
+            raise in_doubt("the memory was written, but its content cannot be read now", error, "read it") from error
 
     def _show(self, access: StoreAccess, memory: MemoryRow) -> TextView:
         [text] = self._texts.show(access, [_wanted(memory)])

@@ -18,7 +18,7 @@ from memolith.app.search.packs import Heads
 from memolith.app.search.retrieval import Found, retrieve
 from memolith.core.errors import InvalidRequest
 from memolith.core.objects.search_pack import text_max_bytes
-from memolith.ports.packs import Packs, Restriction
+from memolith.ports.packs import Document, Packs, Restriction
 
 CHANGED_MAX = 200
 """How many memories may have changed since the instant: each costs a query and a GET."""
@@ -27,7 +27,7 @@ TEXT_BUDGET_BYTES = 4_000_000
 """How much of their former texts is searched."""
 
 TOO_MUCH = (
-    f"is too long ago for a search: more than {CHANGED_MAX} memories have changed since. Search a later instant, or "
+    f"is too long ago for this: more than {CHANGED_MAX} memories have changed since. Name a later instant, or "
     "list the memories as they were (as_of of the listing) and read them"
 )
 
@@ -40,16 +40,15 @@ class Past:
     memories: Mapping[str, Memory]
 
 
-class PastSearch:
-    """Searches what is no longer."""
+class FormerTexts:
+    """The texts that memories had at an instant and have no longer."""
 
-    def __init__(self, snapshots: Snapshots, packs: Packs, heads: Heads) -> None:
+    def __init__(self, snapshots: Snapshots, heads: Heads) -> None:
         self._snapshots = snapshots
-        self._packs = packs
         self._heads = heads
 
-    def search(self, access: StoreAccess, query: str, within: Restriction, as_of: int) -> Past:
-        """Search the memories that have changed since the instant, as they were. Costs `Snapshots.changed_since`.
+    def of(self, access: StoreAccess, as_of: int) -> list[tuple[Memory, Document]]:
+        """Return the memories that have changed since, as they were and may be shown. Costs `Snapshots.changed_since`.
 
         Raises:
             InvalidRequest: the instant is in the future, or too much has changed since. SnapshotIncomplete,
@@ -61,9 +60,22 @@ class PastSearch:
             raise InvalidRequest("as_of", TOO_MUCH)
         shown = [(one, one.content) for one in changed if one.content is not None and one.path]
         bound = text_max_bytes([one.content_size_bytes for one, _ in shown], TEXT_BUDGET_BYTES)
+        return [(one, self._heads.document(one, text, bound)) for one, text in shown]
+
+
+class PastSearch:
+    """Searches what is no longer."""
+
+    def __init__(self, texts: FormerTexts, packs: Packs) -> None:
+        self._texts = texts
+        self._packs = packs
+
+    def search(self, access: StoreAccess, query: str, within: Restriction, as_of: int) -> Past:
+        """Search the memories that have changed since, as they were. Costs and raises as `FormerTexts.of`."""
+        shown = self._texts.of(access, as_of)
         pack = self._packs.new()
         try:
-            pack.change([self._heads.document(one, text, bound) for one, text in shown], [])
+            pack.change([document for _, document in shown], [])
             found = retrieve(self._packs, pack, query, as_of, within)
         finally:
             pack.close()

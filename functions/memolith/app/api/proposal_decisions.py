@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from memolith.app.api.proposal_drafts import ProposalDrafts
@@ -13,6 +14,7 @@ from memolith.app.kernel.eraser_client import ask_eraser
 from memolith.app.kernel.peer_messages import NotHome
 from memolith.app.kernel.region import Region, View
 from memolith.app.proposals.proposal_log import ProposalLog
+from memolith.core.approval import ApprovalPolicy
 from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.objects.proposal_record import PlannedWrite, ProposalRecord, ProposalStep
 from memolith.core.objects.store_record import StoreState
@@ -81,6 +83,10 @@ class ProposalDecisions:
     ) -> tuple[list[ProposalRecord], list[ResolvedEntry]]:
         outcome = _OUTCOMES[request["change"]]
         decision = self._log.record(row, ProposalStep.DECIDED)
+        if decision is None and outcome == APPROVED_OUTCOME:
+            endorsement = self._endorsement(view, store, row, opened, request)
+            if endorsement is not None:
+                return [opened, endorsement], []
         if decision is None:
             decision = self._put(view, store, self._decision(store, opened, outcome, request))
         if decision.outcome != outcome:
@@ -94,6 +100,27 @@ class ProposalDecisions:
             view, store, row, ProposalStep.APPLIED, decision, lambda: self._writes.apply(store, opened, decision)
         )
         return [opened, decision, applied], resolved
+
+    def _endorsement(
+        self, view: View, store: StoreRow, row: ProposalRow, opened: ProposalRecord, request: Mapping[str, Any]
+    ) -> ProposalRecord | None:
+        """Record the first of two approvals; None where the store needs no other than the caller's.
+
+        Of two first approvals at once, one is put, and the other one's is the second.
+        """
+        paths = [path for edit in opened.edits for path in (edit.path, edit.to)]
+        if ApprovalPolicy.of(store.approval).approvals(paths) == 1:
+            return None
+        draft = self._decision(store, opened, APPROVED_OUTCOME, request)
+        chosen = tuple(one.number for one in draft.plan)
+        first = self._log.record(row, ProposalStep.ENDORSED)
+        if first is None:
+            first = self._put(
+                view, store, replace(draft, step=ProposalStep.ENDORSED, outcome=None, plan=(), chosen=chosen)
+            )
+        if first.chosen != chosen:
+            raise InvalidRequest("edits", f"must be those that the first approval names: {_numbers(first.chosen)}")
+        return first if first.by == request["actor"] else None
 
     def _decision(
         self, store: StoreRow, opened: ProposalRecord, outcome: str, request: Mapping[str, Any]
@@ -260,7 +287,13 @@ class ProposalDecisions:
         return change
 
 
-_LATER = (ProposalStep.DECIDED, ProposalStep.APPLIED, ProposalStep.REVERTING, ProposalStep.REVERTED)
+_LATER = (
+    ProposalStep.ENDORSED,
+    ProposalStep.DECIDED,
+    ProposalStep.APPLIED,
+    ProposalStep.REVERTING,
+    ProposalStep.REVERTED,
+)
 
 
 def _due_change(row: ProposalRow) -> str:
@@ -269,6 +302,10 @@ def _due_change(row: ProposalRow) -> str:
     if row.outcome == APPROVED_OUTCOME and row.applied is None:
         return "approve"
     return "revert" if row.reverting is not None and row.reverted is None else "erase"
+
+
+def _numbers(chosen: tuple[int, ...]) -> str:
+    return ", ".join(str(number) for number in chosen)
 
 
 def _own(view: View, store: StoreRow, here: str) -> StoreRow:

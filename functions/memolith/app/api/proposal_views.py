@@ -115,6 +115,7 @@ def summary(row: ProposalRow) -> Proposal:
         decided_by=row.decided_by,
         complete=status != OPEN and not pending,
         erased=row.erased is not None,
+        endorsed_by=row.endorsed_by,
     )
 
 

@@ -23,7 +23,7 @@ from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Page, RequestContext, SessionCredentials
 from memolith.app.proposals.proposal_log import ProposalLog
 from memolith.core import ids
-from memolith.core.errors import NotFound, OutcomeUnknown, PermissionDenied, Unavailable
+from memolith.core.errors import NotFound, PermissionDenied, Unavailable, in_doubt
 from memolith.core.listing import check_position
 from memolith.core.objects.proposal_record import ProposalRecord
 from memolith.core.proposals import OPEN, status_of
@@ -205,7 +205,8 @@ def _known_here(proposal_id: str) -> Iterator[None]:
     try:
         yield
     except Unavailable as error:
-        raise OutcomeUnknown(f"{proposal_id} was changed at its home, but not every index says so yet") from error
+        message = f"{proposal_id} was changed at its home, but not every index says so yet"
+        raise in_doubt(message, error) from error
 
 
 def _is_seen(call: RequestContext, access: StoreAccess, row: ProposalRow) -> bool:

@@ -25,7 +25,7 @@ from memolith.app.kernel.results import Memory, Page, Place, QuarantinedText, Re
 from memolith.app.safety.text_access import TextReader, TextRequest, withheld_by
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core import ids
-from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.errors import Busy, InvalidRequest, NotFound, Unavailable, in_doubt
 from memolith.core.fold import is_live
 from memolith.core.listing import check_position
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
@@ -286,7 +286,7 @@ def _decided() -> Iterator[None]:
     try:
         yield
     except (Busy, Unavailable) as error:
-        raise OutcomeUnknown("the text may be released, in part or whole; release it again") from error
+        raise in_doubt("the text may be released, in part or whole", error, "release it again") from error
 
 
 def _text(

@@ -25,7 +25,7 @@ from memolith.app.kernel.results import RequestContext, Version
 from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.app.proposals.proposal_log import ProposalLog
 from memolith.core import ids
-from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.errors import Busy, InvalidRequest, NotFound, Unavailable, in_doubt
 from memolith.core.fold import is_live, join_redaction
 from memolith.core.object_keys import RedactionKey
 from memolith.core.objects.proposal_record import ProposalRecord
@@ -35,6 +35,9 @@ from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.proposals import ProposedVersionRow
 from memolith.core.sealing import named_record
+
+REPEAT = "repeat the call"
+"""What to do where a redaction did not come to its end: each part of it is done at most once."""
 
 
 class Redactions:
@@ -118,9 +121,8 @@ class Redactions:
         try:
             return self._proposals.change_at_home(store, asked)[0][-1]
         except (Busy, Unavailable) as error:
-            raise OutcomeUnknown(
-                f"the version is redacted, but {proposal_id} may still have its text; repeat the call"
-            ) from error
+            message = f"the version is redacted, but {proposal_id} may still have its text"
+            raise in_doubt(message, error, REPEAT) from error
 
     def _erase(self, view: View, order: Redaction) -> VersionRow | None:
         """Have every copy of the text here erased; return the version's row, read after the order was projected."""
@@ -141,9 +143,11 @@ class Redactions:
             self._second.keep(store, str(key))
             self._projector.fold_redaction(view, order, named_record(key, order.to_json()), own=True)
         except Unavailable as error:
-            raise OutcomeUnknown(
+            raise in_doubt(
                 f"the order to redact {order.version_id} stands in {self._region.name} and will be carried out, but not"
-                " every index and second region has it yet; repeat the call"
+                " every index and second region has it yet",
+                error,
+                REPEAT,
             ) from error
         return order
 
@@ -156,10 +160,8 @@ class Redactions:
         try:
             self._projector.fold_redaction(view, order, unseen=True)
         except Unavailable as error:
-            raise OutcomeUnknown(
-                f"{order.version_id} is redacted at its home, but the index of {self._region.name} does not say so yet;"
-                " repeat the call"
-            ) from error
+            message = f"{order.version_id} is redacted at its home, but the index does not say so yet"
+            raise in_doubt(message, error, REPEAT) from error
 
     def _version(self, view: View, store_id: str, version_id: str) -> VersionRow:
         attributes = view.rows.get(VersionRow.key(store_id, version_id))
@@ -170,10 +172,13 @@ class Redactions:
         return row
 
     def _refuse_head(self, view: View, store: StoreRow, row: VersionRow) -> None:
-        """Raise InvalidRequest for the head of a live memory, once the log has nothing newer."""
+        """Raise InvalidRequest for the head of a live memory, once the log has nothing newer.
+
+        Where the table of memories has been emptied, nothing tells what the head is: Unavailable.
+        """
         key = MemoryRow.key(store.store_id, row.memory_id or "")
         for _ in range(2):
-            attributes = self._region.read(view.index, [key]).get(key)
+            attributes = self._region.read_whole(view, [key], "memories").get(key)
             head = None if attributes is None else MemoryRow.from_attributes(attributes)
             if head is None or head.version_id != row.version_id or not is_live(head):
                 return
@@ -193,7 +198,7 @@ class Redactions:
         try:
             return Redaction.from_json(require(self._region.objects, key).body)
         except Unavailable as error:
-            raise OutcomeUnknown("the order stands, but cannot be read now; repeat the call") from error
+            raise in_doubt("the order stands, but cannot be read now", error, REPEAT) from error
 
     def _order(self, row: VersionRow) -> Redaction:
         return Redaction(row.store_id, row.version_id, row.position or "", row.redacted_at or 0, row.redacted_by or "")

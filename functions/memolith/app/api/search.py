@@ -35,7 +35,7 @@ from memolith.core.limits import (
 from memolith.core.paths import check_path_prefix
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.safety import VerdictRow
-from memolith.core.search import analysis
+from memolith.core.search.excerpts import excerpt
 from memolith.core.search.frontmatter_fields import filter_value
 from memolith.core.search.ranking import Ranked
 from memolith.core.trust import rank
@@ -332,9 +332,8 @@ class Search:
         return Hit(to_memory(one.row), round(one.ranked.score, 3), excerpt)
 
     def _excerpt(self, found: Found, document: Document, ranked: Ranked, text: str) -> str:
-        starts, wanted = document.starts, found.question.stems
-        start = starts[ranked.passage - 1] if 0 < ranked.passage <= len(starts) else 0
-        return analysis.excerpt(text, start, lambda word: self._packs.stem(word) in wanted, EXCERPT_MAX_CHARS)
+        at, wanted = max(ranked.passage - 1, 0), found.question.stems
+        return excerpt(text, document.starts, at, wanted, self._packs.stem, EXCERPT_MAX_CHARS)
 
     def _read(self, row: MemoryRow) -> str:
         """Read a text for its excerpt; an empty one where it was erased, or is damaged, which is counted by then."""

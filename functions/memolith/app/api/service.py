@@ -66,6 +66,7 @@ from memolith.ports.signing import SigningKeys
 
 if TYPE_CHECKING:
     from memolith.app.api.activity import RecentActivity
+    from memolith.app.api.automatic import AutomaticPipelines
     from memolith.app.api.bulk_read import BulkRead
     from memolith.app.api.conflicts import ConflictList
     from memolith.app.api.dream_changes import DreamReversals
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from memolith.app.api.proofs import VersionProofs
     from memolith.app.api.proposals import Proposals
     from memolith.app.api.recall import Recall
+    from memolith.app.api.remarks import Remarks
     from memolith.app.api.search import Search
     from memolith.app.api.transcript_search import TranscriptSearch
     from memolith.app.search.pack_cache import PackCache
@@ -174,7 +176,7 @@ class Memolith:
     def keys(self) -> Keys:
         from memolith.app.api.keys import Keys
 
-        return Keys(self._authorizer, self.api_keys)
+        return Keys(self._region, self._authorizer, self.api_keys)
 
     @cached_property
     def dreams(self) -> Dreams:
@@ -210,6 +212,24 @@ class Memolith:
             RunLog(self._region),
             jobs,
             self._models,
+        )
+
+    @cached_property
+    def remarks(self) -> Remarks:
+        from memolith.app.api.remarks import Remarks
+
+        return Remarks(self._region, self._authorizer, self.memories)
+
+    @cached_property
+    def automatic(self) -> AutomaticPipelines:
+        """What pipelines do by themselves, in a process that has models."""
+        from memolith.app.api.automatic import AutomaticPipelines
+        from memolith.app.pipelines.job_log import JobLog
+
+        region = self._region
+        log, runs, jobs = TranscriptLog(region), RunLog(region), JobLog(region)
+        return AutomaticPipelines(
+            region, self._authorizer, SessionLog(region), log, self.extractions, self.dreams, runs, jobs
         )
 
     @cached_property
@@ -251,7 +271,7 @@ class Memolith:
 
     @cached_property
     def search(self) -> Search:
-        from memolith.app.api.past_search import PastSearch
+        from memolith.app.api.past_search import FormerTexts, PastSearch
         from memolith.app.api.search import Search
 
         return Search(
@@ -262,7 +282,7 @@ class Memolith:
             self._packs,
             self._verdicts,
             self._texts,
-            PastSearch(self.snapshots, self._packs, self._heads),
+            PastSearch(FormerTexts(self.snapshots, self._heads), self._packs),
             self._reranker,
         )
 
@@ -282,8 +302,11 @@ class Memolith:
     @cached_property
     def graph(self) -> Graph:
         from memolith.app.api.graph import Graph
+        from memolith.app.api.past_packs import PastPacks
+        from memolith.app.api.past_search import FormerTexts
 
-        return Graph(self._region, self._authorizer, self._reads, self._pack_cache, self._heads, self._logs)
+        past = PastPacks(self._pack_cache, FormerTexts(self.snapshots, self._heads))
+        return Graph(self._region, self._authorizer, self._reads, self._pack_cache, self._heads, self._logs, past)
 
     @cached_property
     def activity(self) -> RecentActivity:

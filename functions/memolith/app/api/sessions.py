@@ -130,6 +130,23 @@ class Sessions:
         self._keep(access.view, record, 1)
         return Session(record, token, expires_at)
 
+    def create_unasked(self, view: View, store: StoreRow, *, title: str, created_by: str) -> SessionRecord:
+        """Create a session of one store without a caller, a key, a token or a context, for a pipeline of the store.
+
+        One PUT, one index read and write. Raises Unavailable, OutcomeUnknown.
+        """
+        record = SessionRecord(
+            workspace_id=store.workspace_id,
+            session_id=self._region.new_regional_id("sesn"),
+            title=title,
+            metadata={},
+            attachments=_attachments([StoreToAttach(store.store_id, READ_WRITE, "")], [store]),
+            created_at=self._region.clock.now_us(),
+            created_by=created_by,
+        )
+        self._keep(view, record, 1)
+        return record
+
     def retrieve(self, call: RequestContext, session_id: str) -> Session:
         """Return a session, ended or not, without its token. One index read."""
         return Session(self._access.find(call, Scope.read, session_id)[1])

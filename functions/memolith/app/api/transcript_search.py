@@ -32,6 +32,7 @@ from memolith.core.objects.transcript import Event
 from memolith.core.pipelines.extraction import text_of
 from memolith.core.rows.transcripts import TranscriptRow
 from memolith.core.search import analysis
+from memolith.core.search.excerpts import excerpt
 from memolith.core.search.words import silenced
 from memolith.core.transcripts import counting
 from memolith.ports.packs import Document, Packs
@@ -200,11 +201,9 @@ class TranscriptSearch:
             pack.close()
         for ranked in found.ranked[:limit]:
             one, document = spoken[int(ranked.memory_id)], found.documents[ranked.memory_id]
-            start = document.starts[max(ranked.passage - 1, 0)] if document.starts else 0
-            excerpt = analysis.excerpt(
-                one.text, start, lambda word: self._packs.stem(word) in found.question.stems, EXCERPT_MAX_CHARS
-            )
-            yield TranscriptHit(one.record, one.event, round(ranked.score, 3), excerpt)
+            wanted, at = found.question.stems, max(ranked.passage - 1, 0)
+            shown = excerpt(one.text, document.starts, at, wanted, self._packs.stem, EXCERPT_MAX_CHARS)
+            yield TranscriptHit(one.record, one.event, round(ranked.score, 3), shown)
 
     def _document(self, name: str, one: _Spoken) -> Document:
         found = analysis.analysed(one.text, self._packs.stem)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from memolith.app.auth.key_searches import KeySearches
+from memolith.app.auth.newest_first import newest
 from memolith.app.index.ack_journal import AckJournal, commit_joined
 from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.port_calls import find, require
@@ -127,6 +128,15 @@ class ApiKeys:
         mine = put_if_absent(self._region, str(key), body, {}) is Put.MINE
         self.fold(self._region.view(), record, named_record(key, body) if mine else Named(str(key)), own=True)
         return record, key
+
+    def newest(self, view: View, workspace_id: str, after: str | None, limit: int) -> list[ApiKeyRow]:
+        """Read a workspace's keys, newest first, after the key `after`; revoked ones too. One query for each region.
+
+        Raises:
+            Unavailable.
+        """
+        found = newest(self._region, view, "apikey", workspace_id, after, limit)
+        return [ApiKeyRow.from_attributes(one.attributes) for one in found]
 
     def of_workspace(self, workspace_id: str) -> list[ApiKeyRow]:
         """List every key of a workspace, oldest first, revoked ones too. Raises Unavailable."""

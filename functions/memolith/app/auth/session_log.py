@@ -6,15 +6,16 @@ merges these ranges, so that it needs no index of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from memolith.app.auth.newest_first import newest
 from memolith.app.index.ack_journal import AckJournal, commit_joined
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
-from memolith.core import ids, session_order
+from memolith.core import ids
 from memolith.core.errors import Busy, Unavailable
 from memolith.core.object_keys import SESSION_UPDATES_FROM, SessionKey
 from memolith.core.objects.checkpoint import Named
@@ -22,7 +23,7 @@ from memolith.core.objects.session_record import SessionRecord
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.identity import SessionRow
 from memolith.core.trust import rank
-from memolith.ports.index import Change, Found, Index, Query
+from memolith.ports.index import Change, Index
 
 UPDATE_ATTEMPTS = 6
 
@@ -90,15 +91,8 @@ class SessionLog:
 
         One query for each region, at once. `limit` rows, fewer only at the end. Raises Unavailable.
         """
-        ranges = session_order.ranges(self._region.origins, after)
-        asks = [
-            Query("keys", workspace_id, prefix=prefix, after=bound, limit=limit, descending=True)
-            for prefix, bound in ranges
-        ]
-        queries: list[Callable[[], Sequence[Found]]] = [partial(view.index.query, ask) for ask in asks]
-        found = [one for page in self._region.parallel.run(queries) for one in page]
-        found.sort(key=lambda one: session_order.place(one.sort_key), reverse=True)
-        return [SessionRow.from_attributes(one.attributes) for one in found[:limit]]
+        found = newest(self._region, view, "sesn", workspace_id, after, limit)
+        return [SessionRow.from_attributes(one.attributes) for one in found]
 
     def change(
         self, record: SessionRecord, patched: Callable[[SessionRecord], SessionRecord]

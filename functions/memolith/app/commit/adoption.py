@@ -68,6 +68,7 @@ class Adoption:
     def _replay(self, store: StoreRow, entry: Entry) -> bool:
         key = VersionRow.key(store.store_id, entry.version_id)
         store_key = StoreRow.key(store.store_id)
+        began_us = self._region.clock.now_us()
         view = self._region.view([store_key, MemoryRow.key(store.store_id, entry.memory_id), key])
         if store_key in view.rows:
             store = StoreRow.from_attributes(view.rows[store_key])
@@ -77,7 +78,7 @@ class Adoption:
             return False
         command = AdoptVersion(entry, self._text(entry))
         try:
-            outcome = self._writer.commit(view, store, command, entry.flags)
+            outcome = self._writer.commit(view, store, command, entry.flags, passed_on_us=began_us)
         except (InvalidRequest, PathConflict):
             return False
         committed = outcome.memory is not None and outcome.memory.version_id == entry.version_id

@@ -9,7 +9,8 @@ from memolith.core.rows.content import PathRow
 from memolith.ports.index import Query
 
 COUNT_LIFETIME_US = 60_000_000
-NEARLY_FULL = 0.9
+WRITERS_AT_ONCE = 16
+"""Each writer creates this share of the room that it counted, and counts again: so many fill a store, and no more."""
 ROWS_PER_QUERY = 1_000
 
 
@@ -18,21 +19,24 @@ class Quota:
 
     def __init__(self, region: Region) -> None:
         self._region = region
-        self._counts: dict[str, tuple[int, int]] = {}
+        self._shares: dict[str, tuple[int, int]] = {}
 
     def require_room(self, view: View, store_id: str) -> None:
         """Raise InvalidRequest at the store's cap of memories; Unavailable.
 
-        Counting costs pages of reads, so a count is kept for a minute where it is far from the cap. Creations at once
-        may pass the cap by as many as there are; none is ever refused below it.
+        Counting costs pages of reads, so a count serves a minute, and a share of the room that it found. Filling a
+        store of n memories takes a writer some `WRITERS_AT_ONCE` x ln(n) counts. Where more writers than that create at
+        once, or the room is less, they may pass the cap by as many as they are; none is ever refused below it.
         """
-        cap, now_us = self._region.memories_per_store, self._region.clock.now_us()
-        counted, counted_at = self._counts.get(store_id, (cap, now_us))
-        if counted >= cap * NEARLY_FULL or now_us - counted_at > COUNT_LIFETIME_US:
-            counted, counted_at = self._count(view, store_id), now_us
-        if counted >= cap:
-            raise InvalidRequest("path", f"the store holds {cap} memories, which is its limit; delete some first")
-        self._counts[store_id] = (counted + 1, counted_at)
+        now_us = self._region.clock.now_us()
+        share, counted_us = self._shares.get(store_id, (0, now_us))
+        if share <= 0 or now_us - counted_us > COUNT_LIFETIME_US:
+            cap = self._region.memories_per_store
+            room = cap - self._count(view, store_id)
+            if room <= 0:
+                raise InvalidRequest("path", f"the store holds {cap} memories, which is its limit; delete some first")
+            share, counted_us = max(1, room // WRITERS_AT_ONCE), now_us
+        self._shares[store_id] = (share - 1, counted_us)
 
     def _count(self, view: View, store_id: str) -> int:
         """At least as many as there are memories; exactly so many at the cap, where claims must not count."""

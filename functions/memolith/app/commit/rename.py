@@ -12,7 +12,7 @@ from memolith.app.kernel.region import Region
 from memolith.app.log.verified_reads import verified_text
 from memolith.core import decide, fold
 from memolith.core.commands import WriteCommand
-from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
+from memolith.core.errors import Busy, Unavailable, in_doubt
 from memolith.core.ids import derived_version_id
 from memolith.core.integrity import Acknowledged
 from memolith.core.log_position import LogKey, LogRef, Slot
@@ -85,7 +85,7 @@ class Rename:
         try:
             return self._steps.put(attempt, departure)
         except (Busy, Unavailable) as error:
-            raise OutcomeUnknown("the rename is half done and may be finished yet; read before trying again") from error
+            raise in_doubt("the rename is half done and may be finished yet", error) from error
 
     def _still(self, attempt: Attempt, head: MemoryRow, step: Step) -> Step:
         """Let a refusal hold only if the memory stood at its source all the while that the destination was blocked."""

@@ -24,7 +24,7 @@ from memolith.app.log.copy import put_copy
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
 from memolith.core.epochs import current_epoch, has_snapshot
-from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.errors import OutcomeUnknown, Unavailable, in_doubt
 from memolith.core.log_position import LogKey, LogRef, Slot, epoch_number_text
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.entry import Entry, Operation
@@ -67,8 +67,8 @@ class SyncReplica:
             try:
                 self._put(second, StoredObject(str(mine.key), body, mine.to_metadata(), len(body)))
             except Unavailable as error:
-                message = f"the write is committed in {self._region.name} and not in {second}; read before trying again"
-                raise OutcomeUnknown(message) from error
+                message = f"the write is committed in {self._region.name} and not in {second}"
+                raise in_doubt(message, error) from error
         return mine
 
     def secure(self, store: StoreRow, key: LogKey) -> None:
@@ -106,8 +106,8 @@ class SyncReplica:
                 self._copy(key, second)
                 slot = slot.preceding
         except Unavailable as error:
-            message = f"the store's record is in {self._region.name} and not in {second}; read before trying again"
-            raise OutcomeUnknown(message) from error
+            message = f"the store's record is in {self._region.name} and not in {second}"
+            raise in_doubt(message, error) from error
         self.confirm(store)
 
     def confirm(self, store: StoreRow) -> None:
@@ -129,9 +129,7 @@ class SyncReplica:
         try:
             put_there = list(map(parse_key, keys_under(self._region.objects, prefix, after=older, region=second)))
         except Unavailable as error:
-            raise OutcomeUnknown(
-                f"{second} does not say whether it is the home now; read before trying again"
-            ) from error
+            raise in_doubt(f"{second} does not say whether it is the home now", error) from error
         if any(isinstance(key, StoreKey) and key.slot.epoch.rank > own.rank for key in put_there):
             raise OutcomeUnknown(f"the store's home has moved to {second} meanwhile; read before trying again")
 

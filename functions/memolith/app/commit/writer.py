@@ -25,7 +25,7 @@ from memolith.app.safety.write_gate import TextScanner, admit
 from memolith.core import decide, fold
 from memolith.core.commands import AdoptVersion, Command, DeleteMemory, WriteCommand, is_deletion, version_ids
 from memolith.core.epochs import current_epoch
-from memolith.core.errors import Busy, InvalidRequest, MemolithError, NotFound, OutcomeUnknown, Unavailable
+from memolith.core.errors import Busy, InvalidRequest, MemolithError, NotFound, OutcomeUnknown, Unavailable, in_doubt
 from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry, Operation
@@ -227,7 +227,7 @@ class Writer:
                 if self._steps.fence.is_current(view, store):
                     return outcome
         except Unavailable as error:
-            raise OutcomeUnknown("what this write did cannot be read now; read before trying again") from error
+            raise in_doubt("what this write did cannot be read now", error) from error
         raise OutcomeUnknown("what this write did cannot be told now; read before trying again")
 
     def answer_for(self, store: StoreRow, position: LogRef) -> None:

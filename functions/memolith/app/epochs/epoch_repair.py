@@ -114,8 +114,7 @@ class EpochRepair:
         restored = RestoredRows(store.store_id, str(current_epoch(store)))
         entry = None if place is None else self._entry(store, place)
         after = None if entry is None else fold.join_memory(None, entry)
-        restored.memories[memory_id] = (None if before is None else before.slot, after)
-        restored.heads += [] if entry is None else [entry]
+        restored.memories[memory_id] = (None if before is None else before.slot, entry)
         for row in (before, after):
             if row is not None:
                 self._add_log(store, restored, row.path_hash)
@@ -141,8 +140,7 @@ class EpochRepair:
                 occupant=resident,
                 voided=above,
             )
-            restored.memories.setdefault(resident, (None, fold.join_memory(None, entry)))
-            restored.heads.append(entry)
+            restored.memories.setdefault(resident, (None, entry))
             if entry.path is not None:
                 restored.paths[entry.path] = path_hash
         restored.logs[path_hash] = row
@@ -163,7 +161,7 @@ class EpochRepair:
             Unavailable, OutcomeUnknown: not all of it is done.
         """
         if not self._stragglers.counts_elsewhere(view, store, version):
-            self._rows.mark_divergent(view, version)
+            self._rows.mark_divergent(view, store, version)
         self._repair_rows(view, store, version, *self._rows_of(view, store, version))
 
     def is_over(self, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> bool:
@@ -191,14 +189,14 @@ class EpochRepair:
         """
         for version in (one.entry for one in resolved if one.is_version):
             if not view.complete:
-                self._rows.return_to_history(view, version)
+                self._rows.return_to_history(view, store, version)
                 continue
             memory, log = self._rows_of(view, store, version)
             head = None if memory is None else Slot.parse(memory.slot).epoch
             if self._logs.is_passed_over(store, version.ref, version.memory_id, version.generation, head):
-                self._rows.mark_divergent(view, version)
+                self._rows.mark_divergent(view, store, version)
             else:
-                self._rows.return_to_history(view, version)
+                self._rows.return_to_history(view, store, version)
             self._repair_rows(view, store, version, memory, log)
 
     def mark_passed_over(self, view: View, store: StoreRow, first: Entry) -> None:

@@ -90,7 +90,7 @@ class Stragglers:
         for key in self._later(store, copy, copy.adopts):
             entry = self._logs.entry(key)
             if entry is not None and entry.version_id == copy.version_id and entry.key != copy.key:
-                self._rows.return_to_history(view, entry, instead_of=str(copy.ref))
+                self._rows.return_to_history(view, store, entry, instead_of=str(copy.ref))
                 return True
         return False
 

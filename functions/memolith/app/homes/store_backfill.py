@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from memolith.app.indexer.indexer import Malformed
 from memolith.app.kernel.batching import batches
 from memolith.app.kernel.listing import keys_missing
 from memolith.app.kernel.region import Region
@@ -15,6 +17,7 @@ from memolith.core.rows.identity import StoreRow
 
 KINDS = ("log", "cut", "store", "redaction", "verdict", "job", "proposal", "run")
 COPIES_AT_ONCE = 32
+_log = logging.getLogger(__name__)
 _HEX = "0123456789abcdef"
 
 
@@ -69,11 +72,16 @@ class StoreBackfill:
         return sorted(set(there.keys) - set(here.keys))
 
     def _copy(self, key: str, source: str) -> int:
-        """Copy one object; a copy that another caller has put meanwhile is equivalent."""
+        """Copy one object; a copy that another caller has put meanwhile is equivalent.
+
+        One that can never be indexed keeps no store from moving: its event brings a dead letter here.
+        """
         if copy_object(self._region, key, source) is None:
             return 0
         try:
             self._fold(key)
+        except Malformed as error:
+            _log.error("an object that was copied cannot be indexed", extra={"key": error.key, "reason": error.reason})
         except MemolithError as error:
             raise Unavailable("an object that was copied is not indexed yet; try again") from error
         return 1

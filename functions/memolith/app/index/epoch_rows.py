@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from memolith.app.index.row_transactions import RowChanges, RowTransactions
 from memolith.app.kernel.region import View
 from memolith.core import fold
+from memolith.core.epochs import current_epoch
+from memolith.core.log_position import Epoch
 from memolith.core.objects.entry import Entry
+from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import UNSEEN_ORDER, LogRow, MemoryRow, PathRow, VersionRow
+from memolith.core.rows.identity import StoreRow
 from memolith.ports.index import Change
 
 
@@ -19,24 +24,27 @@ class RestoredRows:
 
     Attributes:
         store_id, present: whose; the epoch that began with the snapshot, as text: its own facts stay as they are.
-        memories: by memory_id, the slot of the row that gives way (None: of no row), and what replaces it.
+        memories: by memory_id, the slot of the row that gives way (None: of no row), and the entry at its place in the
+            snapshot (None: it has none), whose version is in the history then.
         logs: by path hash, what is to be there of older epochs.
-        heads: the entries at the memories' places: their versions are in the history.
         paths: the paths whose listing follows from these, and their hashes.
         stragglers: versions that are to be divergent.
     """
 
     store_id: str
     present: str
-    memories: dict[str, tuple[str | None, MemoryRow | None]] = field(default_factory=dict)
+    memories: dict[str, tuple[str | None, Entry | None]] = field(default_factory=dict)
     logs: dict[str, LogRow] = field(default_factory=dict)
-    heads: list[Entry] = field(default_factory=list)
     paths: dict[str, str] = field(default_factory=dict)
     stragglers: list[VersionRow] = field(default_factory=list)
 
 
 class EpochRows:
-    """Writes rows of memories, logs, paths and versions that a move or a failover has made wrong."""
+    """Writes rows of memories, logs, paths and versions that a move or a failover has made wrong.
+
+    A process may still go by an epoch that another has ended since. So each transaction is conditional on the store's
+    row: nothing changes once these tables know a later epoch.
+    """
 
     def __init__(self, transactions: RowTransactions) -> None:
         self._transactions = transactions
@@ -50,59 +58,70 @@ class EpochRows:
         Raises:
             Unavailable, OutcomeUnknown: the rows could not be brought so far; repeat it.
         """
-        changed: list[Change] = []
-        self._transactions.commit_everywhere(view, partial(self._restore, restored=restored, changed=changed))
-        return bool(changed)
-
-    def _restore(self, rows: RowChanges, restored: RestoredRows, changed: list[Change]) -> list[Change]:
         store_id = restored.store_id
-        memory_keys = {id: MemoryRow.key(store_id, id) for id in restored.memories}
-        log_keys = {hash: LogRow.key(store_id, hash) for hash in restored.logs}
-        path_keys = {path: PathRow.key(store_id, path) for path in restored.paths}
-        rows.load([*memory_keys.values(), *log_keys.values(), *path_keys.values()])
-        for id, (slot, row) in restored.memories.items():
-            stored = rows.memory(memory_keys[id])
+        keys = [
+            *(MemoryRow.key(store_id, id) for id in restored.memories),
+            *(LogRow.key(store_id, hash) for hash in restored.logs),
+            *(PathRow.key(store_id, path) for path in restored.paths),
+        ]
+        change = partial(self._restore, restored=restored)
+        return self._commit(view, store_id, Epoch.parse(restored.present), keys, change)
+
+    def _restore(self, rows: RowChanges, restored: RestoredRows) -> None:
+        store_id = restored.store_id
+        for id, (slot, entry) in restored.memories.items():
+            key = MemoryRow.key(store_id, id)
+            stored = rows.memory(key)
             if (None if stored is None else stored.slot) == slot:
-                rows.after[memory_keys[id]] = row
+                rows.after[key] = None if entry is None else fold.join_memory(None, entry)
+            if entry is not None:
+                self._join_history(rows, entry)
         for hash, log in restored.logs.items():
-            rows.after[log_keys[hash]] = fold.rebased(log, rows.log(log_keys[hash]), restored.present)
+            key = LogRow.key(store_id, hash)
+            rows.after[key] = fold.rebased(log, rows.log(key), restored.present)
         rows.relist(store_id, restored.paths)
-        for entry in restored.heads:
-            self._join_history(rows, entry)
         for version in restored.stragglers:
             self._move_out(rows, version)
-        changes = rows.changes()
-        changed += changes
-        return changes
 
-    def mark_divergent(self, view: View, entry: Entry) -> None:
+    def mark_divergent(self, view: View, store: StoreRow, entry: Entry) -> None:
         """Move a straggler's version out of the history as divergent, unless it was replayed. A read and a transaction.
 
         Raises as `restore`.
         """
         row = fold.join_version(None, entry)
-        self._transactions.commit_everywhere(view, partial(self._mark_divergent, row=row))
+        keys = _version_keys(store.store_id, row.version_id)
+        self._commit(view, store.store_id, current_epoch(store), keys, partial(self._move_out, row=row))
 
-    def _mark_divergent(self, rows: RowChanges, row: VersionRow) -> list[Change]:
-        self._move_out(rows, row)
-        return rows.changes()
-
-    def return_to_history(self, view: View, entry: Entry, instead_of: str | None = None) -> None:
+    def return_to_history(self, view: View, store: StoreRow, entry: Entry, instead_of: str | None = None) -> None:
         """Move a version into the history at its entry, which counts, and nowhere else.
 
         `instead_of` is the position that its row may name: of a copy that does not count. A read; if need be a
         transaction. Raises as `restore`.
         """
-        work_out = partial(self._return_to_history, entry=entry, instead_of=instead_of)
-        self._transactions.commit_everywhere(view, work_out)
+        keys = _version_keys(store.store_id, entry.version_id)
+        change = partial(self._join_history, entry=entry, instead_of=instead_of)
+        self._commit(view, store.store_id, current_epoch(store), keys, change)
 
-    def _return_to_history(self, rows: RowChanges, entry: Entry, instead_of: str | None) -> list[Change]:
-        self._join_history(rows, entry, instead_of)
-        return rows.changes()
+    def _commit(
+        self, view: View, store_id: str, epoch: Epoch, keys: Sequence[RowKey], change: Callable[[RowChanges], None]
+    ) -> bool:
+        """Commit a change of these rows to each generation that knows no later epoch; return whether any changed."""
+        store_key, changed = StoreRow.key(store_id), list[Change]()
+
+        def work_out(rows: RowChanges) -> list[Change]:
+            rows.load([store_key, *keys])
+            if _is_ended(rows, store_key, epoch):
+                return []
+            change(rows)
+            changes = rows.changes([store_key])
+            changed.extend(changes)
+            return changes
+
+        self._transactions.commit_everywhere(view, work_out)
+        return bool(changed)
 
     def _join_history(self, rows: RowChanges, entry: Entry, instead_of: str | None = None) -> None:
-        key = VersionRow.key(entry.key.store_id, entry.version_id)
-        late_key = VersionRow.late_key(entry.key.store_id, entry.version_id)
+        key, late_key = _version_keys(entry.key.store_id, entry.version_id)
         rows.load([key, late_key])
         stored = rows.version(key)
         if stored is not None and instead_of is not None and stored.position == instead_of:
@@ -116,8 +135,7 @@ class EpochRows:
         Of a straggler at several positions, as where a home that lost its epoch had replayed it, the row names the
         last.
         """
-        key = VersionRow.key(row.store_id, row.version_id)
-        late_key = VersionRow.late_key(row.store_id, row.version_id)
+        key, late_key = _version_keys(row.store_id, row.version_id)
         rows.load([key, late_key])
         stored, divergent = rows.version(key), rows.version(late_key)
         if stored is not None and stored.position not in (None, row.position):
@@ -142,3 +160,14 @@ class EpochRows:
                 unseen=[UNSEEN_ORDER] if UNSEEN_ORDER in (stored.unseen or ()) else None,
             )
             rows.after[key] = None if row.redacted_at is None else order
+
+
+def _version_keys(store_id: str, version_id: str) -> tuple[RowKey, RowKey]:
+    """Return where a version's row is in the history, and where a divergent one's is."""
+    return VersionRow.key(store_id, version_id), VersionRow.late_key(store_id, version_id)
+
+
+def _is_ended(rows: RowChanges, store_key: RowKey, epoch: Epoch) -> bool:
+    """Tell whether these tables know a later epoch of the store."""
+    attributes = rows.before[store_key]
+    return attributes is not None and current_epoch(StoreRow.from_attributes(attributes)).rank > epoch.rank

@@ -13,8 +13,10 @@ from functools import partial
 from memolith.app.index.ack_journal import AckJournal
 from memolith.app.index.row_transactions import RowChanges, RowTransactions
 from memolith.app.kernel.batching import batches
+from memolith.app.kernel.damage_report import report_damage
 from memolith.app.kernel.region import Region, View
-from memolith.core import fold
+from memolith.core import fold, integrity
+from memolith.core.integrity import Damage
 from memolith.core.log_position import LogKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.entry import Entry, Operation
@@ -31,7 +33,8 @@ from memolith.core.rows.content import (
 )
 from memolith.core.rows.identity import StoreRow
 from memolith.core.sealing import entry_digest
-from memolith.ports.index import Change
+from memolith.core.tables import BY_MEMORY
+from memolith.ports.index import Change, Query
 
 ENTRIES_PER_TRANSACTION = 8
 
@@ -57,7 +60,7 @@ class Projector:
         elsewhere: Collection[LogKey] = (),
         salt: str = "",
         over: bool = False,
-    ) -> None:
+    ) -> list[LogKey]:
         """Make the index hold at least what these entries say, and the acknowledgement log those committed here.
 
         What the caller is about to acknowledge as its `own` is logged even if the index knew it; anything else, where
@@ -77,10 +80,14 @@ class Projector:
         One transaction when `known` gives every row concerned as it is now; otherwise a read before it, or a few. More
         than a handful of entries go in several transactions: between them a path may be listed late, never twice.
 
+        An entry that contradicts the rows is left out, logged and counted: its object was changed after its slot was
+        taken (`core.integrity.contradicts`). The keys of these are returned.
+
         Raises:
             Unavailable, OutcomeUnknown: the index could not be brought so far; the entries themselves stand.
         """
         salt = salt or _salt_in(view, resolved)
+        changed: dict[LogKey, None] = {}
         for index in view.indexes:
             serving = index.generation == view.index.generation
             for start in range(0, len(resolved), ENTRIES_PER_TRANSACTION):
@@ -95,8 +102,12 @@ class Projector:
                     elsewhere=elsewhere,
                     salt=salt,
                     over=over,
+                    changed=changed,
                 )
                 self._transactions.commit(index, work_out, known if serving else None, period)
+        if changed:
+            report_damage(self._region, {(key, self._region.name): Damage.REPLACED for key in changed})
+        return list(changed)
 
     def fold_redaction(
         self, view: View, order: Redaction, name: Named | None = None, own: bool = False, unseen: bool = False
@@ -172,22 +183,61 @@ class Projector:
         elsewhere: Collection[LogKey],
         salt: str,
         over: bool,
+        changed: dict[LogKey, None],
     ) -> list[Change]:
         rows.load([key for one in resolved for key in _own_keys(one)])
+        rows.load([key for one in resolved for key in _places_of_new(rows, one)])
         paths: dict[str, str] = {}
         news: set[str] = set()
         occupancy: list[ResolvedEntry] = []
         for one in resolved:
-            stays = over
+            secondhand = False
             if one.is_version:
+                if self._is_contradicted(rows, one.entry):
+                    changed[one.entry.key] = None
+                    continue
+                secondhand = self._is_secondhand(rows, one.entry, elsewhere)
                 if self._join_version(rows, one.entry, elsewhere) or own:
                     news.add(one.entry.version_id)
-                stays = over or self._join_memory(rows, one, paths)
+            if over:
+                continue
+            stays = one.is_version and self._join_memory(rows, one, paths, secondhand)
             if not stays or paths_too:
                 occupancy.append(one)
         read_also = self._join_occupancy(rows, occupancy, paths)
         changes = rows.changes(read_also)
         return changes if journal is None else changes + journal.changes(self._names(resolved, news, salt))
+
+    def _is_contradicted(self, rows: RowChanges, entry: Entry) -> bool:
+        """Tell whether the entry's slot was taken with something else, as far as the rows say.
+
+        A query where a later version of its memory is known and this one is not; a read where another memory is at its
+        path.
+        """
+        store_id, joined = entry.key.store_id, fold.join_version(None, entry)
+        version = rows.version(VersionRow.key(store_id, entry.version_id))
+        head = rows.memory(MemoryRow.key(store_id, entry.memory_id))
+        if integrity.contradicts(version, head, joined):
+            return True
+        if version is not None and version.memory_id is not None:
+            return False
+        if head is not None:
+            return integrity.is_overtaken(head, joined) and self._has_generation(rows, joined)
+        log = rows.log(LogRow.key(store_id, entry.key.path_hash))
+        occupant_id = fold.occupant_of(log)
+        if occupant_id in (None, entry.memory_id):
+            return False
+        occupant = MemoryRow.key(store_id, occupant_id or "")
+        rows.load([occupant])
+        return integrity.is_of_another(log, rows.memory(occupant), joined)
+
+    @staticmethod
+    def _has_generation(rows: RowChanges, joined: VersionRow) -> bool:
+        """Tell whether another version has this one's slot, or its generation in the same log and epoch."""
+        after = f"{(joined.generation or 0) - 1:010d}" if joined.generation else None
+        query = Query("versions", joined.memory_key or "", after=after, index=BY_MEMORY.name, limit=2)
+        found = [VersionRow.from_attributes(one.attributes) for one in rows.index.query(query)]
+        return any(integrity.is_in_place_of(one, joined) for one in found)
 
     def _join_version(self, rows: RowChanges, entry: Entry, elsewhere: Collection[LogKey]) -> bool:
         """Join the version; return whether it is new to the index."""
@@ -200,12 +250,22 @@ class Projector:
             rows.after[late_key] = None
         return before is None or before.memory_id is None
 
-    def _join_memory(self, rows: RowChanges, one: ResolvedEntry, paths: dict[str, str]) -> bool:
-        """Join the head, and note the paths concerned; return whether the memory keeps its path, as in updates."""
+    @staticmethod
+    def _is_secondhand(rows: RowChanges, entry: Entry, elsewhere: Collection[LogKey]) -> bool:
+        """Tell whether the rows have from another region alone what this entry says by its own object."""
+        row = rows.version(VersionRow.key(entry.key.store_id, entry.version_id))
+        return row is not None and UNSEEN_ENTRY in (row.unseen or ()) and entry.key not in elsewhere
+
+    def _join_memory(self, rows: RowChanges, one: ResolvedEntry, paths: dict[str, str], secondhand: bool) -> bool:
+        """Join the head, and note the paths concerned; return whether the memory keeps its path, as in updates.
+
+        A head that is `secondhand` becomes what its own object says: the other region's may have been altered.
+        """
         entry = one.entry
         key = MemoryRow.key(entry.key.store_id, entry.memory_id)
         before = rows.memory(key)
-        after = fold.join_memory(before, entry)
+        again = secondhand and before is not None and before.ref == entry.ref and fold.is_live(before)
+        after = fold.join_memory(None if again and not entry.blank else before, entry)
         rows.after[key] = after
         stays = before is not None and before.arrived == str(entry.arrived) and before.path_hash == entry.key.path_hash
         if stays and before is not None and entry.operation is not Operation.DELETED and before.path == after.path:
@@ -278,6 +338,15 @@ def _without_text(rows: RowChanges, key: RowKey) -> Row | None:
         version = rows.version(key)
         return None if version is None else fold.blanked_version(version)
     return None
+
+
+def _places_of_new(rows: RowChanges, one: ResolvedEntry) -> list[RowKey]:
+    """Return the rows of an unknown memory's path, which are needed for its occupancy in any case."""
+    entry = one.entry
+    if not one.is_version or rows.memory(MemoryRow.key(entry.key.store_id, entry.memory_id)) is not None:
+        return []
+    log_key = LogRow.key(entry.key.store_id, entry.key.path_hash)
+    return [log_key] if entry.path is None else [log_key, PathRow.key(entry.key.store_id, entry.path)]
 
 
 def _own_keys(one: ResolvedEntry) -> list[RowKey]:

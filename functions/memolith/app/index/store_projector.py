@@ -11,6 +11,7 @@ from memolith.core.errors import Unavailable, unindexed
 from memolith.core.log_position import Slot
 from memolith.core.object_keys import StoreKey
 from memolith.core.objects.checkpoint import Named
+from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import PlacedRecord, to_row
@@ -62,7 +63,18 @@ class StoreProjector(StoreLog):
         self, key: RowKey, listing: RowKey, rows: Mapping[RowKey, Attributes], after: StoreRow
     ) -> list[Change]:
         attributes = after.to_attributes()
-        return [Change(key, rows.get(key), attributes), Change(listing, rows.get(listing), attributes)]
+        changes = [Change(key, rows.get(key), attributes), Change(listing, rows.get(listing), attributes)]
+        was, is_now = key in rows and _is_automatic(StoreRow.from_attributes(rows[key])), _is_automatic(after)
+        if was or is_now:  # decided by the store's own row, which the transaction is conditional on
+            automatic = StoreRow.automatic_key(after.store_id)
+            changes.append(Change(automatic, None, attributes if is_now else None, unconditional=True))
+        return changes
+
+
+def _is_automatic(store: StoreRow) -> bool:
+    """Tell whether pipelines of the store run by themselves."""
+    policy = None if store.is_deleted or store.pipelines is None else PipelinesPolicy.of(store.pipelines)
+    return policy is not None and (policy.extracts_by_itself or policy.dreams_by_itself)
 
 
 def _holds(rows: Mapping[RowKey, Attributes], key: RowKey, listing: RowKey, after: StoreRow) -> bool:

@@ -76,7 +76,8 @@ class VersionHistory:
                 expected = max([*known, 0 if found is None else found.generation or 0])
                 row = recent.get(expected, found)
             if row is not None:
-                version_id = row.parent_version_id
+                # A version counts at another generation once it has been replayed: go on from where its own row has it.
+                expected, version_id = row.generation or expected, row.parent_version_id
                 yield Step(row, f"{expected:010d}#{version_id or ''}")
             expected -= 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -59,6 +60,7 @@ from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import PlacedRecord
 
+_log = logging.getLogger(__name__)
 EPOCH_REPAIR_US = 10_000_000
 """How long the event that brings an epoch repairs its store's rows at most; `memolith.app.homes.epoch_sweep` goes on.
 """
@@ -243,7 +245,12 @@ class Indexer:
             rows={**view.rows, StoreRow.key(store.store_id): store.to_attributes()},
             asked=view.asked | {StoreRow.key(store.store_id)},
         )
-        for react in self.fold_object(known, key, journal=False):
+        try:
+            reactions = self.fold_object(known, key, journal=False)
+        except Malformed as error:
+            _log.error("an object cannot be projected again", extra={"key": error.key, "reason": error.reason})
+            return
+        for react in reactions:
             react()
 
     def lower_session_trust(self, workspace_id: str, session_id: str, trust: str | None) -> None:

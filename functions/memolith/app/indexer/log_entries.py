@@ -15,11 +15,14 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
 from memolith.core.epochs import current_epoch
-from memolith.core.errors import Unavailable
+from memolith.core.errors import Damaged, Unavailable
+from memolith.core.integrity import is_misplaced
 from memolith.core.log_position import LogKey
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.rows.identity import StoreRow
 from memolith.ports.queue import Queue
+
+_REPLACED = "the object was changed after it was acknowledged"
 
 
 class LogEntries:
@@ -49,11 +52,16 @@ class LogEntries:
         self._inspections = inspections
 
     def project(self, view: View, key: LogKey, journal: bool, paths_too: bool) -> list[Callable[[], object]]:
-        """Project the entry at `key`, if it is here; return what is left to do beyond the index."""
+        """Project the entry at `key`, if it is here; return what is left to do beyond the index.
+
+        Raises Damaged for an object that was put over another one: it changes no row, and no journal names it.
+        """
         entry = self._logs.entry(key)
         if entry is None:
             return []
         store = stored_store(self._region, view, key.store_id)
+        if is_misplaced(entry, "" if store is None else store.salt):
+            raise Damaged(f"{_REPLACED}: it is of another path, or of another store", region=self._region.name)
         reactions = self._project_entry(view, store, entry, journal, paths_too)
         arrival = None if store is None else self._arrival_that_counts(store, entry)
         if arrival is not None:
@@ -92,7 +100,9 @@ class LogEntries:
             self._erasures.project_followers(view, entry.key, entry.memory_id, entry.generation)
         salt = "" if store is None else store.salt
         over = store is not None and view.complete and self._repair.is_over(store, resolved)
-        self._projector.fold(view, resolved, journal=journal, paths_too=paths_too and not over, salt=salt, over=over)
+        changed = self._projector.fold(view, resolved, journal=journal, paths_too=paths_too, salt=salt, over=over)
+        if changed:
+            raise Damaged(f"{_REPLACED}: its slot was taken with another version", region=self._region.name)
         if store is not None and key.slot.epoch != current_epoch(store):
             self._repair.mark_counted(view, store, resolved)
         elif store is not None:

@@ -55,6 +55,7 @@ class Proposal:
         status: one of `memolith.core.proposals.STATUSES`.
         complete: whether what was decided is carried out to its end.
         erased: whether its texts were erased.
+        endorsed_by: who approved it first, where two people have to.
     """
 
     id: str
@@ -71,3 +72,4 @@ class Proposal:
     why: str | None = None
     reason: str | None = None
     edits: tuple[EditView, ...] | None = None
+    endorsed_by: str | None = None

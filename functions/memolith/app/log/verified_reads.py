@@ -8,10 +8,10 @@ never copied into another version by a rename, and never searched or scanned as 
 
 from __future__ import annotations
 
-import logging
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from memolith.app.kernel.damage_report import report_damage
 from memolith.app.kernel.port_calls import find, find_head
 from memolith.app.kernel.region import Region
 from memolith.core.errors import Damaged, Unavailable
@@ -19,8 +19,6 @@ from memolith.core.integrity import Acknowledged, Damage, damage_of
 from memolith.core.log_position import LogKey
 from memolith.core.objects.entry import Entry
 from memolith.ports.objects import StoredObject
-
-_log = logging.getLogger(__name__)
 
 REPAIR = "run 'memolith repair', which restores it where a whole copy is left"
 
@@ -112,10 +110,7 @@ def copy_at(
 
 
 def _report(region: Region, search: _Search) -> None:
-    region.metrics.count("objects_damaged", len(search.damaged))
-    for at, damage in search.damaged.items():
-        facts = {"key": str(search.key), "at": at, "damage": damage.value}
-        _log.error("a stored object is damaged", extra=facts)
+    report_damage(region, {(search.key, at): damage for at, damage in search.damaged.items()})
 
 
 def _failure(region: Region, search: _Search) -> Unavailable:

@@ -6,11 +6,9 @@ names a dream and holds nothing of it. A dream that is named again while it is u
 
 from __future__ import annotations
 
-import json
-
 from memolith.app.kernel.listing import row_pages
-from memolith.app.kernel.recent import Recent
 from memolith.app.kernel.region import Region
+from memolith.app.replication.queue_names import QueueNames
 from memolith.core.objects.run_record import RunRecord
 from memolith.core.rows.dreams import EVERY_OPEN_DREAM, DreamRow
 from memolith.core.rows.identity import StoreRow
@@ -21,16 +19,13 @@ ROWS_PER_PAGE = 100
 AGAIN_US = 300_000_000
 """After how long a dream that is not over is named again: its worker may have died."""
 
-NAMED_MAX = 10_000
-
 
 class DueDreams:
     """Names the dreams of stores whose home this region is."""
 
     def __init__(self, region: Region, queue: Queue) -> None:
         self._region = region
-        self._queue = queue
-        self._named = Recent(region.clock, AGAIN_US, NAMED_MAX)
+        self._names = QueueNames(region.clock, queue, "dream", AGAIN_US)
 
     def run(self, deadline_us: int) -> int:
         """Name what is due, until `deadline_us` at most; return how many dreams. Repeatable.
@@ -45,12 +40,7 @@ class DueDreams:
             records = self._here([DreamRow.from_attributes(one.attributes).parsed for one in page])
             now_us = self._region.clock.now_us()
             oldest_ms = max([oldest_ms, *((now_us - one.created_at) // 1_000 for one in records)])
-            due = [one.run_id for one in records if one.run_id not in self._named]
-            if due:
-                self._queue.send([json.dumps({"dream": run_id}) for run_id in due])
-            for run_id in due:
-                self._named.note(run_id)
-            named += len(due)
+            named += self._names.send(one.run_id for one in records)
             if now_us > deadline_us:
                 break
         if oldest_ms:

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.app.kernel.region import Region
 from memolith.app.replication.checkpoints import Checkpoints
 from memolith.app.replication.due_dreams import DueDreams
 from memolith.app.replication.due_proposals import DueProposals
+from memolith.app.replication.due_stores import DueStores
 from memolith.app.replication.rotating_audit import RotatingAudit
 from memolith.app.replication.watermark import Watermark
 from memolith.core.errors import MemolithError
@@ -29,7 +31,7 @@ class ReconcilerResult:
 
 
 class Reconciler:
-    """The reconciler of one region. Without `due_dreams` the deployment does no dreams, and the tick looks for none."""
+    """The reconciler of one region. Without `due_dreams` and `due_stores` no pipelines run; the tick looks for none."""
 
     def __init__(
         self,
@@ -40,11 +42,13 @@ class Reconciler:
         due_proposals: DueProposals,
         rotating_audit: RotatingAudit,
         due_dreams: DueDreams | None = None,
+        due_stores: DueStores | None = None,
     ) -> None:
         self._region = region
         self._due_proposals = due_proposals
         self._rotating_audit = rotating_audit
         self._due_dreams = due_dreams
+        self._due_stores = due_stores
         self._checkpoints = checkpoints
         self._watermark = watermark
         self._epoch_sweep = epoch_sweep
@@ -69,8 +73,9 @@ class Reconciler:
         self._attempt(ticked, lambda: self._watermark.advance(ticked.period, deadline_us))
         self._attempt(ticked, lambda: self._epoch_sweep.run(deadline_us))
         self._attempt(ticked, due)
-        if (dreams := self._due_dreams) is not None:
-            self._attempt(ticked, lambda: _run(dreams, deadline_us))
+        for named in (self._due_dreams, self._due_stores):
+            if named is not None:
+                self._attempt(ticked, partial(_run, named, deadline_us))
         self._attempt(ticked, lambda: self._rotating_audit.run(deadline_us))
         return ticked
 
@@ -82,5 +87,5 @@ class Reconciler:
             self._region.metrics.count("reconcile_failed")
 
 
-def _run(dreams: DueDreams, deadline_us: int) -> None:
-    dreams.run(deadline_us)
+def _run(named: DueDreams | DueStores, deadline_us: int) -> None:
+    named.run(deadline_us)

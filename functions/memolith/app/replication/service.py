@@ -17,6 +17,7 @@ from memolith.app.replication.compare_listing import CompareListing
 from memolith.app.replication.compare_rows import CompareRows
 from memolith.app.replication.due_dreams import DueDreams
 from memolith.app.replication.due_proposals import DueProposals
+from memolith.app.replication.due_stores import DueStores
 from memolith.app.replication.missed_erasures import MissedErasures
 from memolith.app.replication.missing_objects import MissingObjects
 from memolith.app.replication.reconciler import Reconciler
@@ -50,8 +51,10 @@ def make_reconciler(
     watermark = Watermark(region, missing_objects, epoch_sweep, witnesses, batch_max_us)
     checkpoints = Checkpoints(region, epoch_sweep, CheckpointSealer(region, sealing))
     due_dreams = None if dreams is None else DueDreams(region, dreams)
+    due_stores = None if dreams is None else DueStores(region, dreams)
     rotating_audit = RotatingAudit(region, SealedHistory(region, sealing), NamedObjects(region))
-    return Reconciler(region, checkpoints, watermark, epoch_sweep, DueProposals(region), rotating_audit, due_dreams)
+    due = DueProposals(region)
+    return Reconciler(region, checkpoints, watermark, epoch_sweep, due, rotating_audit, due_dreams, due_stores)
 
 
 def make_checkpoints(region: Region, sealing: Sealing, memory: SealMemory) -> Checkpoints:

@@ -180,7 +180,11 @@ class Heads:
 
 def whole_texts(texts: Mapping[str, str], rows: Iterable[MemoryRow]) -> dict[str, str]:
     """Return those of a pack's texts, by memory, whose hash is the one that was acknowledged; the others are read."""
-    hashes = {row.memory_id: row.content_sha256 for row in rows}
+    return acknowledged_texts(texts, {row.memory_id: row.content_sha256 for row in rows})
+
+
+def acknowledged_texts(texts: Mapping[str, str], hashes: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the same, where the hashes are at hand by memory."""
     return {id: text for id, text in texts.items() if sha256_hex(text) == hashes.get(id)}
 
 

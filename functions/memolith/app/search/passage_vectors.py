@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from memolith.core.search.analysis import PASSAGE_MAX_CHARS
+from memolith.core.search.excerpts import PASSAGE_MAX_CHARS
 from memolith.ports.clock import Clock
 from memolith.ports.packs import Pack, Packs
 

@@ -9,6 +9,7 @@ import typer
 
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
+from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, say, visible
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.limits import GRAPH_DEPTH_MAX, GRAPH_LIMIT_DEFAULT, GRAPH_LIMIT_MAX
@@ -26,6 +27,9 @@ def graph(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=GRAPH_LIMIT_MAX, help="The greatest number of memories.")
     ] = GRAPH_LIMIT_DEFAULT,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", metavar="WHEN", help="As it was: 'yesterday', 2026-06-01.")
+    ] = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -40,6 +44,8 @@ def graph(
     asked: dict[str, str | int] = {**root, "direction": direction, "depth": depth, "limit": limit}
     if types is not None:
         asked["types"] = types
+    if as_of is not None:
+        asked["as_of"] = instant(as_of, local_now(), "--as-of")
     with speaking():
         found = connect(url, key).get(f"/v1/memory_stores/{store}/graph", asked)
         if found["candidates"] and not as_json:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memolith.adapters.system import SystemClock
-from memolith.clients.cli import laptop_keys
+from memolith.clients.cli import http_keys
 from memolith.clients.cli.api_client import Key, Url
 from memolith.clients.cli.calls import invoke
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
@@ -29,13 +29,19 @@ app = typer.Typer(
     help="Create, list and revoke API keys; rotate the keys of tokens.",
 )
 
-Workspace = Annotated[str, typer.Option("--workspace", help="The workspace: wrkspc_ and lower-case letters or digits.")]
+Workspace = Annotated[
+    str | None,
+    typer.Option(
+        "--workspace",
+        help="The workspace: wrkspc_ and lower-case letters or digits; by default wrkspc_default, or the key's own.",
+    ),
+]
 Region = Annotated[str | None, typer.Option("--region", help="The region to ask; by default the first.")]
 
 
 @app.command()
 def create(
-    workspace: Workspace = "wrkspc_default",
+    workspace: Workspace = None,
     name: Annotated[str, typer.Option("--name", help="What the key is for; the list shows it.")] = "default",
     scope: Annotated[str, typer.Option("--scope", help="read, write or admin.")] = "write",
     expires_at: Annotated[
@@ -71,12 +77,18 @@ def create(
         "requests_per_minute": requests_per_minute,
     }
     asked = {name: limit for name, limit in limits.items() if limit not in (None, [])}
-    if laptop_keys.is_meant(url, region, aws):
-        wanted = laptop_keys.Asked(name, scope, expires_at, tuple(store or ()), holder, requests_per_minute)
-        laptop_keys.create(wanted, url, key, as_json)
+    if http_keys.is_meant(url, region, aws):
+        wanted = http_keys.Asked(name, scope, expires_at, tuple(store or ()), holder, requests_per_minute)
+        http_keys.create(wanted, http_keys.Caller(url, key, workspace), as_json)
         return
     target = find_target(aws)
-    payload = {"call": "keys.create", "workspace_id": workspace, "name": name, "scope": scope, **asked}
+    payload = {
+        "call": "keys.create",
+        "workspace_id": _or_default(workspace),
+        "name": name,
+        "scope": scope,
+        **asked,
+    }
     issued = invoke(target, region or target.regions[0], "keys", payload)
     _check_limits(asked, issued)
     if as_json:
@@ -89,7 +101,7 @@ def create(
 
 @app.command("list")
 def list_keys(
-    workspace: Workspace = "wrkspc_default",
+    workspace: Workspace = None,
     region: Region = None,
     aws: Aws = False,
     url: Url = None,
@@ -100,11 +112,16 @@ def list_keys(
 
     Example: memolith keys list --json
     """
-    if laptop_keys.is_meant(url, region, aws):
-        show_rows(laptop_keys.rows(url, key), COLUMNS_OF_KEYS, as_json)
+    if http_keys.is_meant(url, region, aws):
+        show_rows(http_keys.rows(http_keys.Caller(url, key, workspace)), COLUMNS_OF_KEYS, as_json)
         return
     target = find_target(aws)
-    found = invoke(target, region or target.regions[0], "keys", {"call": "keys.list", "workspace_id": workspace})
+    found = invoke(
+        target,
+        region or target.regions[0],
+        "keys",
+        {"call": "keys.list", "workspace_id": _or_default(workspace)},
+    )
     rows = [
         {
             **one,
@@ -123,7 +140,7 @@ def list_keys(
 @app.command()
 def revoke(
     key_id: Annotated[str, typer.Argument(help="apikey_…, as `list` shows it.")],
-    workspace: Workspace = "wrkspc_default",
+    workspace: Workspace = None,
     region: Region = None,
     aws: Aws = False,
     url: Url = None,
@@ -137,12 +154,13 @@ def revoke(
 
     Example: memolith keys revoke apikey_useast1_01kb…
     """
-    if laptop_keys.is_meant(url, region, aws):
-        show_rows([laptop_keys.revoke(key_id, url, key)], ("region", "confirmed", "reason"), as_json)
+    if http_keys.is_meant(url, region, aws):
+        revoked = http_keys.revoke(key_id, http_keys.Caller(url, key, workspace))
+        show_rows([revoked], ("region", "confirmed", "reason"), as_json)
         return
     target = find_target(aws)
     origin = region or ids.birth_region(key_id, target.regions) or target.regions[0]
-    payload = {"call": "keys.revoke", "workspace_id": workspace, "key_id": key_id}
+    payload = {"call": "keys.revoke", "workspace_id": _or_default(workspace), "key_id": key_id}
     record = str(invoke(target, origin, "keys", payload)["key"])
     rows = [_confirm(target, name, record) for name in target.regions]
     show_rows(rows, ("region", "confirmed", "reason"), as_json)
@@ -186,6 +204,11 @@ COLUMNS_OF_KEYS = (
     "holder",
     "requests_per_minute",
 )
+
+
+def _or_default(workspace: str | None) -> str:
+    """Return the workspace that an operator means; a key that asks over HTTP has its own."""
+    return workspace or "wrkspc_default"
 
 
 def _rotation(aws: bool) -> Rotation:

@@ -54,6 +54,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "proposals": ("memolith.clients.cli.proposals", "List, show, approve, reject and revert proposals."),
     "sessions": ("memolith.clients.cli.sessions", "Begin, show and end agents' sessions, and issue tokens."),
     "transcript": ("memolith.clients.cli.transcript", "Import and show what was said in sessions."),
+    "remember": ("memolith.clients.cli.remember", "Write a remark into a store's log of the day."),
     "extract": ("memolith.clients.cli.extract", "Propose memories of what a session taught."),
     "context": ("memolith.clients.cli.context", "Print an agent's memory context, for its system prompt."),
     "mount": ("memolith.clients.cli.mount", "Mount a store as a folder of this machine."),
@@ -79,9 +80,10 @@ TOGETHER: dict[tuple[str, ...], str] = {
     ("log", "diff", "restore", "transcript"): "Show history, versions, transcripts.",
     ("import", "export", "backup"): "Copy from and to folders and tars; back up.",
     ("lint", "scan", "quarantine", "audit"): "Check texts, and what is stored.",
-    ("extract", "dream", "proposals", "why"): "Distill what was said; review; explain.",
+    ("remember", "extract", "dream"): "Take a remark; distill what was said.",
+    ("proposals", "why"): "Review what is proposed; explain a line.",
     ("doctor", "index", "erasure", "repair"): "Find and mend damage; verify erasure.",
-    ("divergent", "homes", "regions"): "Move homes, fail over, add and remove regions.",
+    ("divergent", "homes", "regions"): "Move homes, fail over; change the regions.",
 }
 """Commands that share one line of the help, and that line; it stands where the first of them stands."""
 

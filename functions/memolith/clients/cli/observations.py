@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
+from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, say, visible
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.limits import GRAPH_LIMIT_DEFAULT, GRAPH_LIMIT_MAX
@@ -37,6 +38,9 @@ def observations(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=GRAPH_LIMIT_MAX, help="The greatest number of results.")
     ] = GRAPH_LIMIT_DEFAULT,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", metavar="WHEN", help="As it was: 'yesterday', 2026-06-01.")
+    ] = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -50,10 +54,9 @@ def observations(
     Example: memolith observations "Team notes" --conflicts --in /decisions/
     """
     if conflicts:
-        if query or category or tag or valid_at:
-            raise typer.BadParameter(
-                "takes neither words nor --category, --tag or --valid-at", param_hint="--conflicts"
-            )
+        if query or category or tag or valid_at or as_of:
+            said = "takes neither words nor --category, --tag, --valid-at or --as-of"
+            raise typer.BadParameter(said, param_hint="--conflicts")
         _conflicts(store, folder, superseded, limit, url, key, as_json)
         return
     if folder is not None or superseded:
@@ -61,6 +64,8 @@ def observations(
     asked: dict[str, str | int] = {"limit": limit}
     given = {"category": category, "tag": tag, "valid_at": valid_at, "query": " ".join(query or ())}
     asked |= {name: value for name, value in given.items() if value}
+    if as_of is not None:
+        asked["as_of"] = instant(as_of, local_now(), "--as-of")
     with speaking():
         found = connect(url, key).get(f"/v1/memory_stores/{store}/observations", asked)
     if as_json:

@@ -75,7 +75,8 @@ def show(store: Store, proposal: ProposalId, url: Url = None, key: Key = None, a
     if as_json:
         print(json.dumps(found))
         return
-    say(f"{found['id']}  {found['status']}  proposed by {_who(found['proposed_by'])} at {found['proposed_at']}", "bold")
+    head = f"{found['id']}  {found['status']}  proposed by {_who(found['proposed_by'])} at {found['proposed_at']}"
+    say(f"{head}{_one_more(found)}", "bold")
     for name in ("why", "reason"):
         if found[name]:
             say(f"{name}: {visible_text(found[name])}")
@@ -99,7 +100,8 @@ def approve(
 ) -> None:
     """Approve a proposal, or some of its edits: they are written as versions that you have approved.
 
-    An edit whose memory has changed since is stale and not written; the exit code is then 1.
+    An edit whose memory has changed since is stale and not written; the exit code is then 1. Where the store wants two
+    people's approval, nothing is written before the second.
 
     Example: memolith proposals approve "Team notes" prop_01kb… --edit 1 --edit 3
     """
@@ -210,10 +212,15 @@ def _report(proposals: list[Record], as_json: bool) -> None:
                 detail = f": {visible(result['detail'])}" if result["detail"] else ""
                 say(f"{result['outcome']}  {edit['op']}  {visible(edit['path'] or '(erased)')}{detail}")
         if not as_json:
-            say(f"{one['id']}  {'erased' if one['erased'] else one['status']}")
+            say(f"{one['id']}  {'erased' if one['erased'] else one['status']}{_one_more(one)}")
     if left:
         advice = "`memolith proposals show` has the reasons; propose them again from what the store holds now."
         raise ApiFailed(f"{left} edits were left as they are", Exit.FAILED, advice)
+
+
+def _one_more(proposal: Mapping[str, Any]) -> str:
+    waits = proposal["status"] == "open" and proposal.get("endorsed_by") is not None
+    return f"  approved by {_who(proposal['endorsed_by'])}; another person has to approve it, too" if waits else ""
 
 
 def _show_edit(edit: Mapping[str, Any]) -> None:

@@ -51,7 +51,7 @@ def search(
 
     Example: memolith search memstore_useast1_01kb… "when do we deploy?"
 
-    Words in quotation marks have to stand in the text just so.
+    Words in quotation marks have to stand in the text just so, unless the query is a question (?).
 
     Example: memolith search memstore_useast1_01kb… '"release train" Friday' --since '2 weeks ago'
 

@@ -192,9 +192,12 @@ def _source(program: Program, conversation: Conversation) -> str:
 
 
 def _begin(client: ApiClient, store_id: str, program: Program, conversation: Conversation) -> str:
-    """Begin the session of a file, and end it: it was over before it came here, and its token would be of no use."""
+    """Begin the session of a file, and end it: it was over before it came here, and its token would be of no use.
+
+    It may write, as whoever imports it may: so what it taught is proposed by itself, where the store's policy says so.
+    """
     body = {
-        "resources": [{"type": "memory_store", "memory_store_id": store_id, "access": "read_only"}],
+        "resources": [{"type": "memory_store", "memory_store_id": store_id, "access": "read_write"}],
         "title": f"{program.value} {conversation.name}"[:255],
         "metadata": {SOURCE: _source(program, conversation)},
         "token_lifetime_seconds": 60,

@@ -22,8 +22,9 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 VERSIONS_MAX = 1_000
 PROPOSALS_MAX, LOOKED_INTO_MAX = 500, 5
+LISTED_MAX = 10_000
 DREAMS_MAX = 500
-"""So far back is looked for what a version rests on."""
+"""So far back from a version is looked for what it rests on; what was proposed or begun after it is passed over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ def _origin(api: ApiClient, store: str, version: Mapping[str, Any]) -> dict[str,
             "sources": edit["sources"],
         }
         session = (proposal["proposed_by"] or {}).get("session_id")
-    dream = _dream(api, session) if session else None
+    dream = _dream(api, session, version) if session else None
     if dream is not None:
         ours = dream["x_memolith"]
         found |= {
@@ -161,8 +162,9 @@ def _proposal(api: ApiClient, store: str, version: Mapping[str, Any]) -> Mapping
     address = f"/v1/memory_stores/{store}/proposals"
     decided: list[Mapping[str, Any]] = []
     for status in ("approved", "reverted"):
-        rows = islice(_allowed(api, address, {"status": status, "limit": 100}), PROPOSALS_MAX)
-        decided += [one for one in rows if one["decided_at"] <= version["created_at"]]
+        rows = islice(_allowed(api, address, {"status": status, "limit": 100}), LISTED_MAX)
+        before = islice((one for one in rows if one["proposed_at"] <= version["created_at"]), PROPOSALS_MAX)
+        decided += [one for one in before if one["decided_at"] <= version["created_at"]]
     for one in sorted(decided, key=lambda row: str(row["decided_at"]), reverse=True)[:LOOKED_INTO_MAX]:
         whole = api.get(f"{address}/{one['id']}")
         if any(_made(edit) == version["id"] for edit in whole["edits"] or ()):
@@ -174,10 +176,11 @@ def _made(edit: Mapping[str, Any]) -> str | None:
     return None if edit["result"] is None else edit["result"]["memory_version_id"]
 
 
-def _dream(api: ApiClient, session: str) -> Mapping[str, Any] | None:
-    """Return the dream whose session this is."""
-    rows = islice(_allowed(api, "/v1/dreams", {"include_archived": "true", "limit": 100}), DREAMS_MAX)
-    return next((one for one in rows if one["session_id"] == session), None)
+def _dream(api: ApiClient, session: str, version: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the dream whose session this is; it was asked for before the version was written."""
+    rows = islice(_allowed(api, "/v1/dreams", {"include_archived": "true", "limit": 100}), LISTED_MAX)
+    before = islice((one for one in rows if one["created_at"] <= version["created_at"]), DREAMS_MAX)
+    return next((one for one in before if one["session_id"] == session), None)
 
 
 def _allowed(api: ApiClient, address: str, query: Mapping[str, str | int]) -> Iterator[Mapping[str, Any]]:

@@ -5,7 +5,8 @@ Each record is one object, put once. Its number says what it is, so that of two 
     1 opened -> 2 decided -> 3 applied -> 4 reverting -> 5 reverted
 
 2 and 4 have the plan of what is then written, 3 and 5 what that came to. And 6, at any time after the decision, orders
-that the texts be erased in every region.
+that the texts be erased in every region. Where two people have to approve, 7 is what the first of them approved; it
+comes before 2.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class ProposalStep(IntEnum):
     REVERTING = 4
     REVERTED = 5
     ERASED = 6
+    ENDORSED = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class ProposalRecord:
         at, by: when, and who.
         why, edits, expires_at, request_hmac: of an opened one; the last identifies the request.
         outcome, reason: of a decision: ``approved``, ``rejected``, ``withdrawn`` or ``expired``.
+        chosen: the numbers of the edits that an endorsement is about.
         plan: what an approval, or a reversal, writes.
         results: what it came to.
     """
@@ -110,6 +113,7 @@ class ProposalRecord:
     reason: str = ""
     plan: tuple[PlannedWrite, ...] = ()
     results: tuple[EditResult, ...] = ()
+    chosen: tuple[int, ...] = ()
 
     def key(self, home: str) -> ProposalKey:
         """Return the key under which `home` puts it."""
@@ -141,6 +145,7 @@ class ProposalRecord:
         fields = _load(body)
         try:
             lists = {
+                "chosen": tuple(fields.get("chosen", ())),
                 "edits": tuple(_edit(one) for one in fields.get("edits", ())),
                 "plan": tuple(PlannedWrite(**known(PlannedWrite, one)) for one in fields.get("plan", ())),
                 "results": tuple(EditResult(**known(EditResult, one)) for one in fields.get("results", ())),

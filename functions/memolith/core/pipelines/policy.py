@@ -9,20 +9,38 @@ from typing import Any
 
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import (
+    AUTO_DREAM_HOURS_DEFAULT,
+    AUTO_DREAM_HOURS_MAX,
+    AUTO_DREAM_SESSIONS_DEFAULT,
+    AUTO_IDLE_HOURS_DEFAULT,
+    AUTO_IDLE_HOURS_MAX,
     DREAM_DELETES_DEFAULT,
     DREAM_DELETES_MAX,
     DREAM_DELETES_PERCENT_DEFAULT,
+    DREAM_MODEL_MAX_CHARS,
+    DREAM_SESSIONS_MAX,
     DREAM_TOKENS_MAX,
     DREAM_TOKENS_MIN,
 )
 from memolith.core.pipelines.dreams import Edit
 from memolith.core.trust import USER
 
-ALLOW, PROPOSE, OFF = "allow", "propose", "off"
+ALLOW, PROPOSE, WRITE, OFF = "allow", "propose", "write", "off"
 ALL, NOT_PEOPLE = "all", "not_people"
 
-_WORDS = {"dreams": (ALLOW, PROPOSE, OFF), "extraction": (ALLOW, OFF), "may_edit": (ALL, NOT_PEOPLE)}
+MODEL_DEFAULT = "small"
+
+_WORDS = {
+    "dreams": (ALLOW, PROPOSE, OFF),
+    "extraction": (ALLOW, OFF),
+    "may_edit": (ALL, NOT_PEOPLE),
+    "auto_extract": (OFF, PROPOSE),
+    "auto_dream": (OFF, PROPOSE, WRITE),
+}
 _NUMBERS = {
+    "idle_hours": (1, AUTO_IDLE_HOURS_MAX),
+    "dream_every_hours": (1, AUTO_DREAM_HOURS_MAX),
+    "dream_min_sessions": (1, DREAM_SESSIONS_MAX),
     "max_deletes": (0, DREAM_DELETES_MAX),
     "max_delete_percent": (0, 100),
     "max_tokens": (DREAM_TOKENS_MIN, DREAM_TOKENS_MAX),
@@ -39,6 +57,11 @@ class PipelinesPolicy:
         may_edit: with ``not_people`` a dream proposes its edits of memories of class ``user``, and writes the others.
         max_deletes, max_delete_percent: the greater of the two is how many memories a dream may delete at once.
         max_tokens: how many tokens one dream may use.
+        auto_extract: whether a session is extracted by itself, once it ended, or nothing was said in it for
+            `idle_hours`.
+        auto_dream: whether the store is consolidated by itself every `dream_every_hours`, if `dream_min_sessions` have
+            said something new: as a proposal, or written.
+        model: the name of the model that these two ask.
     """
 
     dreams: str = ALLOW
@@ -47,6 +70,22 @@ class PipelinesPolicy:
     max_deletes: int = DREAM_DELETES_DEFAULT
     max_delete_percent: int = DREAM_DELETES_PERCENT_DEFAULT
     max_tokens: int = DREAM_TOKENS_MAX
+    auto_extract: str = OFF
+    idle_hours: int = AUTO_IDLE_HOURS_DEFAULT
+    auto_dream: str = OFF
+    dream_every_hours: int = AUTO_DREAM_HOURS_DEFAULT
+    dream_min_sessions: int = AUTO_DREAM_SESSIONS_DEFAULT
+    model: str = MODEL_DEFAULT
+
+    @property
+    def extracts_by_itself(self) -> bool:
+        """Whether sessions are extracted without a caller. A word of a newer release does nothing."""
+        return self.may_extract and self.auto_extract == PROPOSE
+
+    @property
+    def dreams_by_itself(self) -> bool:
+        """Whether the store is consolidated without a caller."""
+        return self.may_dream and self.auto_dream in (PROPOSE, WRITE)
 
     @property
     def may_dream(self) -> bool:
@@ -97,6 +136,9 @@ def changed_pipelines(before: str | None, given: object) -> str | None:
             least, most = _NUMBERS[name]
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
                 raise InvalidRequest(field, f"must be a whole number from {least:,} to {most:,}")
+        elif name == "model":
+            if not isinstance(value, str) or not 1 <= len(value) <= DREAM_MODEL_MAX_CHARS:
+                raise InvalidRequest(field, f"must be a text of 1 to {DREAM_MODEL_MAX_CHARS} characters")
         else:
             raise InvalidRequest(field, "is not a field of this request")
         policy = replace(policy, **{name: value})

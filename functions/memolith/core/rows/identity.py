@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.base import Row, RowKey
 
+AUTOMATIC_STORES = "#stores#automatic"
+"""The partition of the stores of all workspaces whose pipelines run by themselves: no workspace's id is empty."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreRow(Row):
@@ -54,6 +57,11 @@ class StoreRow(Row):
     @staticmethod
     def key(store_id: str) -> RowKey:
         return RowKey("stores", store_id, "record")
+
+    @staticmethod
+    def automatic_key(store_id: str) -> RowKey:
+        """Return where the copy of a store stands whose pipelines run by themselves."""
+        return RowKey("stores", AUTOMATIC_STORES, store_id)
 
     @staticmethod
     def listing_key(workspace_id: str, created_at: int, store_id: str) -> RowKey:

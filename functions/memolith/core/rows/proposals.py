@@ -14,8 +14,9 @@ DUE_PARTITION = "proposals"
 class ProposalRow(Row):
     """What the records of a proposal say that are here, joined (`memolith.core.proposals.join`).
 
-    `opened`, `decided`, `applied`, `reverting`, `reverted` and `erased` name the epoch, as text, of the record of that
-    step that holds: its home is where the object is. A copy of the row stands in the listing of its status.
+    `opened`, `decided`, `applied`, `reverting`, `reverted`, `erased` and `endorsed` name the epoch, as text, of the
+    record of that step that holds: its home is where the object is. A copy of the row stands in the listing of its
+    status.
     """
 
     store_id: str
@@ -34,6 +35,8 @@ class ProposalRow(Row):
     reverting_at: int | None = None
     reverted: str | None = None
     erased: str | None = None
+    endorsed: str | None = None
+    endorsed_by: str | None = None
 
     @staticmethod
     def key(store_id: str, proposal_id: str) -> RowKey:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from memolith.core.search.words import Word, words
 
@@ -18,9 +17,6 @@ Stem = Callable[[str], str]
 
 PASSAGE_WORDS = 110
 """How long a passage is: about a paragraph, so that words that stand together weigh more than words that do not."""
-
-PASSAGE_MAX_CHARS = 4_000
-"""How far an excerpt is looked for in a passage of very long words."""
 
 ENDING_MAX_CHARS = 5
 """``.md``, ``.json``: what comes after a path's last dot and is no longer says of what kind it is, not what of."""
@@ -89,7 +85,7 @@ def length(passages: Iterable[str]) -> int:
 def analysed(text: str, stem: Stem, known_names: frozenset[str] = frozenset()) -> Analysed:
     """Analyse a text in one pass. `known_names` are words that name something in it whatever their capitals."""
     found = list(words(text))
-    names = frozenset(word.lower for word in found if is_name(text, word))
+    names = frozenset(word.lower for word in found if not word.text.islower() and is_name(text, word))
     kept = names | known_names
     stems: list[list[str]] = []
     starts: list[int] = []
@@ -160,25 +156,3 @@ def query_words(query: str, stem: Stem) -> QueryWords:
         frozenset(word.lower for word in telling if _is_capital(word)),
         frozenset(word.lower for word in telling),
     )
-
-
-def excerpt(text: str, start: int, wanted: Callable[[str], bool], max_chars: int) -> str:
-    """Cut out what of a passage answers best: from the word on that has most of the wanted ones behind it.
-
-    It begins and ends where a word does. Without a wanted word it is the passage's beginning.
-    """
-    within = list(islice(words(text[start : start + PASSAGE_MAX_CHARS]), PASSAGE_WORDS))
-    hits = [word for word in within if wanted(word.lower)]
-    if not within:
-        return text[start : start + max_chars].strip()
-    reach = max_chars * 3 // 4
-    best = max(
-        hits or within[:1],
-        key=lambda one: (len({hit.lower for hit in hits if 0 <= hit.start - one.start < reach}), -one.start),
-    )
-    earliest = max(best.start - (max_chars - reach), 0)
-    begin = next(word.start for word in within if word.start >= earliest)
-    end = begin + max_chars
-    if start + end < len(text):
-        end = max((word.end for word in within if begin < word.end <= end), default=end)
-    return text[start + begin : start + end].strip()

@@ -1,6 +1,8 @@
 """Phrases of a query: what stands in quotation marks there has to stand in the text, word for word.
 
-Capitals, accents and what parts the words make no difference; forms of a word do.
+Capitals, accents and what parts the words make no difference; forms of a word do. In a question (``Who likes "The Four
+Seasons"?``) the marks are round a name, which the text that answers need not repeat: there they demand nothing, and its
+words favor texts in which they stand side by side, as all words do.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ PHRASES_MAX = 4
 PHRASE_MAX_WORDS = 30
 
 _QUOTED = re.compile('"([^"\n]+)"|“([^“”\n]+)”|„([^„“”\n]+)[“”]|«([^«»\n]+)»')
+_ASKED = re.compile(r"[?？؟]\s*$")
 _PARTS = re.compile(r"[^\W_]+")
 _NOT_BEHIND, _NOT_BEFORE = f"(?<![^\\W_{PAIRED}])", f"(?![^\\W_{PAIRED}])"
 
@@ -35,8 +38,10 @@ class Phrase:
 
 
 def phrases_of(query: str) -> tuple[Phrase, ...]:
-    """Return the phrases of a query; a mark without its other half makes none."""
-    found = []
+    """Return the phrases that a text has to have; a mark without its other half makes none, nor does a question."""
+    found: list[Phrase] = []
+    if _ASKED.search(query) and _PARTS.search(_QUOTED.sub("", query)):
+        return ()
     for match in _QUOTED.finditer(query):
         quoted = next(part for part in match.groups() if part is not None)
         parts = _PARTS.findall(plain_text(quoted))[:PHRASE_MAX_WORDS]

@@ -142,8 +142,10 @@ def _weighed(candidate: Candidate, weights: Mapping[str, float], average_length:
     """Return what the text is worth, as a whole and by its best passage, and which passage that is."""
     total: dict[str, int] = {}
     best, best_worth = 0, 0.0
+    text = "".join(candidate.passages)
+    present = [stem for stem in weights if stem in text]
     for number, passage in enumerate(candidate.passages):
-        counts = {stem: count for stem in weights if (count := passage.count(stem))}
+        counts = {stem: count for stem in present if (count := passage.count(stem))}
         if not counts:
             continue
         for stem, count in counts.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 WORD_MAX_CHARS = 40
 """What is longer is a hash or a blob, which no one types; it is cut, so that it still finds itself."""
@@ -33,7 +33,7 @@ _MARK_RANGES = (
     (0x0D3E, 0x0D4D), (0x0DCA, 0x0DDF), (0x0E31, 0x0E31), (0x0E34, 0x0E3A), (0x0E47, 0x0E4E), (0x0EB1, 0x0EBC),
     (0x0EC8, 0x0ECD), (0x102B, 0x103E), (0x17B4, 0x17D3), (0x20D0, 0x20F0), (0x3099, 0x309A), (0xFE20, 0xFE2F),
 )  # fmt: skip
-_MARKS = "".join(f"{chr(first)}-{chr(last)}" for first, last in _MARK_RANGES)
+MARKS = "".join(f"{chr(first)}-{chr(last)}" for first, last in _MARK_RANGES)
 """Marks that belong to the letter before them: accents that stand alone, and vowels of Arabic, Hebrew, Hindi, Thai."""
 
 _SILENT = re.compile("[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]")
@@ -48,20 +48,21 @@ PAIRED = (
 )
 """Scripts that do not part their words, or hang particles on them: two characters at a time stand for words."""
 
-_RUN = f"[{PAIRED}][{PAIRED}{_MARKS}]*"
-_LETTERS = f"(?:(?![{PAIRED}])[^\\W_ʼʻ][{_MARKS}]*)+"
-_WORD = re.compile(f"{_RUN}|{_LETTERS}(?:['’ʼʻ]{_LETTERS})*")
+_RUN = f"[{PAIRED}][{PAIRED}{MARKS}]*"
+_LETTERS = f"(?:(?![{PAIRED}])[^\\W_ʼʻ][{MARKS}]*)+"
+_PLAIN = f"[A-Za-z0-9]++(?![^\\W_]|['’ʼʻ{MARKS}])"
+"""Most words, so that they are found at once: as `_LETTERS` finds them, where nothing behind goes on with the word."""
+_WORD = re.compile(f"{_PLAIN}|{_RUN}|{_LETTERS}(?:['’ʼʻ]{_LETTERS})*")
 _ONE_RUN = re.compile(_RUN)
 _ALONE = re.compile(f"[{_SINGLE}]")
-_MARK = re.compile(f"[{_MARKS}]")
+_MARK = re.compile(f"[{MARKS}]")
 _APOSTROPHE = re.compile("['’ʼʻ]")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """One word of a text: as it stands there; folded; and where.
+class Word(NamedTuple):
+    """One word of a text: as it stands there; folded; and where. A tuple, for a store has millions of them to make.
 
     Attributes:
         extra: it is made of words, or of a part of one, that are yielded as well: ``apigateway`` of ``api-gateway``,
@@ -81,13 +82,14 @@ def words(text: str) -> Iterator[Word]:
     for match in _WORD.finditer(text):
         found, start, end = match[0], match.start(), match.end()
         if compound and not _goes_on(text, compound[-1], start):
-            yield from _joined(compound)
+            if len(compound) > 1:
+                yield from _joined(compound)
             compound = []
         if found.isascii() and found.isalnum():
             word = Word(found, found.lower()[:WORD_MAX_CHARS], start, end)
             yield word
             compound.append(word)
-            if _CAMEL.search(found):
+            if not found.islower() and CAMEL.search(found):
                 yield from _humps(found, start)
         elif _ONE_RUN.match(found):
             yield from _pairs(found, start)

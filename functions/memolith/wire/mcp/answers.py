@@ -45,6 +45,15 @@ class Written(BaseModel):
     """Kinds of the secrets that were taken out before the text was stored: it says [REDACTED:kind] there."""
 
 
+class Remarked(BaseModel):
+    """What `remember` did: the log that has the remark, and which of its entries that is."""
+
+    path: str
+    number: int
+    unchanged: bool
+    """Whether it was the log's last entry already."""
+
+
 class Found(BaseModel):
     """A note that a search found, and the place in it that answers best."""
 

@@ -28,6 +28,7 @@ from memolith.wire.mcp.answers import (
     Note,
     Recall,
     Recalled,
+    Remarked,
     Spoken,
     Version,
     Versions,
@@ -84,6 +85,11 @@ class Notes:
             holder = f"{ROOT}{occupied.path}"
             raise ToolFailure(tool_texts.FILE_IN_THE_WAY.format(path=path, holder=holder)) from None
         return _written(made, "created")
+
+    def remember(self, remark: str) -> Remarked:
+        """Append a remark to the log of the day. One call."""
+        done = self._tree.remark(text(remark, "text"))
+        return Remarked(path=f"{ROOT}{done['path']}", number=done["number"], unchanged=done["unchanged"])
 
     def directory(self, path: str) -> Directory:
         """List what is directly in a directory. One listing."""

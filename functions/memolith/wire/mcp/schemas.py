@@ -15,6 +15,7 @@ from memolith.core.limits import (
     PATH_MAX_BYTES,
     RECALL_LOADED_MAX,
     RECALL_TOOLS_MAX,
+    REMARK_MAX_CHARS,
     SEARCH_FILTER_MAX_CHARS,
     SEARCH_LIMIT_DEFAULT,
     SEARCH_LIMIT_MAX,
@@ -112,6 +113,14 @@ class WriteArguments(NoteArguments):
     expected_content_sha256: Annotated[
         Sha256 | None, Field(description="To replace a note: the content_sha256 of what you read. Left out: a new note")
     ] = None
+
+
+class RememberArguments(NoteArguments):
+    """Of `remember`."""
+
+    text: Annotated[
+        str, Field(min_length=1, max_length=REMARK_MAX_CHARS, description="What is worth keeping, with its reason")
+    ]
 
 
 class EditArguments(NoteArguments):

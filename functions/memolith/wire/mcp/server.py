@@ -177,6 +177,16 @@ def _in_project(run: Callable[[OpenStore, Any], BaseModel]) -> Callable[[Stores,
     return lambda stores, given: run(stores.choose(given.project), given)
 
 
+def _reading(
+    arguments: type[schemas.Arguments],
+    gives: type[BaseModel],
+    description: str,
+    run: Callable[[OpenStore, Any], BaseModel],
+) -> Offered:
+    """Offer a tool that reads one store."""
+    return Offered(arguments, gives, description, _annotated(reads=True), _in_project(run))
+
+
 def _memory(store: OpenStore, given: schemas.MemoryArguments) -> BaseModel:
     return answers.Said(text=store.tool.run(given.model_dump(exclude_unset=True, exclude={"project"})))
 
@@ -199,12 +209,8 @@ TOOLS: dict[str, Offered] = {
         _annotated(reads=True),
         lambda stores, given: stores.search(given),
     ),
-    "read_note": Offered(
-        schemas.ReadArguments,
-        answers.Note,
-        texts.READ_NOTE,
-        _annotated(reads=True),
-        _in_project(lambda store, given: store.notes.read(given.path)),
+    "read_note": _reading(
+        schemas.ReadArguments, answers.Note, texts.READ_NOTE, lambda store, given: store.notes.read(given.path)
     ),
     "write_note": Offered(
         schemas.WriteArguments,
@@ -213,78 +219,72 @@ TOOLS: dict[str, Offered] = {
         _annotated(destroys=True, repeatable=True),
         _in_project(lambda store, given: store.notes.write(given.path, given.content, given.expected_content_sha256)),
     ),
+    "remember": Offered(
+        schemas.RememberArguments,
+        answers.Remarked,
+        texts.REMEMBER,
+        _annotated(repeatable=True),
+        _in_project(lambda store, given: store.notes.remember(given.text)),
+    ),
     "edit_note": Offered(
         schemas.EditArguments, answers.Said, texts.EDIT_NOTE, _annotated(destroys=True), _in_project(_edit)
     ),
-    "recent_activity": Offered(
+    "recent_activity": _reading(
         schemas.ActivityArguments,
         answers.Activity,
         texts.RECENT_ACTIVITY,
-        _annotated(reads=True),
-        _in_project(lambda store, given: store.notes.activity(given.limit, given.page, given.timeframe)),
+        lambda store, given: store.notes.activity(given.limit, given.page, given.timeframe),
     ),
-    "build_context": Offered(
-        schemas.ContextArguments,
-        answers.Context,
-        texts.BUILD_CONTEXT,
-        _annotated(reads=True),
-        _in_project(lambda store, given: store.notes.context(given)),
+    "build_context": _reading(
+        schemas.ContextArguments, answers.Context, texts.BUILD_CONTEXT, lambda store, given: store.notes.context(given)
     ),
-    "recall": Offered(
+    "recall": _reading(
         schemas.RecallArguments,
         answers.Recall,
         texts.RECALL,
-        _annotated(reads=True),
-        _in_project(lambda store, given: store.notes.recall(given.query, given.recent_tools, given.loaded)),
+        lambda store, given: store.notes.recall(given.query, given.recent_tools, given.loaded),
     ),
-    "conflicts": Offered(
+    "conflicts": _reading(
         schemas.ConflictsArguments,
         answers.Conflicts,
         texts.CONFLICTS,
-        _annotated(reads=True),
-        _in_project(lambda store, given: store.notes.conflicts(given.directory, given.limit)),
+        lambda store, given: store.notes.conflicts(given.directory, given.limit),
     ),
-    "backlinks": Offered(
+    "backlinks": _reading(
         schemas.BacklinksArguments,
         answers.Backlinks,
         texts.BACKLINKS,
-        _annotated(reads=True),
-        _in_project(lambda store, given: store.notes.backlinks(given.path, given.limit)),
+        lambda store, given: store.notes.backlinks(given.path, given.limit),
     ),
-    "search_sessions": Offered(
+    "search_sessions": _reading(
         schemas.ConversationsArguments,
         answers.Conversations,
         texts.SEARCH_SESSIONS,
-        _annotated(reads=True),
-        _in_project(lambda store, given: store.notes.conversations(given)),
+        lambda store, given: store.notes.conversations(given),
     ),
-    "list_directory": Offered(
+    "list_directory": _reading(
         schemas.DirectoryArguments,
         answers.Directory,
         texts.LIST_DIRECTORY,
-        _annotated(reads=True),
-        _in_project(lambda store, given: store.notes.directory(given.path)),
+        lambda store, given: store.notes.directory(given.path),
     ),
-    "memory_versions": Offered(
+    "memory_versions": _reading(
         schemas.VersionsArguments,
         answers.Versions,
         texts.MEMORY_VERSIONS,
-        _annotated(reads=True),
-        _in_project(lambda store, given: store.notes.versions(given.path, given.limit)),
+        lambda store, given: store.notes.versions(given.path, given.limit),
     ),
-    "list_proposals": Offered(
+    "list_proposals": _reading(
         proposals.ProposalsArguments,
         proposals.Proposals,
         texts.LIST_PROPOSALS,
-        _annotated(reads=True),
-        _in_project(lambda store, given: proposals.listed(store.tree, given)),
+        lambda store, given: proposals.listed(store.tree, given),
     ),
-    "read_proposal": Offered(
+    "read_proposal": _reading(
         proposals.ProposalArguments,
         proposals.Proposal,
         texts.READ_PROPOSAL,
-        _annotated(reads=True),
-        _in_project(lambda store, given: proposals.read(store.tree, given.proposal_id)),
+        lambda store, given: proposals.read(store.tree, given.proposal_id),
     ),
     "propose_edits": Offered(
         proposals.ProposeArguments,

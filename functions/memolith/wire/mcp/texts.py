@@ -24,6 +24,11 @@ WRITE_NOTE = (
     "Write a whole note. A new one needs a path that is free; one that is there is replaced only with the "
     "expected_content_sha256 of what you read, so that nobody's change is lost."
 )
+REMEMBER = (
+    "Write down one thing that is worth keeping, in the log of the day: a preference, a correction, a decision, how "
+    "something is done, with its reason. The quickest way to keep something; where it belongs is decided later. Not "
+    "for secrets, nor for what the code or its history says."
+)
 EDIT_NOTE = "Replace a text that is in a note once. What others change elsewhere in it meanwhile is kept."
 RECENT_ACTIVITY = (
     "Which notes were created, modified and deleted last, how often, by whom and when; of the last seven days, or of a "

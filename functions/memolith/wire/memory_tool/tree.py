@@ -136,6 +136,10 @@ class Tree:
         body = {"content": content, "precondition": precondition}
         return _file(self._ask("POST", f"{self._memories}/{file.id}", body=body))
 
+    def remark(self, text: str) -> Mapping[str, Any]:
+        """Append a remark to the log of the day; return the API's answer. Raises Gone, ToolFailure, Staged."""
+        return self._ask("POST", f"/v1/memory_stores/{self._store_id}/log", body={"text": text})
+
     def rename(self, file: File, path: str) -> None:
         """Rename a memory, even if its content changed. Raises Occupied, Gone, ToolFailure."""
         self._ask("POST", f"{self._memories}/{file.id}", body={"path": path})

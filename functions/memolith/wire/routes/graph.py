@@ -42,8 +42,9 @@ def reach_graph(exchange: Exchange) -> Json:
         depth=query.number("depth", 1, GRAPH_DEPTH_MAX),
         types=_listed(query, "types", GRAPH_TYPES_MAX),
         limit=query.limit(GRAPH_LIMIT_DEFAULT, GRAPH_LIMIT_MAX),
+        as_of=query.instant("as_of"),
     )
-    return graph_views.graph(answer, exchange.now_us)
+    return graph_views.graph(answer, _now(exchange))
 
 
 def build_context(exchange: Exchange) -> Json:
@@ -59,13 +60,14 @@ def build_context(exchange: Exchange) -> Json:
         exchange.store_id,
         url=url,
         depth=depth,
-        since=None if timeframe is None else since_of(timeframe, exchange.now_us),
+        since=None if timeframe is None else since_of(timeframe, _now(exchange)),
         page=page,
         page_size=page_size,
         max_related=query.number("max_related", PAGE_DEFAULT, CONTEXT_RELATED_MAX, lowest=0),
+        as_of=query.instant("as_of"),
     )
     asked = {"uri": url, "depth": depth, "timeframe": timeframe}
-    return graph_views.context(answer, exchange.now_us, asked) | {"page": page, "page_size": page_size}
+    return graph_views.context(answer, _now(exchange), asked) | {"page": page, "page_size": page_size}
 
 
 def list_observations(exchange: Exchange) -> Json:
@@ -83,8 +85,9 @@ def list_observations(exchange: Exchange) -> Json:
         query=bounded["query"],
         valid_at=query.instant("valid_at"),
         limit=query.limit(GRAPH_LIMIT_DEFAULT, GRAPH_LIMIT_MAX),
+        as_of=query.instant("as_of"),
     )
-    return graph_views.observations(answer, exchange.now_us)
+    return graph_views.observations(answer, _now(exchange))
 
 
 def list_conflicts(exchange: Exchange) -> Json:
@@ -115,6 +118,12 @@ def recall_memories(exchange: Exchange) -> Json:
         max_tokens=query.number("max_tokens", RECALL_TOKENS_DEFAULT, RECALL_TOKENS_MAX),
     )
     return graph_views.recalled(answer, exchange.now_us)
+
+
+def _now(exchange: Exchange) -> int:
+    """Return the instant from which ages and timeframes count: the one that is asked about, or now."""
+    as_of = exchange.request.query.instant("as_of")
+    return exchange.now_us if as_of is None else as_of
 
 
 def _listed(query: Query, name: str, most: int) -> list[str]:

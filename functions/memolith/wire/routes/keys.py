@@ -1,30 +1,27 @@
-"""Operations on API keys: create, list, revoke. A laptop alone has them: a deployment's keys are its operator's."""
+"""Operations on API keys: create, list, revoke.
+
+On AWS the function `keys` alone answers them, which alone may put a key's object; a laptop's server answers them too.
+"""
 
 from __future__ import annotations
 
-from memolith.app.api.keys import Keys
 from memolith.app.kernel.results import IssuedKey
 from memolith.core.errors import InvalidRequest
 from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.rows.identity import ApiKeyRow
 from memolith.core.times import parse_rfc3339, rfc3339
+from memolith.wire import freshness
 from memolith.wire.exchange import Exchange, _check_no_body
 from memolith.wire.json_views import Json
-from memolith.wire.routes.table import Route
-
-LISTED_MAX = 1_000
-"""So many keys are listed, the newest: a person's machine has fewer."""
 
 
-def key_routes(keys: Keys) -> tuple[Route, ...]:
-    """Make the routes that lead to these use cases."""
+def create_key(exchange: Exchange) -> Json:
+    from memolith.wire.key_bodies import KeyCreate
+    from memolith.wire.request_bodies import parse
 
-    def create_key(exchange: Exchange) -> Json:
-        from memolith.wire.key_bodies import KeyCreate
-        from memolith.wire.request_bodies import parse
-
-        body = parse(KeyCreate, exchange.request.body())
-        issued = keys.create(
+    body = parse(KeyCreate, exchange.request.body())
+    try:
+        issued = exchange.memolith.keys.create(
             exchange.call,
             body.name,
             body.scope,
@@ -33,20 +30,24 @@ def key_routes(keys: Keys) -> tuple[Route, ...]:
             holder=body.holder,
             requests_per_minute=body.requests_per_minute,
         )
-        return {**_shown(issued), "api_key": issued.api_key}
+    except InvalidRequest as error:
+        if error.field == "stores":  # as an operator's call names them
+            raise InvalidRequest("memory_store_ids", error.rule) from error
+        raise
+    return {**_shown(issued), "api_key": issued.api_key}
 
-    def list_keys(exchange: Exchange) -> Json:
-        rows = keys.all(exchange.call)[-LISTED_MAX:]
-        return {"data": [_shown(row) for row in reversed(rows)], "next_page": None}
 
-    def revoke_key(exchange: Exchange) -> Json:
-        _check_no_body(exchange)
-        return _shown(keys.revoke(exchange.call, exchange.ids[0]))
-
-    return (
-        Route(("v1", "api_keys"), {"GET": list_keys, "POST": create_key}),
-        Route(("v1", "api_keys", "*", "revoke"), {"POST": revoke_key}),
+def list_keys(exchange: Exchange) -> Json:
+    freshness.check_none(exchange.call.demand)
+    answer = exchange.memolith.keys.page(
+        exchange.call, limit=exchange.request.query.limit(), after=exchange.position(("keys",))
     )
+    return exchange.page(("keys",), answer, _shown)
+
+
+def revoke_key(exchange: Exchange) -> Json:
+    _check_no_body(exchange)
+    return _shown(exchange.memolith.keys.revoke(exchange.call, exchange.ids[0]))
 
 
 def _shown(key: IssuedKey | ApiKeyRow | ApiKeyRecord) -> Json:

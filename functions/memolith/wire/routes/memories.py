@@ -38,6 +38,22 @@ def create_memory(exchange: Exchange) -> Json:
     )
 
 
+def append_remark(exchange: Exchange) -> Json:
+    from memolith.wire.request_bodies import RemarkBody, parse
+
+    body = parse(RemarkBody, exchange.request.body())
+    said = exchange.memolith.remarks.append(exchange.call, exchange.store_id, body.text)
+    return {
+        "type": "remark",
+        "memory_store_id": said.log.store_id,
+        "memory_id": said.log.id,
+        "memory_version_id": said.log.version_id,
+        "path": said.log.path,
+        "number": said.number,
+        "unchanged": said.unchanged,
+    }
+
+
 def list_memories(exchange: Exchange) -> Json:
     query = exchange.request.query
     prefix, depth = query.words("path_prefix"), int(query.one_of("depth", "0", "1") or 0)

@@ -23,7 +23,9 @@ from memolith.wire.routes.dreams import (
 )
 from memolith.wire.routes.graph import build_context, list_conflicts, list_observations, reach_graph, recall_memories
 from memolith.wire.routes.integrity import list_integrity_keys, prove_version
+from memolith.wire.routes.keys import create_key, list_keys, revoke_key
 from memolith.wire.routes.memories import (
+    append_remark,
     create_memory,
     delete_memory,
     list_memories,
@@ -114,6 +116,7 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "restore"), {"POST": restore_store}),
     Route((*_STORE, "memories"), {"GET": list_memories, "POST": create_memory}),
     Route((*_STORE, "memories", "*"), {"GET": retrieve_memory, "POST": update_memory, "DELETE": delete_memory}),
+    Route((*_STORE, "log"), {"POST": append_remark}),
     Route((*_STORE, "search"), {"GET": search_memories}),
     Route(("v1", "search"), {"GET": search_stores}),
     Route((*_STORE, "graph"), {"GET": reach_graph}),
@@ -161,6 +164,13 @@ ROUTES: tuple[Route, ...] = (
 )
 
 
+KEY_ROUTES: tuple[Route, ...] = (
+    Route(("v1", "api_keys"), {"GET": list_keys, "POST": create_key}),
+    Route(("v1", "api_keys", "*", "revoke"), {"POST": revoke_key}),
+)
+"""Apart from the others: on AWS a function of its own answers them, and them alone."""
+
+
 _CREATED = ("created_at[gte]", "created_at[lte]")
 _PAGED = ("limit", "page")
 _SEARCHED = (
@@ -177,9 +187,9 @@ PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
     delete_memory: ("expected_content_sha256",),
     search_memories: (*_SEARCHED, "as_of"),
     search_stores: ("memory_store_ids", *_SEARCHED),
-    reach_graph: ("path", "memory_id", "direction", "depth", "types", "limit"),
-    build_context: ("url", "depth", "timeframe", "page", "page_size", "max_related"),
-    list_observations: ("category", "tag", "query", "valid_at", "limit"),
+    reach_graph: ("path", "memory_id", "direction", "depth", "types", "limit", "as_of"),
+    build_context: ("url", "depth", "timeframe", "page", "page_size", "max_related", "as_of"),
+    list_observations: ("category", "tag", "query", "valid_at", "limit", "as_of"),
     list_conflicts: ("path_prefix", "status", "limit"),
     recall_memories: ("query", "recent_tools", "loaded", "limit", "max_tokens"),
     list_activity: ("timeframe", "page", "page_size", "api_key_id", "session_id", "service_account_id"),
@@ -200,18 +210,19 @@ PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
     list_quarantine: ("include_released", *_PAGED),
     restore_quarantined: ("view",),
     list_divergent: _PAGED,
+    list_keys: _PAGED,
     restore_divergent: ("view",),
 }  # fmt: skip
 """The query parameters that an operation knows; one that is not listed here knows none."""
 
 
-def find(request: Request, further: Sequence[Route] = ()) -> tuple[Callable[[Exchange], Json], tuple[str, ...]]:
-    """Find the operation of a request, and the ids in its path, in `ROUTES` or in `further` ones.
+def find(request: Request, routes: Sequence[Route] = ROUTES) -> tuple[Callable[[Exchange], Json], tuple[str, ...]]:
+    """Find the operation of a request, and the ids in its path.
 
     Raises:
         UnknownRoute, MethodNotAllowed, NotFound.
     """
-    for route in (*ROUTES, *further):
+    for route in routes:
         ids = route.ids(request.segments)
         if ids is not None:
             _check_lengths(ids)

@@ -4,62 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.app.scene import HOME
+from tests.unit.app.api.planted_questions import context_share, planted_store, search_share
 from tests.unit.app.searched import Searched
-
-QUESTIONS = 60
-FIRST = ("Falcon", "Heron", "Osprey", "Kestrel", "Merlin", "Harrier", "Buzzard", "Condor", "Egret", "Ibis")
-SECOND = ("North", "South", "East", "West", "Upper", "Lower")
-GIVEN = ("Ada", "Bruno", "Chiara", "Dmitri", "Elif", "Farid", "Greta", "Hiro", "Ines", "Jonas")
-FAMILY = ("Abel", "Brandt", "Costa", "Dahl", "Eriksen", "Fuchs")
-TOWN = ("Alder", "Birch", "Cedar", "Elm", "Fir", "Hazel", "Linden", "Maple", "Oak", "Willow")
-ENDING = ("bridge", "ford", "haven", "mouth", "ton", "wick")
-
-
-def project(number: int) -> str:
-    return f"Project {FIRST[number % 10]} {SECOND[number // 10]}"
-
-
-def person(number: int) -> str:
-    return f"{GIVEN[number % 10]} {FAMILY[number // 10]}"
-
-
-def town(number: int) -> str:
-    return f"{TOWN[number % 10]}{ENDING[number // 10]}"
 
 
 @pytest.fixture(scope="module")
 def scene() -> Searched:
-    made = Searched()
-    for number in range(QUESTIONS):
-        leads, lives = person(number), town((7 * number + 3) % QUESTIONS)
-        made.create(
-            f"/projects/{number}.md", f"# {project(number)}\n\n- [status] under way #project\n- led_by [[{leads}]]\n"
-        )
-        made.create(f"/people/{number}.md", f"# {leads}\n\n- [likes] rowing and long walks\n- lives_in [[{lives}]]\n")
-        made.create(f"/towns/{number}.md", f"# {town(number)}\n\n- [sight] the old mill number {number}\n")
-    made.deliver()
-    return made
-
-
-def answers(number: int) -> str:
-    return town((7 * number + 3) % QUESTIONS)
+    return planted_store()
 
 
 def test_a_context_two_links_deep_has_the_answer_to_ninety_five_in_a_hundred(scene: Searched) -> None:
-    def has_answer(number: int) -> bool:
-        context = scene.at(HOME).graph.context(
-            scene.call(), scene.store, url=project(number), depth=2, since=None, page=1, page_size=10, max_related=10
-        )
-        return answers(number) in [node.title for item in context.items for node in item.nodes]
-
-    assert sum(map(has_answer, range(QUESTIONS))) >= 0.95 * QUESTIONS
+    assert context_share(scene) >= 0.95
 
 
 def test_a_search_alone_has_the_answer_to_at_most_sixty_in_a_hundred(scene: Searched) -> None:
-    def has_answer(number: int) -> bool:
-        query = f"what is there to see in the town where the lead of {project(number)} lives?"
-        found = scene.at(HOME).search.search(scene.call(), scene.store, query=query, limit=10)
-        return any(answers(number) in hit.excerpt for hit in found.items)
-
-    assert sum(map(has_answer, range(QUESTIONS))) <= 0.6 * QUESTIONS
+    assert search_share(scene) <= 0.6

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 
-from memolith.app.kernel.graph_results import GraphNode
 from memolith.core.errors import InvalidRequest
 from tests.unit.app.api.recall_questions import MEMORIES, UNRELATED
-from tests.unit.app.scene import HOME
+from tests.unit.app.api.recall_shares import empty_share, found_share, recall, team_store
 from tests.unit.app.searched import Searched
 
 
-def recall(scene: Searched, query: str, **more: Any) -> tuple[GraphNode, ...]:
-    asked = {"recent_tools": [], "loaded": [], "limit": 5, "max_tokens": 4_000, **more}
-    return scene.at(HOME).recall.recall(scene.call(), scene.store, query=query, **asked).nodes
-
-
-def path_of(name: str) -> str:
-    return f"/{name.replace(' ', '-')}.md"
-
-
 @pytest.fixture(scope="module")
-def team() -> Iterator[Searched]:
-    scene = Searched()
-    for name, text, _, _ in MEMORIES:
-        scene.create(path_of(name), f"# {name}\n\n{text}\n")
-    scene.deliver()
-    yield scene
+def team() -> Searched:
+    return team_store()
 
 
 @pytest.fixture
@@ -47,22 +30,6 @@ def scene() -> Searched:
     made.create("/logs/2026-05-01.md", "deploys go out on Tuesdays, said Ada\n")
     made.deliver()
     return made
-
-
-def found_share(team: Searched, remainder: int) -> float:
-    wanted = [
-        (path_of(name), query)
-        for number, (name, _, *queries) in enumerate(MEMORIES)
-        if number % 2 == remainder
-        for query in queries
-    ]
-    found = [path in [node.path for node in recall(team, query)] for path, query in wanted]
-    return sum(found) / len(found)
-
-
-def empty_share(team: Searched, remainder: int) -> float:
-    queries = UNRELATED[remainder::2]
-    return sum(recall(team, query) == () for query in queries) / len(queries)
 
 
 def test_of_a_hundred_related_questions_eighty_five_find_their_memory_among_five(team: Searched) -> None:

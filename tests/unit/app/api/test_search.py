@@ -312,6 +312,9 @@ def test_of_a_deleted_store_no_pack_is_left_nor_comes_one_back() -> None:
         ('"release trains"', []),
         ('"release train', ["/a.md", "/b.md"]),
         ('"frobnicate the"', []),
+        ('"release trains"?', []),
+        ('When does the "release trains" leave?', ["/a.md", "/b.md"]),
+        ("Was ist „release trains“？ ", ["/a.md", "/b.md"]),
     ],
 )
 def test_what_is_in_quotation_marks_has_to_stand_in_the_text_just_so(query: str, found: list[str]) -> None:

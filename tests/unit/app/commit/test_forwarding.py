@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import TypeVar
 
 import pytest
 
-from memolith.adapters.layered import Fault, Strike
+from memolith.adapters.layered import Call, Fault, Strike
 from memolith.app.commit.attempt import decode_outcome
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, to_payload
 from memolith.core.errors import Damaged, NotFound, OutcomeUnknown, PathConflict, PreconditionFailed, Unavailable
@@ -14,6 +16,8 @@ from memolith.wire.rpc import peerwriter_calls
 from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.app.trace import Trace
+
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -176,6 +180,27 @@ def test_a_committed_write_that_cannot_be_indexed_where_it_landed_is_not_told_as
     refused = Strike(Fault.REFUSED, "index.commit", occurrence=2)
     with scene.struck_by(refused), pytest.raises(OutcomeUnknown):
         scene.update(made, "second", at=AWAY)
+    assert scene.read(made, at=HOME).content == "second"
+
+
+def test_a_write_that_its_home_took_and_that_is_not_indexed_where_it_landed_says_where_and_why(scene: Scene) -> None:
+    made = scene.create("/a", at=AWAY)
+    scene.deliver()
+
+    commits = count(1)
+
+    def full(call: Call, act: Callable[[], T]) -> T:
+        """The home's commit succeeds, and the next, where the write landed, does not."""
+        if call.name == "index.commit" and next(commits) == 2:
+            raise Unavailable("the index did not answer", object="memories", cause="no space left")
+        return act()
+
+    with scene.intercepted_by(full), pytest.raises(OutcomeUnknown) as told:
+        scene.update(made, "second", at=AWAY)
+    assert told.value.message == (
+        "the store's home took the write, but it is not indexed where it landed "
+        f"(region={AWAY}, object=versions,memories, cause=no space left); read before trying again"
+    )
     assert scene.read(made, at=HOME).content == "second"
 
 

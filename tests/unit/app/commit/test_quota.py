@@ -61,7 +61,7 @@ def test_a_claim_that_was_left_behind_fills_nothing(scene: Scene) -> None:
 
 
 def test_far_from_the_cap_one_count_serves_a_minute() -> None:
-    scene = Scene(memories_per_store=100)
+    scene = Scene(memories_per_store=1_000)
     counts = CallCounts()
     with scene.intercepted_by(counts):
         fill(scene, 20)
@@ -71,7 +71,17 @@ def test_far_from_the_cap_one_count_serves_a_minute() -> None:
         assert counts.calls["index.count"] == 2
 
 
-def test_near_the_cap_every_creation_counts() -> None:
+def test_a_writer_fills_a_store_with_few_counts() -> None:
+    scene = Scene(memories_per_store=400)
+    counts = CallCounts()
+    with scene.intercepted_by(counts):
+        fill(scene, 400)
+        with pytest.raises(InvalidRequest):
+            scene.create("/one-more")
+    assert counts.calls["index.count"] < 80
+
+
+def test_at_the_cap_every_creation_counts() -> None:
     scene = Scene(memories_per_store=10)
     fill(scene, 9)
     counts = CallCounts()
@@ -82,17 +92,16 @@ def test_near_the_cap_every_creation_counts() -> None:
     assert counts.calls["index.count"] == 2
 
 
-def test_memories_made_by_somebody_else_are_counted_near_the_cap() -> None:
-    """Each process counts for itself; what it believes is never the last word near the cap."""
-    scene = Scene(memories_per_store=10)
-    fill(scene, 5)
-    counts = scene.at(HOME).memories._writer._creation._quota._counts
-    forgotten = dict(counts)
-    for number in range(5):
-        scene.create(f"/m/{number}")
-    counts.update({store: (9, when) for store, (_, when) in forgotten.items()})
-    with pytest.raises(InvalidRequest):
-        scene.create("/eleventh")
+def test_writers_that_each_keep_a_count_of_their_own_do_not_pass_the_cap() -> None:
+    """Each creates no more than its share of the room that it found; here three processes take turns."""
+    scene = Scene(memories_per_store=40)
+    quota = scene.at(HOME).memories._writer._creation._quota
+    processes: list[dict[str, tuple[int, int]]] = [{}, {}, {}]
+    with pytest.raises(InvalidRequest, match="limit"):
+        for number in range(100):
+            quota._shares = processes[number % 3]
+            scene.create(f"/m/{number}")
+    assert len(scene.paths()) == 40
 
 
 def test_a_count_that_fails_refuses_nothing_for_good(scene: Scene) -> None:

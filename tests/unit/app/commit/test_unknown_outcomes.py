@@ -60,7 +60,8 @@ def test_a_committed_write_that_cannot_be_indexed_names_the_cause(scene: Scene) 
 
     with scene.intercepted_by(full), pytest.raises(OutcomeUnknown) as told:
         scene.update(made, "second")
-    cause = f"region={HOME}, cause=no space left on the disk of index.sqlite"
+    where = f"region={HOME}, object=versions,memories,journal"
+    cause = f"{where}, cause=no space left on the disk of index.sqlite"
     assert told.value.message == f"the write was committed, but is not indexed yet ({cause}); read before trying again"
     scene.deliver()
     assert scene.read(made).content == "second"

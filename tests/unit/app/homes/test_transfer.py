@@ -202,8 +202,9 @@ def test_a_store_of_more_than_one_page_is_moved_whole(scene: Scene) -> None:
     like = sites[HOME].region.objects.get(first)
     log = first.removesuffix("0000000001")
     for sequence in range(2, 1_200):
+        metadata = {**like.metadata, "id": f"memver_{sequence:026d}", "gen": str(sequence)}
         for region in (HOME, AWAY) if sequence != 1_100 else (HOME,):
-            sites[region].region.objects.put_if_absent(f"{log}{sequence:010d}", like.body, like.metadata)
+            sites[region].region.objects.put_if_absent(f"{log}{sequence:010d}", like.body, metadata)
     scene.create("/b", "two")
     scene.drop_events()
     moved = move(scene)
@@ -214,3 +215,20 @@ def test_a_store_of_more_than_one_page_is_moved_whole(scene: Scene) -> None:
     assert scene.paths(at=AWAY) == ["/a", "/b"]
     site, row = sites[AWAY], StoreRow.from_attributes(scene.cloud.rows(AWAY, "stores")[scene.store, "record"])
     assert sorted(slot.sequence for slot in EpochSnapshots(site.region).tails(row).values()) == [1, 1_199]
+
+
+def test_an_object_that_cannot_be_indexed_keeps_no_store_from_moving(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene.create("/a", "one")
+    scene.deliver()
+    objects = scene.cloud.sites[HOME].region.objects
+    (first,) = objects.list(f"{HOME}/log/{scene.store}/").keys
+    forged = f"{first[:-10]}{2:010d}"
+    objects.put_if_absent(forged, b"one", objects.get(first).metadata)
+    scene.drop_events()
+    assert move(scene)["state"] == "moved"
+    assert scene.paths(at=AWAY) == ["/a"]
+    assert [(record.message, vars(record)["key"]) for record in caplog.records if "copied" in record.message] == [
+        ("an object that was copied cannot be indexed", forged)
+    ]

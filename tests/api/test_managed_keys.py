@@ -1,21 +1,49 @@
-"""API keys of a laptop: made, listed and revoked over HTTP and by the command, with no more rights than they say."""
+"""API keys over HTTP, on a laptop and of a deployment: made, listed and revoked, with no more rights than they say."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import anthropic
 import pytest
 
-from tests.api.harness import Backend, memolith_backend
+from memolith.adapters.memory import ManualClock, RecordingMetrics, SeededRandomness
+from memolith.entry.compose_keys import refuse_token
+from memolith.wire.http import HttpApi
+from memolith.wire.routes.table import KEY_ROUTES
+from scripts.local_cloud.front_door import function_for
+from tests.api.harness import Backend
 from tests.api.laptop import laptop_backends
+from tests.support.cloud import Cloud
 from tests.support.folders import quick_folder
 
 
-@pytest.fixture
-def backend() -> Iterator[Backend]:
+def deployed() -> Backend:
+    """A deployment, whose gateway has each request answered by the function that it is for."""
+    clock = ManualClock()
+    cloud = Cloud(("us-east-1",), clock=clock)
+    cloud.claim_complete("us-east-1", clock.now_us())
+    memolith = cloud.sites["us-east-1"].memolith
+    others = HttpApi(memolith, clock, SeededRandomness(1), RecordingMetrics())
+    issuing = HttpApi(memolith, clock, SeededRandomness(2), RecordingMetrics(), KEY_ROUTES, refuse_token)
+
+    def answer(event: Mapping[str, Any]) -> dict[str, Any]:
+        asked = event["requestContext"]["http"]
+        return (issuing if function_for(asked["method"], asked["path"]) == "keys" else others).answer(event)
+
+    def issue_key(name: str, scope: str, **limits: Any) -> str:
+        return cloud.key(scope, f"wrkspc_{name}", **limits)
+
+    return Backend(memolith, clock, issue_key, served=answer)
+
+
+@pytest.fixture(params=["laptop", "deployed"])
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    if request.param == "deployed":
+        yield deployed()
+        return
     with quick_folder() as root, laptop_backends(root) as build:
         yield build(10_000)
 
@@ -77,7 +105,7 @@ def test_none_but_an_admin_of_all_stores_manages_keys(backend: Backend) -> None:
         ({"name": "a\nb"}, "name"),
         ({"expires_at": "tomorrow"}, "expires_at"),
         ({"expires_at": "1971-01-01T00:00:00Z"}, "expires_at"),
-        ({"memory_store_ids": ["x"]}, "stores"),
+        ({"memory_store_ids": ["x"]}, "memory_store_ids: must name"),
         ({"memory_store_ids": ["memstore_x"] * 17}, "memory_store_ids"),
         ({"holder": "cat"}, "holder"),
         ({"unknown": 1}, "unknown"),
@@ -97,5 +125,32 @@ def test_a_key_that_nobody_issued_is_not_found(backend: Backend) -> None:
         assert keys(backend, "POST", f"/{key_id}/revoke").status == 404
 
 
-def test_a_deployments_api_has_no_such_route() -> None:
-    assert keys(memolith_backend()).status == 404
+def test_keys_are_listed_newest_first_and_a_page_at_a_time(backend: Backend) -> None:
+    made = [keys(backend, "POST", name=f"key {number}").body["id"] for number in range(5)]
+    listed: list[str] = []
+    query = "limit=2"
+    while True:
+        page = backend.raw("GET", "/v1/api_keys", query).body
+        listed += [one["id"] for one in page["data"]]
+        if page["next_page"] is None:
+            break
+        query = f"limit=2&page={page['next_page']}"
+    assert listed[:5] == made[::-1] and len(listed) == len(set(listed))
+    assert backend.raw("GET", "/v1/api_keys", "limit=0").error["message"].startswith("limit")
+    assert backend.raw("GET", "/v1/api_keys", "page=page_x").error["message"].startswith("page")
+    assert backend.raw("GET", "/v1/api_keys", "scope=read").error["message"].startswith("scope")
+
+
+def test_the_keys_of_another_workspace_are_not_there(backend: Backend) -> None:
+    theirs = backend.issue_key("other", "admin")
+    mine = keys(backend, "POST", name="mine").body["id"]
+    assert mine not in json.dumps(keys(backend, key=theirs).body)
+    assert keys(backend, "POST", f"/{mine}/revoke", key=theirs).status == 404
+    assert keys(backend).body["data"][0]["revoked_at"] is None
+
+
+def test_a_stranger_is_refused_before_its_body_is_read(backend: Backend) -> None:
+    stranger = f"sk-memolith-main-{'laptop_' + '0' * 26}-{'a' * 32}"
+    for key in (stranger, "nonsense", ""):
+        reply = backend.raw("POST", "/v1/api_keys", body=b"{", headers={"authorization": f"Bearer {key}"})
+        assert (reply.status, reply.error["type"]) == (401, "authentication_error")

@@ -1,4 +1,4 @@
-"""``memolith keys`` on a laptop: the same command, over HTTP, and for a deployment still the operator's."""
+"""``memolith keys`` over HTTP: of a laptop, and of a deployment whose address is given."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from memolith.clients.cli import laptop_keys
+from memolith.clients.cli import http_keys
 from memolith.clients.cli.failures import Exit
 from tests.api.harness import Backend
 from tests.unit.clients.conftest import backend_called
@@ -28,10 +28,16 @@ def test_the_command_makes_lists_and_revokes_a_key_of_the_laptop(desk: Desk) -> 
     assert desk.run("ls", desk.store, "--api-key", made["api_key"])[0] == Exit.KEY
 
 
-def test_a_deployment_that_is_named_is_asked_as_an_operator_does(desk: Desk) -> None:
+def test_an_address_is_asked_over_http_and_a_deployment_without_one_as_an_operator_does(desk: Desk) -> None:
     here = "http://127.0.0.1:8377"
-    assert laptop_keys.is_meant(here, None, aws=False)
-    assert not laptop_keys.is_meant(here, None, aws=True)
-    assert not laptop_keys.is_meant(here, "us-east-1", aws=False)
-    assert not laptop_keys.is_meant("https://memory.example.com", None, aws=False)
-    assert not laptop_keys.is_meant(None, None, aws=False), "no server was ever started here"
+    assert http_keys.is_meant(here, None, aws=False)
+    assert not http_keys.is_meant(here, None, aws=True)
+    assert not http_keys.is_meant(here, "us-east-1", aws=False)
+    assert http_keys.is_meant("https://memory.example.com", None, aws=False)
+    assert not http_keys.is_meant(None, None, aws=False), "no server was ever started here"
+
+
+def test_a_workspace_that_is_not_the_keys_own_is_refused(desk: Desk) -> None:
+    assert desk.json("keys", "list", "--workspace", "wrkspc_main")
+    said = desk.fails(Exit.KEY, "keys", "create", "--workspace", "wrkspc_other")
+    assert "another workspace" in said

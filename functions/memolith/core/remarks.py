@@ -1,0 +1,98 @@
+"""Remarks: what an agent wants kept, as one entry of a day's log, and what a dream makes of it. Pure.
+
+The log of a day is an ordinary memory, ``/logs/2026/11/2026-11-23.md``. What does not fit goes to ``….2.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memolith.core.errors import InvalidRequest
+from memolith.core.limits import REMARK_MAX_CHARS, REMARKS_PER_DREAM
+from memolith.core.times import rfc3339
+
+FOLDER = "/logs/"
+
+_PATH = re.compile(r"/logs/\d{4}/\d\d/(?P<day>\d{4}-\d\d-\d\d)(?:\.[1-9]\d?)?\.md")
+_BEGINS = re.compile(r"- (?P<minute>(?:[01]\d|2[0-3]):[0-5]\d)(?::(?P<second>[0-5]\d))?Z? (?P<text>.*)")
+_NAME_CHARS = 80
+_DESCRIPTION_CHARS = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One entry of a log: which, when, and what it says."""
+
+    path: str
+    number: int
+    at: str
+    text: str
+
+
+def log_path(now_us: int, part: int = 1) -> str:
+    """Return the path of the log of a day in UTC; `part` from 1."""
+    day = rfc3339(now_us)[:10]
+    return f"{FOLDER}{day[:4]}/{day[5:7]}/{day}{'' if part == 1 else f'.{part}'}.md"
+
+
+def is_log(path: str) -> bool:
+    """Tell whether a memory at this path is a day's log."""
+    return _PATH.fullmatch(path) is not None
+
+
+def check_remark(text: str) -> None:
+    """Raise InvalidRequest for a text that is no remark."""
+    if not text.strip() or len(text) > REMARK_MAX_CHARS:
+        raise InvalidRequest("text", f"must have 1 to {REMARK_MAX_CHARS:,} characters")
+
+
+def entry(now_us: int, text: str) -> str:
+    """Return a remark as an entry: its first line stamped, the others indented, so that none looks like another."""
+    first, *rest = [line.rstrip() for line in text.strip().splitlines()]
+    stamp = rfc3339(now_us)[11:19]
+    return "\n".join([f"- {stamp}Z {first}", *(f"  {line}" for line in rest)]) + "\n"
+
+
+def remarks_of(path: str, content: str) -> list[Remark]:
+    """Return the remarks of a log, in their order; what no one stamped, and is no line of a remark, is passed over."""
+    found = _PATH.fullmatch(path)
+    if found is None:
+        return []
+    remarks: list[Remark] = []
+    for line in content.splitlines():
+        begins = _BEGINS.fullmatch(line)
+        if begins is not None:
+            at = f"{found['day']}T{begins['minute']}:{begins['second'] or '00'}.000000Z"
+            remarks.append(Remark(path, len(remarks) + 1, at, begins["text"]))
+        elif remarks and line.startswith("  "):
+            last = remarks[-1]
+            remarks[-1] = Remark(last.path, last.number, last.at, f"{last.text}\n{line[2:]}")
+    return remarks
+
+
+def notes_of(logs: Mapping[str, str], since_us: int) -> list[dict[str, Any]]:
+    """Return the newest remarks that were made since an instant, as a dream takes notes, in the order of time."""
+    since = f"{rfc3339(since_us)[:19]}.000000Z"
+    remarks = [one for path, content in logs.items() for one in remarks_of(path, content) if one.at >= since]
+    remarks.sort(key=lambda one: (one.at, one.path, one.number))
+    return [_note(one) for one in remarks[-REMARKS_PER_DREAM:]]
+
+
+def _note(remark: Remark) -> dict[str, Any]:
+    line = " ".join(remark.text.split())
+    return {
+        "type": "project",
+        "name": line[:_NAME_CHARS],
+        "description": line[:_DESCRIPTION_CHARS],
+        "body": remark.text,
+        "why": None,
+        "how_to_apply": None,
+        "evidence": [],
+        "update_of": None,
+        "id": f"{remark.path}#{remark.number}",
+        "session": remark.path,
+        "at": remark.at,
+    }

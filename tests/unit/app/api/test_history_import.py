@@ -1,0 +1,63 @@
+"""An import says what it left open: `Unavailable` is the answer of one that did nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.layered import Fault, Strike
+from memolith.core import ids
+from memolith.core.commands import ImportedVersion
+from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.ports import errors as port_errors
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+T = TypeVar("T")
+TOLD = [
+    ImportedVersion(
+        f"mem_{ids.ulid(1, bytes([number] * 10))}",
+        f"memver_{ids.ulid(1, bytes([number] * 10))}",
+        "created",
+        "user:user_1",
+        1_790_000_000_000_000,
+        f"/told/{number}",
+        "told",
+    )
+    for number in (1, 2)
+]
+
+
+def bring(scene: Scene, at: str, told: list[ImportedVersion]) -> None:
+    scene.at(at).imports.import_versions(scene.call(), scene.store, told)
+
+
+def test_an_import_that_cannot_be_indexed_where_it_landed_is_left_open_and_is_there(scene: Scene) -> None:
+    def refuse(call: PortCall, act: Callable[[], T]) -> T:
+        if call.origin == AWAY and call.name == "index.commit":
+            raise port_errors.Unavailable("down")
+        return act()
+
+    with scene.intercepted_by(refuse), pytest.raises(OutcomeUnknown, match="imported"):
+        bring(scene, AWAY, TOLD[:1])
+    assert scene.paths(at=HOME) == ["/told/1"]
+    bring(scene, AWAY, TOLD[:1])
+    scene.deliver()
+    assert scene.paths(at=AWAY) == ["/told/1"]
+
+
+def test_an_import_of_which_some_was_done_is_left_open_and_the_rest_follows(scene: Scene) -> None:
+    second = Strike(Fault.REFUSED, "objects.put_if_absent", occurrence=2)
+    with scene.struck_by(second), pytest.raises(OutcomeUnknown, match="some of these versions were imported"):
+        bring(scene, HOME, TOLD)
+    scene.clock.advance(11)
+    bring(scene, HOME, TOLD)
+    assert scene.paths() == ["/told/1", "/told/2"]
+
+
+def test_an_import_of_which_nothing_was_done_says_so(scene: Scene) -> None:
+    with scene.struck_by(Strike(Fault.REFUSED, "objects.put_if_absent")), pytest.raises(Unavailable):
+        bring(scene, HOME, TOLD)
+    assert scene.paths() == []

@@ -1,0 +1,134 @@
+"""Remarks beside other writers, and what a dream makes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memolith.adapters.layered import Call
+from memolith.app.api.remarks import ATTEMPTS
+from memolith.core.errors import Busy, InvalidRequest, PathConflict
+from memolith.core.limits import CONTENT_MAX_BYTES, REMARK_PARTS_MAX
+from memolith.core.remarks import log_path, remarks_of
+from tests.api.test_dreams import Stage, choose
+from tests.unit.app.scene import AWAY, HOME
+
+RULE = "Deploy the engine on Thursdays, never on Fridays, as the on-call engineer is in then."
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+def remark(stage: Stage, text: str, at: str = HOME) -> Any:
+    return stage.scene.at(at).remarks.append(stage.scene.call(), stage.scene.store, text)
+
+
+def said(stage: Stage) -> list[str]:
+    stage.scene.deliver()
+    return [one.text for path, text in sorted(stage.texts().items()) for one in remarks_of(path, text or "")]
+
+
+def test_a_remark_that_another_overtakes_is_written_after_it(stage: Stage) -> None:
+    remark(stage, "one")
+    overtaken: list[str] = []
+
+    def overtake(call: Call, act: Any) -> Any:
+        if call.name == "objects.put_if_absent" and "/log/" in call.subjects[0] and len(overtaken) < 3:
+            overtaken.append("")
+            remark(stage, f"faster {len(overtaken)}")
+        return act()
+
+    with stage.scene.intercepted_by(overtake):
+        remark(stage, "two")
+    assert sorted(said(stage)) == ["faster 1", "faster 2", "faster 3", "one", "two"]
+
+
+def test_a_remark_that_is_always_overtaken_is_refused_and_may_be_repeated(stage: Stage) -> None:
+    remark(stage, "one")
+    depth = 0
+
+    def overtake(call: Call, act: Any) -> Any:
+        nonlocal depth
+        if call.name == "objects.put_if_absent" and "/log/" in call.subjects[0] and depth == 0:
+            depth = 1
+            stage.scene.clock.advance(1)
+            remark(stage, f"faster {stage.scene.clock.now_us()}")
+            depth = 0
+        return act()
+
+    with stage.scene.intercepted_by(overtake), pytest.raises(Busy):
+        remark(stage, "two")
+    assert len(said(stage)) == 1 + ATTEMPTS
+    remark(stage, "two")
+    assert said(stage)[-1] == "two"
+
+
+def test_remarks_of_two_regions_stand_in_one_log(stage: Stage) -> None:
+    stage.scene.deliver()
+    for number in range(6):
+        remark(stage, f"remark {number}", at=(HOME, AWAY)[number % 2])
+    assert said(stage) == [f"remark {number}" for number in range(6)]
+
+
+def test_a_log_that_is_full_is_followed_by_another_and_a_day_has_an_end(stage: Stage) -> None:
+    path = log_path(stage.scene.clock.now_us())
+    stage.scene.create(path, "- 00:00 " + "x" * (CONTENT_MAX_BYTES - 9) + "\n")
+    assert remark(stage, "one").log.path == log_path(stage.scene.clock.now_us(), 2)
+    assert remark(stage, "two").number == 2
+    stage.scene.create(log_path(stage.scene.clock.now_us(), REMARK_PARTS_MAX), "x" * CONTENT_MAX_BYTES)
+    with pytest.raises(InvalidRequest, match="full"):
+        remark(stage, "three")
+
+
+def test_a_memory_in_the_way_of_the_logs_is_named(stage: Stage) -> None:
+    stage.scene.create("/logs", "a file")
+    with pytest.raises(PathConflict, match="/logs is held"):
+        remark(stage, "one")
+
+
+def test_a_person_who_adds_to_a_log_does_not_vouch_for_what_others_said_in_it(stage: Stage) -> None:
+    agent = stage.memolith.api_keys.create(stage.workspace, "agent", "write").api_key
+    person = stage.memolith.api_keys.create(stage.workspace, "ada", "write", holder="person").api_key
+    stage.scene.deliver()
+    remarks, store = stage.memolith.remarks, stage.scene.store
+    assert remarks.append(stage.scene.call(agent), store, "one").log.trust == "g"
+    assert remarks.append(stage.scene.call(person), store, "two").log.trust == "g"
+
+
+# ---- dreams ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_dream_distills_remarks_once_and_leaves_the_log_as_it_is(stage: Stage) -> None:
+    remark(stage, RULE)
+    stage.scene.deliver()
+    [log] = stage.texts().items()
+    stage.scene.clock.advance(120)
+    assert stage.done(stage.update()).status == "completed"
+    texts = stage.texts()
+    made = [path for path, text in texts.items() if RULE in str(text) and path != log[0]]
+    assert len(made) == 1
+    assert (log[0], texts[log[0]]) == log, "what was said stays as it was said"
+    assert not any(f'"path": "{log[0]}"' in ask.turns[0].text for ask in stage.model.asks), "no dream may edit it"
+    stage.scene.clock.advance(120)
+    stage.done(stage.update())
+    assert stage.texts() == texts
+    assert RULE not in stage.model.asks[-1].turns[0].text.partition('"notes"')[2].partition('"removed"')[0]
+
+
+def test_a_store_with_a_new_remark_dreams_by_itself_however_few_sessions_spoke(stage: Stage) -> None:
+    choose(stage, auto_dream="propose")
+    automatic, store = stage.memolith.automatic, stage.scene.store
+    assert automatic.run(store).dream_id is None
+    remark(stage, RULE)
+    stage.scene.deliver()
+    assert automatic.run(store).dream_id is not None
+    stage.tick()
+    for _ in range(2):
+        stage.scene.clock.advance(25 * 3_600)
+        assert automatic.run(store).dream_id is None, "nothing was said since"
+    remark(stage, "And never on Mondays.")
+    stage.scene.deliver()
+    assert automatic.run(store).dream_id is not None

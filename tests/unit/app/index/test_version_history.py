@@ -1,0 +1,55 @@
+"""A memory's history goes by each version's parent, also where a region has heard of a replay in part."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from memolith.app.kernel.results import Memory
+from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.ports.index import Change
+from tests.unit.app.scene import HOME, Scene
+
+
+def memory_of_five(scene: Scene) -> tuple[Memory, list[VersionRow]]:
+    """A memory, and the rows of its five versions, oldest first."""
+    memory = scene.create("/a", "1")
+    for text in "2345":
+        memory = scene.update(memory, text)
+    rows = [VersionRow.from_attributes(row) for row in scene.cloud.rows(HOME, "versions").values()]
+    return memory, sorted(rows, key=lambda row: row.generation or 0)
+
+
+def put(scene: Scene, row: VersionRow, generation: int, parent: VersionRow) -> None:
+    """Let a version count at another generation, after another version."""
+    moved = replace(
+        row,
+        generation=generation,
+        parent_version_id=parent.version_id,
+        generation_key=f"{generation:010d}",
+    )
+    key = VersionRow.key(row.store_id, row.version_id)
+    scene.cloud.sites[HOME].region.index.commit([Change(key, row.to_attributes(), moved.to_attributes())])
+
+
+def put_head(scene: Scene, head: VersionRow, generation: int) -> None:
+    key = MemoryRow.key(head.store_id, head.memory_id or "")
+    (stored,) = scene.cloud.rows(HOME, "memories").values()
+    moved = replace(MemoryRow.from_attributes(stored), version_id=head.version_id, generation=generation)
+    scene.cloud.sites[HOME].region.index.commit([Change(key, stored, moved.to_attributes())])
+
+
+@pytest.mark.parametrize("known", ["the head alone", "the version under it alone", "both"])
+def test_a_history_shows_every_version_while_a_replay_over_an_erased_one_is_projected(known: str) -> None:
+    """The newest two were replayed over the second version: the third was erased and counts no more."""
+    scene = Scene()
+    memory, (_, second, _, fourth, fifth) = memory_of_five(scene)
+    if known != "the head alone":
+        put(scene, fourth, 3, second)
+    if known != "the version under it alone":
+        put(scene, fifth, 4, fourth)
+        put_head(scene, fifth, 4)
+    shown = [version.id for version in scene.versions(memory_id=memory.id).items]
+    assert len(shown) == len(set(shown))
+    assert {"1", "2", "4", "5"} <= {scene.version(id).content for id in shown}

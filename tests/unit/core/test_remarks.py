@@ -1,0 +1,58 @@
+"""A day's log: what a remark looks like in it, and what is read back of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memolith.core.errors import InvalidRequest
+from memolith.core.limits import REMARKS_PER_DREAM
+from memolith.core.remarks import check_remark, entry, is_log, log_path, notes_of, remarks_of
+from memolith.core.times import parse_rfc3339
+
+NOON = parse_rfc3339("2026-11-23T12:00:07.5Z")
+LOG = "/logs/2026/11/2026-11-23.md"
+
+
+def test_a_remark_is_a_stamped_entry_of_the_log_of_its_day() -> None:
+    assert (log_path(NOON), log_path(NOON, 2)) == (LOG, "/logs/2026/11/2026-11-23.2.md")
+    assert entry(NOON, " Deploy on Thursdays.\nThe engineer is in.\n") == (
+        "- 12:00:07Z Deploy on Thursdays.\n  The engineer is in.\n"
+    )
+    assert all(map(is_log, (LOG, log_path(NOON, 20))))
+    assert not any(map(is_log, ("/logs/a.md", "/notes/2026-11-23.md", f"/x{LOG}", f"{LOG}/a", "/logs/2026/11/x.md")))
+
+
+@given(st.lists(st.text(min_size=1, max_size=200).filter(lambda text: text.strip()), min_size=1, max_size=5))
+def test_no_text_looks_like_two_remarks_or_like_a_part_of_another(texts: list[str]) -> None:
+    content = "".join(entry(NOON + number, text) for number, text in enumerate(texts))
+    found = remarks_of(LOG, content)
+    assert [one.number for one in found] == list(range(1, len(texts) + 1))
+    assert [one.text.split() for one in found] == [text.split() for text in texts]
+
+
+def test_what_a_person_writes_into_a_log_by_hand_is_read_too_and_headings_are_passed_over() -> None:
+    content = "# Monday\n\n- 09:30 Ada is away.\n- 10:00:05Z Grace leads.\nsomething else\n- 25:00 no time\n"
+    assert [(one.at[11:19], one.text) for one in remarks_of(LOG, content)] == [
+        ("09:30:00", "Ada is away."),
+        ("10:00:05", "Grace leads."),
+    ]
+    assert remarks_of("/notes/a.md", content) == []
+
+
+def test_a_dream_is_handed_the_newest_remarks_since_the_last_one_in_their_order() -> None:
+    earlier, later = log_path(NOON - 24 * 3_600_000_000), LOG
+    logs = {later: "- 12:00:07Z two\n- 12:00:08Z three\n", earlier: "- 23:00 one\n"}
+    assert [note["body"] for note in notes_of(logs, 0)] == ["one", "two", "three"]
+    assert [note["id"] for note in notes_of(logs, NOON + 600_000)] == [f"{LOG}#2"], "of that second on"
+    assert notes_of(logs, NOON + 5_000_000) == []
+    many = {LOG: "".join(f"- 12:00 remark {number}\n" for number in range(REMARKS_PER_DREAM + 1))}
+    assert len(notes_of(many, 0)) == REMARKS_PER_DREAM
+    assert notes_of(many, 0)[-1]["body"] == f"remark {REMARKS_PER_DREAM}"
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "x" * 2_001])
+def test_what_says_nothing_or_too_much_is_no_remark(text: str) -> None:
+    with pytest.raises(InvalidRequest, match="2,000"):
+        check_remark(text)
