@@ -2,7 +2,7 @@
 
 It trusts no caller's word that something is to be erased: it looks for the reason in the region itself.
 
-    an order of redaction | the deletion of the store | a rename that never came to be | retention
+    an order of redaction | the deletion of the store | a rename that never came to be | retention | a blank under it
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from memolith.app.kernel.port_calls import find_head
 from memolith.app.kernel.region import Region
 from memolith.app.log.log_reader import LogReader
 from memolith.app.log.store_log import StoreLog
-from memolith.core.errors import InvalidRequest, Unavailable
+from memolith.core.errors import Damaged, InvalidRequest, Unavailable
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import RedactionKey, parse_key
 from memolith.core.objects.entry import Entry, Operation
@@ -75,7 +75,26 @@ class Eraser:
             return True
         if any(self._ordered(region, entry) for region in self._region.origins):
             return True
-        return self._retaining.is_over(entry) or self._records.deletion(entry.key.store_id) is not None
+        if self._retaining.is_over(entry) or self._records.deletion(entry.key.store_id) is not None:
+            return True
+        return self._is_over_its_blank(entry)
+
+    def _is_over_its_blank(self, entry: Entry) -> bool:
+        """Tell whether a copy of the entry that was under way landed on top of its blank.
+
+        The rows of tables that are being rebuilt may not say so yet. A LIST; a GET where there is an older version.
+        """
+        key = str(entry.key)
+        older = [one for one in self._erasable.versions(key).versions if one.key == key and not one.current]
+        return any(self._is_blank_of(entry, one.version_id) for one in older if one.size_bytes == 0)
+
+    def _is_blank_of(self, entry: Entry, s3_version_id: str) -> bool:
+        try:
+            found = self._erasable.read_version(str(entry.key), s3_version_id)
+            older = Entry.from_metadata(entry.key, found.metadata)
+        except (port_errors.ObjectNotFound, Damaged, ValueError):
+            return False
+        return older.blank and older.version_id == entry.version_id
 
     def _ordered(self, region: str, entry: Entry) -> bool:
         key = RedactionKey(region, entry.key.store_id, entry.version_id)

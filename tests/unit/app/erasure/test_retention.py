@@ -11,10 +11,13 @@ from memolith.app.kernel.results import Memory
 from memolith.core.errors import InvalidRequest, PermissionDenied, Unavailable
 from memolith.core.retention import Retention
 from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.rows.control import ControlRow
 from memolith.core.rows.identity import StoreRow
+from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 DAY_S = 24 * 3600
+INCOMPLETE = Change(ControlRow.KEY, None, ControlRow(serving=1, complete=False).to_attributes(), unconditional=True)
 
 
 def sweep(scene: Scene, region: str = HOME, deliver: bool = True) -> int:
@@ -157,6 +160,28 @@ def test_an_original_that_arrives_after_its_blank_is_erased_on_arrival(scene: Sc
     assert texts(scene, AWAY) == ["v1", "v2"]
     scene.deliver()
     assert texts(scene, AWAY) == ["v2"]
+
+
+@pytest.mark.parametrize("text", ["v1", ""])
+def test_an_original_that_lands_on_its_blank_is_erased_where_the_tables_know_nothing_of_it(
+    scene: Scene, text: str
+) -> None:
+    """The index has lost its rows, and the pass that would look at the S3 versions again is a day away."""
+    retain(scene, days=1, versions=1)
+    lost = scene.remember_index(AWAY)
+    memory = scene.create("/a", text)
+    original = scene.cloud.buckets.versions(HOME, scene.log_keys()[0])[-1]
+    scene.update(memory, "v2")
+    scene.deliver()
+    scene.clock.advance(2 * DAY_S)
+    sweep(scene)
+    lost()
+    scene.cloud.sites[AWAY].region.index.commit([INCOMPLETE])
+    scene.cloud.buckets.arrive(original, AWAY)
+    scene.deliver()
+    assert texts(scene, AWAY) == ["v2"]
+    metadata = scene.cloud.buckets.versions(AWAY, original.object.key)[-1].object.metadata
+    assert "path" not in metadata
 
 
 def test_rows_lose_their_text_though_no_event_is_heard(scene: Scene) -> None:
