@@ -10,7 +10,6 @@ Everything is a maximum or a union, so that verdicts may be folded in any order,
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 from collections.abc import Mapping
@@ -33,7 +32,7 @@ def content_hmac(salt: bytes, content_sha256: str) -> str:
 
     No path hash is equal to it: a path begins with a slash, a hash is hex.
     """
-    return hmac.new(salt, content_sha256.encode(), hashlib.sha256).hexdigest()
+    return hmac.digest(salt, content_sha256.encode(), "sha256").hex()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from memolith.adapters.sqlite import graph_tables, vector_table
 from memolith.adapters.sqlite.database import SharedDatabase
@@ -367,22 +368,22 @@ def _decompressed(stems: object) -> str:
     return zlib.decompress(stems).decode()
 
 
-def _document(row: Sequence[object]) -> Document:
+def _document(row: Sequence[Any]) -> Document:
     _, memory_id, version_id, path, content_sha256, size_bytes, created_at, updated_at, names, length, stems, starts = (
         row
     )
     return Document(
-        memory_id=str(memory_id),
-        version_id=str(version_id),
-        path=str(path),
-        content_sha256=str(content_sha256),
-        content_size_bytes=int(str(size_bytes)),
-        created_at=int(str(created_at)),
-        updated_at=int(str(updated_at)),
+        memory_id=memory_id,
+        version_id=version_id,
+        path=path,
+        content_sha256=content_sha256,
+        content_size_bytes=size_bytes,
+        created_at=created_at,
+        updated_at=updated_at,
         passages=tuple(_decompressed(stems).split("\n")),
-        starts=tuple(map(int, str(starts).split())),
-        length=int(str(length)),
-        names=frozenset(str(names).split()),
+        starts=tuple(map(int, starts.split())),
+        length=length,
+        names=frozenset(names.split()),
     )
 
 

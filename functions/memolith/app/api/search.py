@@ -48,6 +48,9 @@ CONFIRMED_AT_ONCE = 40
 CONFIRMED_WITH_AUTHORS = 30
 """Three rows each, and a read has a hundred."""
 
+CONFIRMED_SPARE = 5
+"""How many more than are asked for are compared with the index at first: almost all of them are still there."""
+
 EXCERPT_MAX_CHARS = 400
 RERANKED_MAX = 30
 """How many hits a reranker is asked about, where there is one."""
@@ -229,7 +232,7 @@ class Search:
         most = asked.limit if self._reranker is None else max(asked.limit, RERANKED_MAX)
         hits: list[_Confirmed] = []
         ordered = in_one_order([one.found for one in stores])
-        for some in _parts(ordered, CONFIRMED_AT_ONCE if asked.author is None else CONFIRMED_WITH_AUTHORS):
+        for some in _parts(ordered, *_sizes(asked, most)):
             now = self._confirmed(stores, some, asked.author)
             hits += [one for one in now if rank(one.row.trust) >= rank(asked.min_trust)]
             if len(hits) >= most:
@@ -373,6 +376,19 @@ def _interval(since: int | None, until: int | None) -> tuple[int, int] | None:
     return None if since is None and until is None else (since or 0, LAST_US if until is None else until + 1)
 
 
-def _parts(ranked: Sequence[tuple[int, Ranked]], size: int) -> Iterator[Sequence[tuple[int, Ranked]]]:
-    for start in range(0, len(ranked), size):
-        yield ranked[start : start + size]
+def _sizes(asked: _Asked, most: int) -> tuple[int, int]:
+    """Return how many candidates are compared with the index at once, and at first, when `most` are to be left."""
+    if asked.author is not None:
+        return CONFIRMED_WITH_AUTHORS, CONFIRMED_WITH_AUTHORS
+    filtered = asked.min_trust is not None
+    return CONFIRMED_AT_ONCE, CONFIRMED_AT_ONCE if filtered else min(most + CONFIRMED_SPARE, CONFIRMED_AT_ONCE)
+
+
+def _parts(
+    ranked: Sequence[tuple[int, Ranked]], size: int, first: int | None = None
+) -> Iterator[Sequence[tuple[int, Ranked]]]:
+    """Yield candidates so many at a time, and the first so many."""
+    start, end = 0, first or size
+    while start < len(ranked):
+        yield ranked[start:end]
+        start, end = end, end + size

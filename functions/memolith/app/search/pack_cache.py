@@ -165,6 +165,9 @@ class PackCache:
             changed = list({**has, **heads})
         else:
             newest = self._newest_since(access, held.complete_until)
+            if not newest:
+                held.complete_until = access.complete_until
+                return
             has = held.pack.heads(list(newest))
             changed = [id for id, row in newest.items() if row.generation is None or has.get(id) != row.version_id]
             heads = self._heads.of(access.view, access.store, changed)

@@ -7,11 +7,10 @@ that is asked for. Ten excerpts cost less than the search that found them.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Iterator, Sequence
 
 from memolith.core.search.analysis import Stem
-from memolith.core.search.words import CAMEL, MARKS, PAIRED, words
+from memolith.core.search.words import CAMEL, MARKS, PAIRED, WORD_MAX_CHARS, words
 
 PASSAGE_MAX_CHARS = 4_000
 """How far an excerpt is looked for in a passage of very long words."""
@@ -22,6 +21,11 @@ WORD_END_WITHIN = 100
 BEGINNING_MAX_CHARS = 5
 """How much of a stem a word is recognized by before it is stemmed itself: stemming changes what comes later."""
 
+_AFTER_WORDS = ".,;:!?"
+"""Stripped before a look whether a text is one plain word, as most are, which is its own only word."""
+
+_BLANK = re.compile(r"\s")
+_BEYOND_ASCII = re.compile(r"(?<!\S)[!-~]*[^\x00-\x7f]\S*")
 _INSIDE = f"\\w'’ʼʻ{MARKS}"
 _BEGIN = re.compile(f"[{PAIRED}]|(?<![{_INSIDE}])[^\\W_]")
 _END = re.compile(f"[{PAIRED}][{MARKS}]*|[^\\W_][{MARKS}]*(?![{_INSIDE}])")
@@ -53,14 +57,37 @@ def excerpt(text: str, starts: Sequence[int], number: int, stems: Collection[str
 
 def _hits(part: str, stems: frozenset[str], stem: Stem) -> list[tuple[int, str]]:
     """Return where words of these stems stand, each with its stem."""
+    found: set[tuple[int, str]] = set()
+    for start, end in _worth_a_look(part, stems):
+        text = part[start:end]
+        plain = text.rstrip(_AFTER_WORDS)
+        if plain.isascii() and plain.isalnum() and (plain[1:].islower() or plain.isdecimal()):
+            if (one := stem(plain.lower()[:WORD_MAX_CHARS])) in stems:
+                found.add((start, one))
+            continue
+        found |= {(start + word.start, one) for word in words(text) if (one := stem(word.lower)) in stems}
+    return sorted(found)
+
+
+def _worth_a_look(part: str, stems: frozenset[str]) -> Iterator[tuple[int, int]]:
+    """Yield from where to which blank there may be words with these stems: what begins as one of them does, and all
+    with a letter beyond ASCII, as folding changes it. What goes on so (``getUser``) counts where there are humps.
+    """
     lower = part.lower()
     if len(lower) != len(part):
         lower = part
-    found = []
-    for match in _worth_a_look(stems, CAMEL.search(part) is not None).finditer(lower):
-        near = words(part[match.start() : match.end()])
-        found += [(match.start() + word.start, one) for word in near if (one := stem(word.lower)) in stems]
-    return found
+    for match in () if lower.isascii() else _BEYOND_ASCII.finditer(lower):
+        yield match.span()
+        lower = f"{lower[: match.start()]}{' ' * len(match[0])}{lower[match.end() :]}"
+    within_words = CAMEL.search(part) is not None
+    known = {one[: min(BEGINNING_MAX_CHARS, max(len(one) - 1, 1))] if len(one) > 2 else one for one in stems}
+    for beginning in known:
+        at = lower.find(beginning)
+        while at >= 0:
+            if within_words or not at or not lower[at - 1].isalnum():
+                blank = _BLANK.search(lower, at)
+                yield at, len(part) if blank is None else blank.start()
+            at = lower.find(beginning, at + 1)
 
 
 def _last_word_end(text: str, begin: int, end: int) -> int:
@@ -69,13 +96,3 @@ def _last_word_end(text: str, begin: int, end: int) -> int:
     low = max(begin, end - WORD_END_WITHIN)
     ends = [low + match.end() for match in _END.finditer(text[low : end + 1])]
     return max((one for one in ends if one <= end), default=end)
-
-
-@lru_cache(maxsize=64)
-def _worth_a_look(stems: frozenset[str], within_words: bool) -> re.Pattern[str]:
-    """Find what may be a word with one of these stems, up to the next blank: what begins as one of them does, and what
-    has a letter beyond ASCII, as folding changes it. With `within_words` also what goes on so, as in ``getUser``.
-    """
-    known = {one[: min(BEGINNING_MAX_CHARS, max(len(one) - 1, 1))] if len(one) > 2 else one for one in stems}
-    before = "" if within_words else "(?<![a-z0-9])"
-    return re.compile(f"(?<!\\S)[!-~]*[^\\x00-\\x7f]\\S*|{before}(?:{'|'.join(map(re.escape, sorted(known)))})\\S*")

@@ -8,9 +8,10 @@ give.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from memolith.core.search.query_dates import Interval
 
@@ -45,6 +46,9 @@ BEFORE_US, AFTER_US = 8 * DAY_US, 30 * DAY_US
 
 LOOK_AFTER_US = 10 * DAY_US
 """How far after an interval memories are looked for by their time."""
+
+Pair = tuple[str, str, float]
+"""Two words that follow each other in the query, and what they are worth where they do so in a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,8 @@ def rank(
     weights = {
         f" {stem} ": sure * rarity(corpus.frequencies.get(stem, 0), corpus.count) for stem, sure in stems.items()
     }
-    found = [(one, *_weighed(one, weights, corpus.average_length)) for one in candidates]
+    pairs = [(first, second, (one + other) / 2) for (first, one), (second, other) in pairwise(weights.items())]
+    found = [(one, *_weighed(one, weights, pairs, corpus.average_length)) for one in candidates]
     top = max((score for _, score, _ in found), default=0.0) or 1.0
     ranked = [
         Ranked(one.memory_id, score + top * (NAME_WEIGHT * _share(names, one) + DATE_WEIGHT * nearness(one, when)), at)
@@ -138,37 +143,52 @@ def _share(names: frozenset[str], candidate: Candidate) -> float:
     return len(names & candidate.names) / len(names) if names else 0.0
 
 
-def _weighed(candidate: Candidate, weights: Mapping[str, float], average_length: float) -> tuple[float, int]:
-    """Return what the text is worth, as a whole and by its best passage, and which passage that is."""
+def _weighed(
+    candidate: Candidate, weights: Mapping[str, float], pairs: Sequence[Pair], average_length: float
+) -> tuple[float, int]:
+    """Return what the text is worth, as a whole and by its best passage, and which passage that is.
+
+    Every stem is looked for once, in all of the text; only passages that have one of them are weighed.
+    """
+    passages = candidate.passages
+    ends = list(accumulate(map(len, passages)))
+    text = "".join(passages)
     total: dict[str, int] = {}
+    counted: dict[int, dict[str, int]] = {}
+    for stem in weights:
+        at = text.find(stem)
+        while at >= 0:
+            total[stem] = total.get(stem, 0) + 1
+            number = bisect_right(ends, at)
+            counts = counted.setdefault(number, {})
+            counts[stem] = counts.get(stem, 0) + 1
+            at = text.find(stem, at + len(stem))
     best, best_worth = 0, 0.0
-    text = "".join(candidate.passages)
-    present = [stem for stem in weights if stem in text]
-    for number, passage in enumerate(candidate.passages):
-        counts = {stem: count for stem in present if (count := passage.count(stem))}
-        if not counts:
-            continue
-        for stem, count in counts.items():
-            total[stem] = total.get(stem, 0) + count
-        worth = _bm25(counts, weights, (passage.count("  ") + 1) / USUAL_PASSAGE) + _pairs(passage, counts, weights)
+    for number in sorted(counted):
+        passage, counts = passages[number], counted[number]
+        worth = _bm25(counts, weights, (passage.count("  ") + 1) / USUAL_PASSAGE)
+        worth += _side_by_side(passage, counts, pairs) if len(counts) > 1 else 0.0
         if worth > best_worth:
             best, best_worth = number, worth
     whole = _bm25(total, weights, candidate.length / average_length if average_length else 1.0)
     return whole + PASSAGE_WEIGHT * best_worth, best
 
 
-def _pairs(passage: str, counts: Mapping[str, int], weights: Mapping[str, float]) -> float:
-    """Return what words are worth that follow each other as in the query, whose order `weights` has."""
+def _side_by_side(passage: str, counts: Mapping[str, int], pairs: Sequence[Pair]) -> float:
+    """Return what words are worth that follow each other as in the query."""
     worth = 0.0
-    for (first, one), (second, other) in pairwise(weights.items()):
+    for first, second, both in pairs:
         if first in counts and second in counts and (count := passage.count(first + second)):
-            worth += (one + other) / 2 * count * (SATURATION + 1) / (count + SATURATION)
+            worth += both * count * (SATURATION + 1) / (count + SATURATION)
     return PAIR_WEIGHT * worth
 
 
 def _bm25(counts: Mapping[str, int], weights: Mapping[str, float], relative_length: float) -> float:
     norm = SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * relative_length)
-    return sum(weights[stem] * count * (SATURATION + 1) / (count + norm) for stem, count in counts.items())
+    worth = 0.0
+    for stem, count in counts.items():
+        worth += weights[stem] * count * (SATURATION + 1) / (count + norm)
+    return worth
 
 
 def nearness(candidate: Candidate, when: Sequence[Interval]) -> float:

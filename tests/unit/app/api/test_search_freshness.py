@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memolith.adapters.layered import CallCounts
+from memolith.app.api.search import CONFIRMED_SPARE
 from memolith.core.objects import search_pack
 from tests.support.examples import examples
 from tests.unit.app.searched import Searched
@@ -117,3 +119,20 @@ def test_after_any_writes_each_word_of_a_current_text_is_found_and_none_of_an_ol
         else:
             scene.clock.advance(3_600)
         written.check(number)
+
+
+def test_a_search_asks_the_index_for_little_more_than_it_shows_and_for_the_rest_where_that_is_withheld() -> None:
+    scene = Searched()
+    made = [scene.create(f"/{number}.md", f"{'zeppelin ' * number}at noon") for number in range(1, 24)]
+    scene.pack()
+    scene.search("zeppelin")
+    counts = CallCounts()
+    with scene.intercepted_by(counts):
+        best = scene.search("zeppelin", limit=20)
+        counts.rows.clear()
+        scene.search("zeppelin", limit=3)
+    assert counts.rows["read.memories"] == 3 + CONFIRMED_SPARE + 1, "the heads, and the mark of a whole table"
+    for memory in made:
+        if memory.path in best:
+            scene.judge(memory)
+    assert sorted(scene.search("zeppelin", limit=3)) == sorted({one.path for one in made} - set(best))[:3]
