@@ -6,9 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from jwt.algorithms import OKPAlgorithm
-
 from memolith.ports.errors import Unavailable
 from memolith.ports.signing import Jwk
 
@@ -18,6 +15,9 @@ _PART = re.compile(r"[A-Za-z0-9_-]{43}")
 
 def made(seed: bytes | None = None) -> Jwk:
     """Make the private half of a new key: a random one, or the one of 32 bytes that are as secret as it is."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from jwt.algorithms import OKPAlgorithm
+
     key = Ed25519PrivateKey.generate() if seed is None else Ed25519PrivateKey.from_private_bytes(seed)
     return {name: str(value) for name, value in OKPAlgorithm.to_jwk(key, as_dict=True).items()}
 

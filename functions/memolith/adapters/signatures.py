@@ -1,6 +1,7 @@
 """Signatures under checkpoints, as JOSE writes them: Ed25519, and ECDSA on P-256 with SHA-256. Source: RFC 7518, 8037.
 
-The same for every adapter of `ports.sealing`, so that what one region's key signed any other can check.
+The same for every adapter of `ports.sealing`, so that what one region's key signed any other can check. PyJWT and
+cryptography are imported with the first signature, and not with a start.
 """
 
 from __future__ import annotations
@@ -10,10 +11,6 @@ import binascii
 import hashlib
 import json
 from typing import Any
-
-from cryptography.exceptions import InvalidSignature
-from jwt.algorithms import ECAlgorithm, OKPAlgorithm
-from jwt.exceptions import InvalidKeyError
 
 from memolith.ports.sealing import PublicJwk
 
@@ -35,6 +32,8 @@ def key_id(jwk: PublicJwk) -> str:
 
 def signed(private: PublicJwk, statement: bytes) -> str:
     """Sign with an Ed25519 key that has its private half."""
+    from jwt.algorithms import OKPAlgorithm
+
     algorithm = OKPAlgorithm()
     key: Any = OKPAlgorithm.from_jwk(dict(private))
     return in_base64url(algorithm.sign(statement, key))
@@ -42,6 +41,10 @@ def signed(private: PublicJwk, statement: bytes) -> str:
 
 def is_signature(public: PublicJwk, statement: bytes, signature: str) -> bool:
     """Tell whether the key made this signature under this statement; a key of another kind made none."""
+    from cryptography.exceptions import InvalidSignature
+    from jwt.algorithms import ECAlgorithm, OKPAlgorithm
+    from jwt.exceptions import InvalidKeyError
+
     if public.get("crv") != _CURVES.get(public.get("kty", "")):
         return False
     try:

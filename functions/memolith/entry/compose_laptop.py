@@ -21,8 +21,9 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memolith.adapters.encoders import NONE, encoder_of
 from memolith.adapters.layered.translated import translated, translated_erasable
@@ -54,7 +55,6 @@ from memolith.app.replication.due_proposals import DueProposals
 from memolith.app.replication.service import make_checkpoints
 from memolith.app.safety.deep_scan import DeepScanner, make_deep_scan
 from memolith.app.safety.write_gate import TextScanner
-from memolith.app.search.packer import make_packer
 from memolith.core.errors import Busy, Damaged, MemolithError
 from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, LAPTOP_DRAIN_S, LAPTOP_LEASE_US, MEMORIES_PER_STORE_DEFAULT
 from memolith.core.objects.search_pack import REFRESH_DELAY_S
@@ -63,7 +63,7 @@ from memolith.core.rows.base import mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.core.tables import TABLES
 from memolith.core.times import rfc3339
-from memolith.entry.laptop_dreamer import DREAM_LEASE_US, LaptopDreamer
+from memolith.entry.laptop_dreamer import LaptopDreamer
 from memolith.entry.laptop_files import (
     SERVING,
     forget_set_aside,
@@ -88,6 +88,9 @@ from memolith.wire import auth
 from memolith.wire.http import HttpApi
 from memolith.wire.routes.table import KEY_ROUTES, ROUTES
 from memolith.wire.rpc import Rpc, eraser_calls, indexer_calls, packer_calls, peerwriter_calls
+
+if TYPE_CHECKING:
+    from memolith.app.search.packer import Packer
 
 _log = logging.getLogger(__name__)
 
@@ -176,30 +179,36 @@ class LocalSite:
                 drain_s=LAPTOP_DRAIN_S,
             )
         )
-        packs = SqlitePacks(machine.encoder)
+        self._packs = packs = SqlitePacks(machine.encoder)
         self.sealing = LocalSealing(machine.seals)
         chosen, signing = models or ExtractiveModels(), LocalSigningKeys(root)
         self.memolith = Memolith(self.region, scanner, signing, packs, chosen, machine.reranker, self.sealing)
         self.api = _http_api(self.memolith, machine)
-        packing = make_packer(self.region, packs, queue)
         indexing = make_indexer(
             self.region, inspections=None if deep is None else queue, packings=Delayed(queue, REFRESH_DELAY_S)
         )
         inspecting = None if deep is None else make_deep_scan(self.region, deep)
         self.queue = queue
-        folding = LaptopConsumer(self.region, indexing, BatchProjector(self.region, indexing), inspecting, packing)
+        batches = BatchProjector(self.region, indexing)
+        folding = LaptopConsumer(self.region, indexing, batches, inspecting, lambda: self._packer)
         erasable = translated_erasable(LocalErasableObjects(bucket), REGION)
         erasing = _erasing(eraser_calls(make_erasures(self.region, erasable, packs)), self._databases[0], root)
         sweep = _sweep(erasing, DueProposals(self.region), machine.clock)
-        runner = self.memolith.dream_runner(DREAM_LEASE_US)
-        self.dreamer = LaptopDreamer(self.region, runner, self.memolith.automatic, WORKSPACE)
+        self.dreamer = LaptopDreamer(self.region, self.memolith, WORKSPACE)
         self.seal_memory = LocalSealMemory(machine.seals, root)
         self.checkpoints = make_checkpoints(self.region, self.sealing, self.seal_memory)
         self.arrivals = LaptopWorker(queue, folding, bucket, self.tables, sweep, self._seal, machine.clock)
         peers.register(REGION, "peerwriter", peerwriter_calls(self.memolith))
         peers.register(REGION, "indexer", indexer_calls(indexing))
         peers.register(REGION, "eraser", erasing)
-        peers.register(REGION, "packer", packer_calls(packing))
+        peers.register(REGION, "packer", lambda call: packer_calls(self._packer)(call))
+
+    @cached_property
+    def _packer(self) -> Packer:
+        """What packs stores for searches; it is imported when the first store is behind."""
+        from memolith.app.search.packer import make_packer
+
+        return make_packer(self.region, self._packs, self.queue)
 
     def seal(self) -> None:
         """Seal what was acknowledged until now in a checkpoint; nothing where nothing was.

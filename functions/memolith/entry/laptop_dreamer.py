@@ -5,15 +5,20 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from memolith.app.api.automatic import AutomaticPipelines
-from memolith.app.api.dream_runner import DreamRunner
+from memolith.app.api.service import Memolith
 from memolith.app.kernel.region import Region
+from memolith.app.pipelines.run_log import RunLog
 from memolith.app.replication.due_stores import automatic_stores
 from memolith.core.errors import MemolithError
 from memolith.entry.laptop_log import reason_of
 from memolith.ports.errors import PortError
 from memolith.wire.errors import trace
+
+if TYPE_CHECKING:
+    from memolith.app.api.dream_runner import DreamRunner
 
 LOOK_EVERY_S = 1.0
 STORES_EVERY_S = 60.0
@@ -25,13 +30,13 @@ _log = logging.getLogger(__name__)
 
 class LaptopDreamer:
     """Looks once a second for a dream that waits, and once a minute for stores whose pipelines run by themselves; one
-    query in SQLite each where there is none.
+    query in SQLite each where there is none. What does them is put together when there is the first one to do.
     """
 
-    def __init__(self, region: Region, runner: DreamRunner, automatic: AutomaticPipelines, workspace_id: str) -> None:
+    def __init__(self, region: Region, memolith: Memolith, workspace_id: str) -> None:
         self._region = region
-        self._runner = runner
-        self._automatic = automatic
+        self._memolith = memolith
+        self._runs = RunLog(region)
         self._workspace_id = workspace_id
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="memolith-dreams", daemon=True)
@@ -50,7 +55,8 @@ class LaptopDreamer:
         looked_at = time.monotonic() - STORES_EVERY_S
         while not self._stopped.wait(LOOK_EVERY_S):
             try:
-                self._runner.tick(self._workspace_id)
+                if self._runs.open_runs(self._region.view(), self._workspace_id, limit=1):
+                    self._runner.tick(self._workspace_id)
                 if time.monotonic() - looked_at >= STORES_EVERY_S:
                     looked_at = time.monotonic()
                     self._look_at_stores()
@@ -59,9 +65,13 @@ class LaptopDreamer:
             except Exception as error:  # noqa: BLE001 - whatever one dream does to its runner, the others go on
                 _log.error("a dream failed unexpectedly", extra={"reason": reason_of(error), "trace": trace(error)})
 
+    @cached_property
+    def _runner(self) -> DreamRunner:
+        return self._memolith.dream_runner(DREAM_LEASE_US)
+
     def _look_at_stores(self) -> None:
         for store_id in automatic_stores(self._region):
-            done = self._automatic.run(store_id)
+            done = self._memolith.automatic.run(store_id)
             if done.extracted or done.dream_id is not None:
                 outcome = {"store": store_id, "extracted": done.extracted, "dream": done.dream_id}
                 _log.info("pipelines ran by themselves", extra=outcome)

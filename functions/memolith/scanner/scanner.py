@@ -112,9 +112,16 @@ class Scanner:
                 matchers, problem = load_matchers(database_path), ""
             except UnusableDatabaseError as error:
                 problem = str(error)
-        prebuilt = matchers is not None
-        matchers = matchers or compile_matchers()
-        return cls(matchers, BetterleaksEngine(), Status(prebuilt, problem, len(matchers.rules)))
+        return cls.of(matchers or compile_matchers(), problem)
+
+    @classmethod
+    def of(cls, matchers: Matchers, problem: str = "") -> Scanner:
+        """Return the scanner over matchers that are loaded. `problem`: why they are no prebuilt ones, if they are not.
+
+        Raises:
+            ScannerUnavailableError: the secret engine does not work.
+        """
+        return cls(matchers, BetterleaksEngine(), Status(not problem, problem, len(matchers.rules)))
 
     def scan(
         self,

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from memolith.adapters.local.files import make_folder, write_new
 from memolith.scanner import Scanner
-from memolith.scanner.database import DATABASE_NAME, UnusableDatabaseError, build_database, load_matchers
+from memolith.scanner.database import DATABASE_NAME, Matchers, UnusableDatabaseError, build_database, load_matchers
 
 
 def load_scanner(folder: Path, compiling: Callable[[], None]) -> Scanner:
-    """Load the scanner with the patterns that `folder` keeps. Costs and raises as `keep_database`.
+    """Load the scanner with the patterns that `folder` keeps, each once. Costs and raises as `keep_database`.
 
     Raises:
         ScannerUnavailableError: its libraries do not work.
     """
-    return Scanner.load(keep_database(folder, compiling))
+    return Scanner.of(_kept(folder, compiling))
 
 
 def keep_database(folder: Path, compiling: Callable[[], None]) -> Path:
@@ -29,9 +29,14 @@ def keep_database(folder: Path, compiling: Callable[[], None]) -> Path:
     Raises:
         OSError: the folder cannot be written.
     """
+    _kept(folder, compiling)
+    return folder / DATABASE_NAME
+
+
+def _kept(folder: Path, compiling: Callable[[], None]) -> Matchers:
     path = folder / DATABASE_NAME
     try:
-        load_matchers(path)
+        return load_matchers(path)
     except UnusableDatabaseError:
         compiling()
         make_folder(folder)
@@ -41,4 +46,4 @@ def keep_database(folder: Path, compiling: Callable[[], None]) -> Path:
             built.replace(path)
         finally:
             built.unlink(missing_ok=True)
-    return path
+    return load_matchers(path)

@@ -1,17 +1,14 @@
 """A stand-in without a model: deterministic, free, and on the machine. It reads cues, and it merges.
 
 It answers the two forms of the pipelines from the document that their prompts carry. Every record of a run names it as
-the model, so that its work is never taken for a model's.
+the model, so that its work is never taken for a model's. Its rules are imported with the first question, and not with
+the start of every laptop.
 """
 
 from __future__ import annotations
 
 import json
 
-from memolith.adapters.models.validated import Validated
-from memolith.core.pipelines.cues import extracted
-from memolith.core.pipelines.framing import unframed
-from memolith.core.pipelines.merging import consolidated
 from memolith.ports.model import Answer, AnswerForm, Ask, Model, Rejected, Usage, estimated_tokens
 
 MODEL = "memolith-extractive-1"
@@ -33,6 +30,10 @@ class ExtractiveModel:
         Raises:
             Rejected: a form that no rules are for, or no document.
         """
+        from memolith.core.pipelines.cues import extracted
+        from memolith.core.pipelines.framing import unframed
+        from memolith.core.pipelines.merging import consolidated
+
         rules = {AnswerForm.EXTRACTION: extracted, AnswerForm.CONSOLIDATION: consolidated}
         if ask.form not in rules:
             raise Rejected(f"{MODEL} answers extractions and consolidations only; set up a model for {ask.purpose}")
@@ -54,4 +55,6 @@ class ExtractiveModels:
 
     def named(self, model_id: str) -> Model:
         """Return the stand-in, whose answers are held to their form as a model's are."""
+        from memolith.adapters.models.validated import Validated
+
         return Validated(ExtractiveModel())

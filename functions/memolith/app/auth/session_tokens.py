@@ -3,7 +3,8 @@
 A token is a JSON Web Token under Ed25519 with a prefix that tells it from an API key: ``st-memolith-{jwt}``. It
 names its session, its workspace, the API keys that it comes from, and what may be done with which store until when.
 That its session or such a key has ended is not in it: those are rows, read in the same batch as everything else
-(`memolith.app.auth.authorizer`). Who verifies holds public keys, and cannot sign.
+(`memolith.app.auth.authorizer`). Who verifies holds public keys, and cannot sign. PyJWT is imported with the first
+token: it is a tenth of what a start imports, and calls with API keys need none of it.
 Source: RFC 7519 (claims), RFC 8037 (Ed25519), RFC 8725 (fixed algorithm, issuer and lifetime checked).
 """
 
@@ -11,11 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-import jwt
-from jwt import PyJWK
-from jwt.types import Options
+from typing import TYPE_CHECKING, Any
 
 from memolith.app.kernel.results import SessionCredentials
 from memolith.core import ids
@@ -25,6 +22,9 @@ from memolith.core.rows.identity import ApiKeyRow
 from memolith.ports import errors as port_errors
 from memolith.ports.clock import Clock
 from memolith.ports.signing import Jwk, SigningKeys
+
+if TYPE_CHECKING:
+    from jwt.types import Options
 
 PREFIX = "st-memolith-"
 ALGORITHM = "EdDSA"
@@ -56,6 +56,8 @@ class SessionTokens:
         Raises:
             Unavailable: there is no key to sign with, or it is not among those that are accepted.
         """
+        import jwt
+
         name, key = self._signer()
         now_s = self._clock.now_us() // 1_000_000
         ends_s = [key.expires_at // 1_000_000 for key in keys_behind if key.expires_at is not None]
@@ -70,7 +72,9 @@ class SessionTokens:
             "keys": list(dict.fromkeys([*began_by, *(key.key_id for key in keys_behind)])),
             "acc": {one.memory_store_id: one.access for one in record.attachments},
         }
-        token = jwt.encode(claims, PyJWK.from_dict(dict(key), ALGORITHM), algorithm=ALGORITHM, headers={"kid": name})
+        token = jwt.encode(
+            claims, jwt.PyJWK.from_dict(dict(key), ALGORITHM), algorithm=ALGORITHM, headers={"kid": name}
+        )
         return PREFIX + token, until_s * 1_000_000
 
     def verify(self, text: str) -> SessionCredentials:
@@ -79,6 +83,8 @@ class SessionTokens:
         Raises:
             Unauthenticated: no token of this deployment, or one that has ended. Unavailable: the keys cannot be read.
         """
+        import jwt
+
         try:
             name = jwt.get_unverified_header(text.removeprefix(PREFIX)).get("kid")
             claims = self._claims(text.removeprefix(PREFIX), str(name))
@@ -96,11 +102,13 @@ class SessionTokens:
         raise Unavailable("the key that signs tokens is not among the accepted ones; try again")
 
     def _claims(self, token: str, name: str) -> Mapping[str, Any]:
+        import jwt
+
         public = self._signing.public
         key = self._keys(public, fresh=False).get(name) or self._keys(public, fresh=True).get(name)
         if key is None:
             raise Unauthenticated("the token was signed with a key that is no longer accepted")
-        known = PyJWK.from_dict(dict(key), ALGORITHM)
+        known = jwt.PyJWK.from_dict(dict(key), ALGORITHM)
         claims: Mapping[str, Any] = jwt.decode(token, known, algorithms=[ALGORITHM], issuer=ISSUER, options=_OPTIONS)
         now_us = self._clock.now_us()
         if int(claims["exp"]) * 1_000_000 <= now_us:
