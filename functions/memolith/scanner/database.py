@@ -5,7 +5,7 @@ A hyperscan database belongs to the kind of processor and the version of hypersc
 it was made from, and whatever does not fit is not used: the caller compiles instead, and says so.
 
 Layout: `MAGIC`, the length of the header (4 bytes, big-endian), the header (JSON: fingerprint of the rule files,
-version of hyperscan, the rules, the length of each database), the databases.
+version of hyperscan, the rules, the lengths of each set's databases), the databases.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import json
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,13 @@ import hyperscan
 
 from memolith.scanner.case_folding import read_confusables
 from memolith.scanner.disguises import ENCODINGS, SPELLINGS
-from memolith.scanner.engine import Engine, PatternSet, compile_database
+from memolith.scanner.engine import Engine, PatternSet, compile_databases
 from memolith.scanner.findings import Family
 from memolith.scanner.rules import DEEP, RULES_DIRECTORY, Rule, fingerprint, patterns_of, read_rules
 from memolith.scanner.secrets import CANDIDATES
 from memolith.scanner.signs import Signs, read_tables
 
-MAGIC = b"memolith-scanner-1\n"
+MAGIC = b"memolith-scanner-2\n"
 DATABASE_NAME = "scanner.hsdb"
 
 
@@ -89,11 +90,11 @@ def compile_matchers(directory: Path = RULES_DIRECTORY) -> Matchers:
 
     def load_deep() -> Engine:
         deep = deep_set(deep_rules)
-        return Engine(deep, compile_database(deep))
+        return Engine(deep, compile_databases(deep))
 
     return Matchers(
-        Engine(folded, compile_database(folded)),
-        Engine(written, compile_database(written)),
+        Engine(folded, compile_databases(folded)),
+        Engine(written, compile_databases(written)),
         rules,
         read_confusables(),
         frozenset(rule.id for rule in deep_rules),
@@ -110,18 +111,21 @@ def build_database(target: Path, directory: Path = RULES_DIRECTORY) -> None:
         OSError: the file cannot be written.
     """
     rules, deep = read_rules(directory), read_rules(directory / DEEP)
-    databases = [hyperscan.dumpb(compile_database(patterns)) for patterns in (*pattern_sets(rules), deep_set(deep))]
+    databases = [
+        [hyperscan.dumpb(database) for database in compile_databases(patterns)]
+        for patterns in (*pattern_sets(rules), deep_set(deep))
+    ]
     header = {
         "fingerprint": database_fingerprint(directory),
         "rules": [asdict(rule) for rule in rules],
         "deep_rules": [asdict(rule) for rule in deep],
         "confusables": read_confusables(),
         "signs": read_tables(),
-        "lengths": [len(database) for database in databases],
+        "lengths": [[len(database) for database in of_set] for of_set in databases],
     }
     encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(MAGIC + struct.pack(">I", len(encoded)) + encoded + b"".join(databases))
+    target.write_bytes(MAGIC + struct.pack(">I", len(encoded)) + encoded + b"".join(chain.from_iterable(databases)))
 
 
 def load_matchers(source: Path, directory: Path = RULES_DIRECTORY) -> Matchers:
@@ -146,9 +150,10 @@ def load_matchers(source: Path, directory: Path = RULES_DIRECTORY) -> Matchers:
         raise UnusableDatabaseError(f"{source.name} was built from other rules")
     rules = tuple(map(_rule, header["rules"]))
     offset, databases = start + length, []
-    for size in header["lengths"]:
-        databases.append(content[offset : offset + size])
-        offset += size
+    for sizes in header["lengths"]:
+        ends = list(accumulate(sizes, initial=offset))
+        databases.append([content[one:other] for one, other in pairwise(ends)])
+        offset = ends[-1]
     folded, written = pattern_sets(rules)
 
     def load_deep() -> Engine:
@@ -165,13 +170,14 @@ def load_matchers(source: Path, directory: Path = RULES_DIRECTORY) -> Matchers:
     )
 
 
-def _load(serialized: bytes, source: Path) -> Any:
+def _load(serialized: Sequence[bytes], source: Path) -> list[Any]:
     try:
-        database = hyperscan.loadb(serialized, hyperscan.HS_MODE_BLOCK)
-        database.scratch = hyperscan.Scratch(database)
+        databases = [hyperscan.loadb(database, hyperscan.HS_MODE_BLOCK) for database in serialized]
+        for database in databases:
+            database.scratch = hyperscan.Scratch(database)
     except hyperscan.HyperscanError as error:
         raise UnusableDatabaseError(f"{source.name} was built for another processor or hyperscan: {error}") from error
-    return database
+    return databases
 
 
 def database_fingerprint(directory: Path = RULES_DIRECTORY) -> str:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -30,8 +31,14 @@ from memolith.scanner.rules import Pattern, Rule
 MOST_MATCHES = 256
 """Confirmed matches of one pattern in one text: more would add nothing to a verdict."""
 
+_TOGETHER = 120
+"""Expressions of one database: many share one table of beginnings, and past some hundred that finds too much."""
+
 _STRIDE = 1_000
 """Characters that are confirmed between two looks at the budget: a look is a call of the system, and costs as much."""
+
+_CLOSE = 24
+"""Characters between two ends that are of one place, for a rule of signs."""
 
 _EVENTS_A_LOOK = 1_024
 """Reports of the engine between two looks at the budget."""
@@ -52,7 +59,7 @@ class Match:
 
 @dataclass(frozen=True)
 class PatternSet:
-    """What one database is compiled from.
+    """What an engine's databases are compiled from.
 
     Attributes:
         patterns: the rules' patterns: located, then confirmed.
@@ -68,17 +75,19 @@ class PatternSet:
         return [*(pattern.loose for pattern in self.patterns), *self.marks]
 
 
-def compile_database(patterns: PatternSet) -> Any:
-    """Compile one database of a pattern set. CPU-bound: about a second for a few hundred patterns."""
-    expressions = patterns.expressions
-    flags = [_flags(expression) for expression in expressions]
-    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    database.compile(
-        expressions=[expression.encode() for expression in expressions],
-        ids=list(range(len(expressions))),
-        flags=flags,
-    )
-    return database
+def compile_databases(patterns: PatternSet) -> list[Any]:
+    """Compile a pattern set, `_TOGETHER` expressions a database. CPU-bound: a second for a few hundred patterns."""
+    expressions, databases = patterns.expressions, []
+    for first in range(0, len(expressions), _TOGETHER):
+        part = expressions[first : first + _TOGETHER]
+        database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+        database.compile(
+            expressions=[expression.encode() for expression in part],
+            ids=list(range(first, first + len(part))),
+            flags=[_flags(expression) for expression in part],
+        )
+        databases.append(database)
+    return databases
 
 
 def _flags(expression: str) -> int:
@@ -103,15 +112,15 @@ _NOTHING = Located([], {})
 
 
 class Engine:
-    """A compiled database and the patterns it was compiled from.
+    """Compiled databases and the patterns they were compiled from.
 
     One scan at a time, because hyperscan's scratch space is not shared: threads wait for each other.
     """
 
-    def __init__(self, patterns: PatternSet, database: Any) -> None:
+    def __init__(self, patterns: PatternSet, databases: Sequence[Any]) -> None:
         """Take the patterns in the order in which they were compiled."""
         self._patterns = patterns.patterns
-        self._database = database
+        self._databases = databases
         self._lock = threading.Lock()
 
     def scan(self, text: str, encoded: bytes, budget: Budget) -> Located:
@@ -166,13 +175,17 @@ class Engine:
             return events % _EVENTS_A_LOOK == 0 and budget.spent()
 
         with self._lock, suppress(hyperscan.ScanTerminated):
-            self._database.scan(encoded, match_event_handler=on_match)
+            for database in self._databases:
+                database.scan(encoded, match_event_handler=on_match)
         return ends
 
 
 def _clusters(pattern: Pattern, ends: list[int]) -> list[tuple[int, int]]:
-    """Return the first and the last of ends that stand so close that their windows are one, in order."""
-    reach = pattern.rule.reach or _AFTER
+    """Return the first and the last of ends that stand so close that their windows are one, in order.
+
+    Of a rule of signs only the sentences are read in which one stands, so there they stand closer.
+    """
+    reach = _CLOSE if pattern.rule.signs else pattern.rule.reach or _AFTER
     ends = sorted(ends)
     clusters, first, last = [], ends[0], ends[0]
     for end in ends:
@@ -188,7 +201,7 @@ def _confirm(pattern: Pattern, text: str, clusters: list[tuple[int, int]], budge
     done = 0
     windows = _merged(_window(pattern, text, first, last) for first, last in clusters)
     if pattern.signs:
-        yield from _confirm_signs(pattern, text, windows, budget)
+        yield from _confirm_signs(pattern, text, windows, clusters, budget)
         return
     for start, stop in windows:
         for left in range(max(start, done), stop, _STRIDE):
@@ -202,10 +215,16 @@ def _confirm(pattern: Pattern, text: str, clusters: list[tuple[int, int]], budge
                 done = match.end()
 
 
-def _confirm_signs(pattern: Pattern, text: str, windows: Iterable[tuple[int, int]], budget: Budget) -> Iterator[Match]:
-    read = 0
+def _confirm_signs(
+    pattern: Pattern, text: str, windows: Iterable[tuple[int, int]], clusters: Sequence[tuple[int, int]], budget: Budget
+) -> Iterator[Match]:
+    """Look for the signs in the sentences in which an end was reported, or at whose mark: an anchor is of signs."""
+    read, lasts = 0, [last for _, last in clusters]
     for window in windows:
         for start, stop in sentences.sentences(text, *window):
+            anchored = bisect_right(lasts, start)
+            if anchored == len(lasts) or clusters[anchored][0] > stop + 1:
+                continue
             if read <= 0:
                 if budget.spent():
                     return

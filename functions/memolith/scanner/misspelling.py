@@ -108,13 +108,9 @@ def _wrong_words(encoded: bytes) -> dict[str, str]:
     table = misspellings()
     words = set(encoded.translate(_TO_BLANK).split())
     wrong = {word.decode(): table[word] for word in words & table.keys()}
-    for word in words:
-        if (
-            5 < len(word) < 20
-            and not word.isalpha()
-            and not word.isdigit()
-            and not _SIGNS.isdisjoint(spelled := word.decode("utf-8", "ignore"))
-        ):
+    for word in [word for word in words if not word.isalpha() and 5 < len(word) < 20 and not word.isdigit()]:
+        spelled = word.decode("utf-8", "ignore")
+        if not _SIGNS.isdisjoint(spelled):
             stripped = spelled.rstrip("!|").translate(_LEET)
             meant = stripped if stripped in _EXACT else table.get(stripped.encode())
             if meant:

@@ -20,7 +20,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from itertools import combinations
+from itertools import accumulate, combinations
 from operator import or_
 from pathlib import Path
 from typing import Any
@@ -56,8 +56,8 @@ _COMMON = frozenset({"all", "this", "when", "person", "you", "prior", "urgent", 
 _OTHERS = 0.5
 """What is not known before a sentence is read adds to it, as a rule at most: its first word, what takes from it."""
 
-_LEAST_SIGNS = 4
-"""Signs in a sentence that is worth weighing, two of them no signs of everyday."""
+_LEAST_SIGNS, _LEAST_TELLING = 4, 2
+"""Signs in a sentence that is worth weighing, and how many of them are no signs of everyday."""
 
 _WEIGHED_A_LOOK = 16
 """Sentences that are weighed between two looks at the budget."""
@@ -67,6 +67,9 @@ _ADDRESS = re.compile(rb"://|(?<=[a-z0-9_.+-])@[a-z0-9]")
 _ENDS = (b". ", b"! ", b"? ", b"; ", b'."', b".'", b".)")
 _UNSPACED_END = re.compile("[.!?;](?=[^ -\u02ff])")
 _TO_BLANK = bytes(code if code > 127 or chr(code).isalnum() or chr(code) == "\n" else ord(" ") for code in range(256))
+
+_BREAK = b" \x01 "
+"""Between two sentences: a word that no text has, as its letters are blanks."""
 
 _Sentences = list[tuple[int, int, int]]
 
@@ -111,6 +114,7 @@ class Signs:
     def __init__(self, tables: Mapping[str, Any]) -> None:
         """Take what `read_tables` returned."""
         known = self._known = Vocabulary(tables["words"])
+        known[_BREAK.strip()] = -1
         names = known.names
         weights: Mapping[str, Any] = tables["weights"]
         given: Mapping[str, float] = weights["weight"]
@@ -122,6 +126,9 @@ class Signs:
         self._two = [[given.get(pair_name(a, b), 0.0) for b in names] for a in names]
         self._triples: list[str] = weights["triples"]
         self._three = [(known.set_of(triple.split()), given.get(triple, 0.0)) for triple in self._triples]
+        self._three_of = [
+            [each for each in self._three if _places(each[0])[:1] == [place]] for place in range(len(names))
+        ]
         self._local = known.set_of(_LOCAL)
         self._telling = known.everywhere(known.set_of(set(names) - _LOCAL - _COMMON))
         self._hopeful: dict[tuple[int, bool], tuple[int, ...]] = {}
@@ -135,8 +142,8 @@ class Signs:
             budget: what it may cost; the rest is left out when it is spent.
         """
         flat = len(text) == len(encoded)
-        sentences = self._sentences(encoded, not flat and unspaced(text))
-        addresses = _addresses(encoded)
+        sentences = self._sentences(encoded, not flat and unspaced(text), _LEAST_TELLING)
+        addresses = _addresses(encoded) if sentences else []
         weighed = 0
         for start, end, shown in sentences:
             best, here = self._note, 0
@@ -157,8 +164,7 @@ class Signs:
     def clauses(self, text: str) -> Iterator[Seen]:
         """Yield what every clause of a text shows, however little it is. For training."""
         encoded = text.encode()
-        sentences = self._sentences(encoded, unspaced(text))
-        for start, end, shown in sentences:
+        for start, end, shown in self._sentences(encoded, unspaced(text), 0):
             for language in self._likely(shown):
                 yield from self._seen(encoded, start, end, language)
 
@@ -178,19 +184,19 @@ class Signs:
 
     def weigh(self, seen: Seen) -> float:
         """Return the sum of the weights of `features`."""
-        places = _places(seen.here)
+        here = seen.here
+        places = _places(here)
         score = self._bias
         for done, place in enumerate(places):
             row = self._two[place]
             score += self._one[place]
             for other in places[done + 1 :]:
                 score += row[other]
+            for bits, worth in self._three_of[place]:
+                if here & bits == bits:
+                    score += worth
         for place in _places(seen.first):
             score += self._first[place]
-        here = seen.here
-        for bits, worth in self._three:
-            if here & bits == bits:
-                score += worth
         return score + self._address if seen.address else score
 
     def _heaviest(self, here: int) -> tuple[str, ...]:
@@ -198,20 +204,30 @@ class Signs:
         worth = {a: self._one[a] + sum(max(0.0, self._two[a][b]) for b in places if b != a) for a in places}
         return tuple(self._known.names[place] for place in sorted(worth, key=lambda place: -worth[place])[:4])
 
-    def _sentences(self, encoded: bytes, without_blanks: bool) -> _Sentences:
-        """Return where each sentence begins and ends, in bytes, and the signs of its words in every language."""
+    def _sentences(self, encoded: bytes, without_blanks: bool, least: int = 1) -> _Sentences:
+        """Return where each sentence begins and ends, in bytes, and the signs of its words in every language.
+
+        Args:
+            encoded: the text in UTF-8.
+            without_blanks: whether a sentence may begin without one.
+            least: how many signs that are not of everyday a sentence needs to be returned.
+        """
         marked = _UNSPACED_END.sub("\n", encoded.decode()).encode() if without_blanks else encoded
         for end in _ENDS:
             marked = marked.replace(end, end[:1] + b"\n")
-        found, start, shows = [], 0, self._known.__getitem__
-        for line in marked.translate(_TO_BLANK).split(b"\n"):
-            for piece in _pieces(line) if len(line) > LONGEST else (line,):
-                shown = reduce(or_, map(shows, piece.split()), 0)
-                if shown:
-                    found.append((start, start + len(piece), shown))
-                start += len(piece)
-            start += 1
-        return found
+        pieces = marked.translate(_TO_BLANK).splitlines(keepends=True)
+        if any(map(LONGEST.__lt__, map(len, pieces))):
+            pieces = [piece for line in pieces for piece in _pieces(line)]
+        found, here, number, telling = [], 0, 0, self._telling
+        for shown in map(self._known.__getitem__, _BREAK.join([*pieces, b""]).split()):
+            if shown > 0:
+                here |= shown
+            elif shown:
+                if here and (here & telling).bit_count() >= least:
+                    found.append((number, here))
+                number, here = number + 1, 0
+        ends = list(accumulate(map(len, pieces), initial=0)) if found else []
+        return [(ends[number], ends[number] + len(pieces[number].rstrip(b"\n")), here) for number, here in found]
 
     def _likely(self, shown: int) -> list[int]:
         """Return the languages that a sentence may be in: those with most signs."""
@@ -221,8 +237,6 @@ class Signs:
 
     def _spoken(self, shown: int, addressed: bool) -> tuple[int, ...]:
         """Return the likely languages in which a sentence may amount to something."""
-        if (shown & self._telling).bit_count() < 2:
-            return ()
         hopeful = self._hopeful.get((shown, addressed))
         if hopeful is None:
             fields = [(language, shown >> language * FIELD & ALL & ~self._local) for language in self._likely(shown)]
@@ -230,7 +244,7 @@ class Signs:
                 language
                 for language, signs in fields
                 if signs.bit_count() >= _LEAST_SIGNS
-                and (signs & self._telling).bit_count() > 1
+                and (signs & self._telling).bit_count() >= _LEAST_TELLING
                 and self.weigh(Seen(signs, address=addressed)) >= self._note - _OTHERS
             )
             if len(self._hopeful) < MOST_KNOWN:
