@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from memolith.adapters.memory import MemoryBuckets, MemoryObjects, MemorySealing
+from memolith.adapters.memory import MemoryBuckets, MemoryDatabase, MemoryIndex, MemoryObjects, MemorySealing
 from memolith.app.epochs.parts import EpochParts
 from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.app.indexer.service import make_indexer
@@ -28,8 +28,10 @@ from memolith.core.merkle import Frontier
 from memolith.core.object_keys import CheckpointKey, parse_key
 from memolith.core.objects.checkpoint import Checkpoint, grown, sha256_of
 from memolith.core.objects.entry import Entry, Operation
-from memolith.core.objects.witness import Witness, witness_prefix
+from memolith.core.objects.witness import witness_prefix
+from memolith.core.rows.base import RowKey, mark_key
 from memolith.core.rows.control import CompletenessRow
+from memolith.core.tables import TABLES
 from memolith.ports.objects import StoredObject
 from tests.simulation.sites import BATCH_MAX_US
 
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 LISTED_MAX = 10_000
 FOLLOWED_US = 60_000_000
 """After so long a region follows the others again."""
+FOLLOWED_TIMES = 2
+"""The first time only marks tables that were made anew."""
 Named = frozenset[tuple[str, str]]
 """Flaws, each with the key that it is found at."""
 
@@ -63,7 +67,7 @@ class Audited:
 
 @dataclass(frozen=True, slots=True)
 class Deceived:
-    """A region that was shown a checkpoint of a home which does not name the one before it; `folded`: and took it."""
+    """A region that was shown a checkpoint which is not its home's own of that period; `folded`: and took it."""
 
     home: str
     region: str
@@ -98,6 +102,8 @@ class Tampering:
             for region in self._world.options.regions:
                 if region != home:
                     self._deceive(home, region)
+                    self._deceive_rebuilt(home, region, self._resigned)
+                    self._deceive_rebuilt(home, region, self._emptied)
 
     # ---- objects ------------------------------------------------------------------------------------------------
 
@@ -146,24 +152,35 @@ class Tampering:
 
     def _fork(self, home: str) -> None:
         """Sign another checkpoint in the place of the last one that another region saw, and take away all after it."""
-        if (period := self._witnessed(home)) is None:
-            return
-        key, *later = self._checkpoints(home, period)
+        if (period := self._witnessed(home)) is not None:
+            key, *later = self._checkpoints(home, period)
+            forged = self._forged(home, key, self._resigned)
+            copy = self._copy((home, key, forged), *((home, one, None) for one in later))
+            self._audit(home, copy, "history forked", {(Flaw.FORKED, key)}, alone=False)
+
+    def _resigned(self, true: Checkpoint) -> Checkpoint:
+        """Return another checkpoint of the same names."""
+        return replace(true, until=true.until + 1)
+
+    def _emptied(self, true: Checkpoint) -> Checkpoint:
+        """Return a checkpoint that names nothing, which a region keeps no witness of."""
+        return replace(true, names=(), parts=0, count=0, root=grown(Frontier(), ()).root.hex())
+
+    def _forged(self, home: str, key: str, other: Callable[[Checkpoint], Checkpoint]) -> StoredObject:
+        """Return the object of another checkpoint in this one's place, which follows the one before it and is signed."""
         stored = self._world.buckets.current(home, key)
         assert stored is not None
-        checkpoint = Checkpoint.from_json(stored.body)
-        other = replace(checkpoint, until=checkpoint.until + 1)
-        body = replace(other, seal=self._sealing(home).sign(other.statement)).to_json()
-        forged = replace(stored, body=body, size_bytes=len(body))
-        copy = self._copy((home, key, forged), *((home, one, None) for one in later))
-        self._audit(home, copy, "history forked", {(Flaw.FORKED, key)}, alone=False)
+        forged = other(Checkpoint.from_json(stored.body))
+        body = replace(forged, seal=self._sealing(home).sign(forged.statement)).to_json()
+        return replace(stored, body=body, size_bytes=len(body))
 
     def _deceive(self, home: str, region: str) -> None:
         """Show a region a next checkpoint that its home's key signed, and that names another as the one before it.
 
         The region follows it with its own tables: a row is written only where there is something new.
         """
-        if (before := self._followed(region)) is None or home not in (before.sealed or {}):
+        database = self._world.sites[region].database
+        if (before := self._followed(region, database)) is None or home not in (before.sealed or {}):
             return
         period = int((before.sealed or {})[home].partition(":")[0]) + 1
         run, root = "of another history", grown(Frontier(), ()).root.hex()
@@ -173,35 +190,69 @@ class Tampering:
         for at in (home, region):
             buckets.damage(at, key, None)
             MemoryObjects(buckets, at).put_if_absent(key, body, {})
-        self._world.scheduler.now_us += FOLLOWED_US
-        opened = self._world.sites[region].open(buckets=buckets).region
-        parts = EpochParts.of(opened)
-        indexer = make_indexer(opened, parts)
-        witnesses = Witnesses(opened, self._sealing(region))
-        missing = MissingObjects(opened, indexer, parts.snapshots)
-        follower = watermark.Watermark(opened, missing, EpochSweep(opened, indexer), witnesses, BATCH_MAX_US)
-        follower.advance(None, opened.clock.now_us() + FOLLOWED_US)
-        after = self._followed(region)
-        told = (after.sealed or {}).get(home, "") if after is not None else ""
-        self.deceived.append(Deceived(home, region, period, told.partition(":")[2] == sha256_of(body)))
+        self._show(home, region, period, body, buckets, database)
         self.struck["region deceived"] += 1
 
-    def _followed(self, region: str) -> CompletenessRow | None:
-        index = self._world.sites[region].open().region.index
-        key = CompletenessRow.key(index.generation)
-        row = index.read([key]).get(key)
+    def _deceive_rebuilt(self, home: str, region: str, other: Callable[[Checkpoint], Checkpoint]) -> None:
+        """Show a region whose tables were made anew another history than it saw before, in order and signed.
+
+        It begins with the first checkpoint again, and has nothing but its witnesses to tell the two apart.
+        """
+        periods = self._witnessed_by(region, home)
+        if not periods:
+            return
+        key, *later = self._checkpoints(home, periods[-1])
+        forged = self._forged(home, key, other)
+        changes = [(at, one, None) for at in (home, region) for one in later]
+        buckets = self._copy((home, key, forged), (region, key, forged), *changes)
+        self._show(home, region, periods[-1], forged.body, buckets, self._rebuilt(region))
+        self.struck["rebuilt region deceived"] += 1
+
+    def _show(
+        self, home: str, region: str, period: int, body: bytes, buckets: MemoryBuckets, database: MemoryDatabase
+    ) -> None:
+        """Have a region follow the others, and record whether it takes this checkpoint of the home."""
+        for _ in range(FOLLOWED_TIMES):
+            self._world.scheduler.now_us += FOLLOWED_US
+            opened = self._world.sites[region].open(database, buckets).region
+            parts = EpochParts.of(opened)
+            indexer = make_indexer(opened, parts)
+            witnesses = Witnesses(opened, self._sealing(region))
+            missing = MissingObjects(opened, indexer, parts.snapshots)
+            follower = watermark.Watermark(opened, missing, EpochSweep(opened, indexer), witnesses, BATCH_MAX_US)
+            follower.advance(None, opened.clock.now_us() + FOLLOWED_US)
+        after = self._followed(region, database)
+        told = (after.sealed or {}).get(home, "") if after is not None else ""
+        self.deceived.append(Deceived(home, region, period, told.partition(":")[2] == sha256_of(body)))
+
+    def _rebuilt(self, region: str) -> MemoryDatabase:
+        """Return a copy of a region's tables, as a rebuild leaves them: nothing says how far it followed the others."""
+        site = self._world.sites[region]
+        made, generation = MemoryDatabase((site.serving,)), site.serving
+        unmarked = {CompletenessRow.key(generation), *(mark_key(table.name) for table in TABLES)}
+        with made.lock:
+            for table in TABLES:
+                rows = site.database.table(table.name, generation).order.rows
+                for (pk, sk), (_, _, row) in rows.items():
+                    if (key := RowKey(table.name, pk, sk)) not in unmarked:
+                        made.put(made.table(table.name, generation), key, dict(row))
+            made.settle()
+        return made
+
+    def _followed(self, region: str, database: MemoryDatabase) -> CompletenessRow | None:
+        key = CompletenessRow.key(self._world.sites[region].serving)
+        row = MemoryIndex(database).read([key]).get(key)
         return None if row is None else CompletenessRow.from_attributes(row)
 
     def _witnessed(self, home: str) -> int | None:
         """Return the period of the last checkpoint of a home that each other region saw, where they saw the same."""
-        seen = []
-        for region in self._world.options.regions:
-            keys = self._world.buckets.page(region, witness_prefix(home), None, LISTED_MAX).keys
-            if region != home and keys:
-                stored = self._world.buckets.current(region, keys[-1])
-                assert stored is not None
-                seen.append(Witness.from_json(stored.body).period)
-        return min(seen, default=None)
+        others = [region for region in self._world.options.regions if region != home]
+        return min((seen[-1] for region in others if (seen := self._witnessed_by(region, home))), default=None)
+
+    def _witnessed_by(self, region: str, home: str) -> list[int]:
+        """Return the periods of a home that a region keeps what it saw of."""
+        keys = self._world.buckets.page(region, witness_prefix(home), None, LISTED_MAX).keys
+        return [int(key.rpartition("/")[2]) for key in keys]
 
     def _checkpoints(self, home: str, since: int) -> list[str]:
         after = str(CheckpointKey(home, since - 1)) + "/~"

@@ -34,6 +34,7 @@ from memolith.core.rows.content import MemoryRow, PathRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.safety import VerdictRow
 from memolith.core.verdicts import Mark, join_verdict, withholdings
+from tests.simulation import tampering
 from tests.simulation.bugs.planting import Bug, in_place_of
 from tests.simulation.bugs.worlds import listing_much, rejudged
 from tests.simulation.kinds import damaging
@@ -75,6 +76,19 @@ def _no_witness(self: audit.Audit, run: object, home: str) -> None:
 def _anything_follows(self: witnesses.Witnesses, checkpoint: Checkpoint, before: str | None) -> bool:
     """A region that folds what is signed, whatever came before it."""
     return self._is_signed(checkpoint) is not False
+
+
+class ForgetfulWitnesses(witnesses.Witnesses):
+    """A region that keeps what it sees, and does not look at it when it sees the same period again."""
+
+    def keep(self, checkpoint: Checkpoint, sha256: str) -> bool:
+        super().keep(checkpoint, sha256)
+        return True
+
+
+def _none_witnessed(self: witnesses.Witnesses, home: str, period: int) -> bool:
+    """A region that compares with what it saw only what it would keep itself."""
+    return False
 
 
 def _as_it_says(name: Named, key: LogKey | None, stored: Stored | None, salt: str) -> State:
@@ -173,6 +187,18 @@ BUGS = (
     Bug(
         "a region does not compare a foreign checkpoint with the one before it",
         lambda: in_place_of((witnesses.Witnesses, "accept", _anything_follows)),
+        ("a_region_folds_no_checkpoint_out_of_the_chain",),
+        damaging,
+    ),
+    Bug(
+        "a rebuilt region does not look at what it saw before",
+        lambda: in_place_of((tampering, "Witnesses", ForgetfulWitnesses)),
+        ("a_region_folds_no_checkpoint_out_of_the_chain",),
+        damaging,
+    ),
+    Bug(
+        "a rebuilt region takes what names nothing for what it never saw",
+        lambda: in_place_of((witnesses.Witnesses, "_was_witnessed", _none_witnessed)),
         ("a_region_folds_no_checkpoint_out_of_the_chain",),
         damaging,
     ),

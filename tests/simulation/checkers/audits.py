@@ -26,7 +26,9 @@ def an_audit_names_nothing_else(evidence: Evidence) -> Iterator[str]:
 
 
 def a_region_folds_no_checkpoint_out_of_the_chain(evidence: Evidence) -> Iterator[str]:
-    """One that its home's key signed, and that names another as the one before it, is objected to and not folded."""
+    """One that its home's key signed is objected to all the same where it does not follow the last one, or is not the
+    one that this region saw there before its tables were made anew.
+    """
     for one in evidence.deceived:
         if one.folded:
-            yield f"{one.region} folded a checkpoint of {one.home}'s period {one.period} that does not follow the last"
+            yield f"{one.region} folded a checkpoint of {one.home}'s period {one.period} that is not the true one"

@@ -18,7 +18,7 @@ from memolith.core.errors import Unavailable
 from memolith.core.merkle import Frontier
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, grown
-from memolith.core.objects.witness import Witness, witness_key
+from memolith.core.objects.witness import Witness, witness_key, witness_prefix
 from memolith.ports.sealing import Sealing
 
 WITNESSED_EVERY = 60
@@ -33,6 +33,7 @@ class Witnesses:
     def __init__(self, region: Region, sealing: Sealing) -> None:
         self._region = region
         self._sealing = sealing
+        self._passed: dict[str, tuple[int, int | None]] = {}
 
     def accept(self, checkpoint: Checkpoint, before: str | None) -> bool:
         """Tell whether a checkpoint may be folded: it follows the one that was folded before it, and is whole.
@@ -48,23 +49,41 @@ class Witnesses:
     def keep(self, checkpoint: Checkpoint, sha256: str) -> bool:
         """Keep what was seen of a checkpoint that is folded; False where another one was seen of this period.
 
-        One PUT where it names something, and a GET where it was witnessed before.
+        One PUT where it names something, and a GET where it was witnessed before. One that is not witnessed itself, as
+        it names nothing or is not sealed, is compared all the same: a region whose tables were made anew has nothing
+        else that tells it from the one that stood there. That costs a LIST a process and home, and one for each
+        witness that is passed again.
 
         Raises:
             Unavailable, OutcomeUnknown, Busy: to be repeated.
         """
         named = checkpoint.names or checkpoint.parts
-        if checkpoint.root is None or (not named and checkpoint.period % WITNESSED_EVERY):
-            return True
         key, now_us = witness_key(checkpoint.home, checkpoint.period), self._region.clock.now_us()
-        seen = Witness(checkpoint.home, checkpoint.period, sha256, now_us, self._is_signed(checkpoint))
-        if put_if_absent(self._region, key, seen.to_json(), {}) is Put.MINE:
-            return True
+        if checkpoint.root is None or (not named and checkpoint.period % WITNESSED_EVERY):
+            if not self._was_witnessed(checkpoint.home, checkpoint.period):
+                return True
+        else:
+            seen = Witness(checkpoint.home, checkpoint.period, sha256, now_us, self._is_signed(checkpoint))
+            if put_if_absent(self._region, key, seen.to_json(), {}) is Put.MINE:
+                return True
         stands = find(self._region.objects, key)
         if stands is None or Witness.from_json(stands.body).sha256 == sha256:
             return True
         self._broken(checkpoint, "this region saw another one of the same period")
         return False
+
+    def _was_witnessed(self, home: str, period: int) -> bool:
+        """Tell whether this region keeps what it saw of a period.
+
+        A process remembers the next witness after the last period that it asked for: a region follows a home forwards,
+        and where it begins again, so does this.
+        """
+        passed, following = self._passed.get(home, (period, None))
+        if period <= passed or (following is not None and following < period):
+            keys = self._region.objects.list(witness_prefix(home), after=witness_key(home, period - 1), limit=1).keys
+            following = int(keys[0].rpartition("/")[2]) if keys else None
+        self._passed[home] = (period, following)
+        return following == period
 
     def _wrong_with(self, checkpoint: Checkpoint, before: str | None) -> str:
         if checkpoint.root is None:

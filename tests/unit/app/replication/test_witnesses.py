@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.memory import MemoryErasableObjects
 from memolith.app.operations.audit import make_audit
 from memolith.app.operations.audit_report import AuditReport
@@ -108,12 +112,18 @@ def test_a_home_with_two_histories_is_caught_though_the_second_is_signed_by_its_
     assert Flaw.FORKED in {finding.flaw for finding in audited(scene).findings}
 
 
-def test_a_region_that_is_rebuilt_meets_its_own_witness_and_folds_no_second_history(scene: Scene) -> None:
+@pytest.mark.parametrize("second", ["a name less", "names nothing", "not sealed"])
+def test_a_region_that_is_rebuilt_meets_its_own_witness_and_folds_no_second_history(scene: Scene, second: str) -> None:
     scene.create("/b")
     written(scene, "/a")
     checkpoint, _ = last(scene)
     key = str(CheckpointKey(HOME, checkpoint.period))
-    overwrite(scene, AWAY, key, rewritten(scene, checkpoint).to_json())
+    other = {
+        "a name less": rewritten(scene, checkpoint),
+        "names nothing": rewritten(scene, replace(checkpoint, names=checkpoint.names[:1])),
+        "not sealed": replace(checkpoint, names=(), count=0, root=None, seal=None),
+    }[second]
+    overwrite(scene, AWAY, key, other.to_json())
     region = scene.cloud.sites[AWAY].region
     row_key = CompletenessRow.key(region.index.generation)
     region.index.commit([Change(row_key, region.index.read([row_key])[row_key], None)])
@@ -121,6 +131,20 @@ def test_a_region_that_is_rebuilt_meets_its_own_witness_and_folds_no_second_hist
         minute(scene)
     assert folded(scene) == checkpoint.period - 1
     assert scene.cloud.metrics.total("integrity_broken") >= 1
+
+
+def test_witnesses_are_listed_once_a_process_where_nothing_is_folded_again() -> None:
+    scene, counted = Scene(), Counter[str]()
+
+    def note(call: PortCall, act: Callable[[], Any]) -> Any:
+        if call.name == "objects.list" and call.subjects[0] == witness_prefix(HOME):
+            counted[call.origin] += 1
+        return act()
+
+    with scene.intercepted_by(note):
+        for path in ("/a", "/b", "/c"):
+            written(scene, path)
+    assert (counted[AWAY], folded(scene) > 6) == (1, True)
 
 
 @pytest.mark.parametrize("wrong", ["previous", "root", "signature"])
