@@ -169,7 +169,11 @@ class Audit:
             )
 
     def _check_witnesses(self, run: _Run, home: str) -> None:
-        """Compare the history with what each other region saw of it last. Each names the one before, so that is all."""
+        """Compare the history with what each other region saw of it last. Each names the one before, so that is all.
+
+        What is gone may have been seen as well, though the history goes on behind it.
+        """
+        gone = {one.period for one in run.report.findings if one.flaw is Flaw.CHECKPOINT_MISSING} - run.hashes.keys()
         for other in self._region.regions:
             if other == home:
                 continue
@@ -178,15 +182,17 @@ class Audit:
                 continue
             seen = Witness.from_json(require(self._region.objects, keys[-1], other).body)
             stands = run.hashes.get(seen.period)
-            if seen.period < run.report.since or stands == seen.sha256:
-                continue
-            key = str(CheckpointKey(home, seen.period))
-            if stands is None:
+            lost = gone & {int(key.rpartition("/")[2]) for key in keys}
+            if stands is None and seen.period >= run.report.since:
+                lost.add(seen.period)
+            for period in sorted(lost):
                 what = f"{other} saw this checkpoint, and it is gone"
-                run.report.findings.append(Finding(Flaw.ROLLED_BACK, key, seen.period, what))
-            else:
+                run.report.findings.append(Finding(Flaw.ROLLED_BACK, str(CheckpointKey(home, period)), period, what))
+            if seen.period >= run.report.since and stands not in (None, seen.sha256):
                 what = f"{other} saw another checkpoint of this period"
-                run.report.findings.append(Finding(Flaw.FORKED, key, seen.period, what))
+                run.report.findings.append(
+                    Finding(Flaw.FORKED, str(CheckpointKey(home, seen.period)), seen.period, what)
+                )
 
     def _check_copies(self, run: _Run, home: str, other: str) -> None:
         """Compare every checkpoint with its copy in another region. One that has not arrived there is no flaw, nor

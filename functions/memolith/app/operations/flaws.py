@@ -1,4 +1,7 @@
-"""Telling what was done to an object that is not what was acknowledged, by where else what it has now stands."""
+"""Telling what was done to an object that is not what was acknowledged, by where else what it has now was acknowledged.
+
+What stands in the place of another broken object was not acknowledged there: that one's name says what was.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,10 @@ class Broken:
             return None
         return self.entry.moved_version_id if self.entry.operation is Operation.MOVED_OUT else self.entry.version_id
 
+    def was(self, text: str) -> bool:
+        """Tell whether this is the version, or had the text with this hash, when it was acknowledged."""
+        return bool(text) and (text == self.name.version_id or fits(self.name, text, self.salt))
+
 
 def classify(region: Region, home: str, broken: Sequence[Broken]) -> list[Finding]:
     """Tell the class of each. Nothing to do costs nothing; otherwise a HEAD of each version of the home. Raises
@@ -56,7 +63,7 @@ def classify(region: Region, home: str, broken: Sequence[Broken]) -> list[Findin
 
 
 def _places_of(region: Region, home: str, broken: Sequence[Broken]) -> dict[str, list[LogKey]]:
-    """Return where the versions and texts that stand in the place of others stand as well."""
+    """Return where the versions and texts that stand in the place of others stand as well, acknowledged or not."""
     wanted = {text for one in broken for text in (one.version_id, one.body_sha256) if text}
     found: dict[str, list[LogKey]] = {}
     for key in keys_under(region.objects, f"{home}/log/"):
@@ -79,8 +86,10 @@ def _flaw(region: Region, one: Broken, places: dict[str, list[LogKey]], broken: 
         return Flaw.METADATA_CHANGED
     if any(_exchanged(one, other) for other in broken):
         return Flaw.REORDERED
+    touched = {other.key for other in broken}
     for text in ((one.version_id or "") if is_another else "", one.body_sha256 or ""):
-        elsewhere = [key for key in places.get(text, ()) if key != one.key]
+        elsewhere = {key for key in places.get(text, ()) if key not in touched}
+        elsewhere |= {other.key for other in broken if other.key != one.key and other.was(text)}
         if any(key.store_id == one.key.store_id for key in elsewhere):
             return Flaw.ROLLED_BACK
         if elsewhere:

@@ -12,15 +12,13 @@ from memolith.adapters.jwk import made
 from memolith.adapters.memory import MemoryErasableObjects, MemorySealing
 from memolith.adapters.saved_keys import SavedKeys, read_keys
 from memolith.app.operations.audit import Instant, make_audit
-from memolith.app.operations.audit_report import AuditReport
 from memolith.core.audit import Finding, Flaw
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import CheckpointKey, parse_key
 from memolith.core.objects.checkpoint import Checkpoint
 from memolith.core.objects.entry import Entry
+from tests.unit.app.operations.sealed_home import audited, flaws, key_of, overwrite, sealed
 from tests.unit.app.scene import AWAY, HOME, Scene
-
-MINUTE_S = 60.0
 
 
 @pytest.fixture
@@ -28,34 +26,6 @@ def scene() -> Scene:
     scene = Scene()
     sealed(scene)
     return scene
-
-
-def sealed(scene: Scene) -> None:
-    scene.deliver()
-    scene.clock.pause(MINUTE_S)
-    scene.cloud.sites[HOME].reconciling.tick()
-    scene.deliver()
-
-
-def audited(scene: Scene, *, since: int = 1, store: str | None = None) -> AuditReport:
-    return make_audit(scene.cloud.sites[HOME].region, scene.cloud.sealing_of(HOME)).run(HOME, store, since)
-
-
-def flaws(report: AuditReport) -> list[Flaw]:
-    return [finding.flaw for finding in report.findings]
-
-
-def overwrite(scene: Scene, key: str, body: bytes, metadata: dict[str, str] | None = None) -> None:
-    """Somebody with rights on the bucket puts this over an object."""
-    MemoryErasableObjects(scene.cloud.buckets, HOME).erase(key, body, metadata or {})
-
-
-def key_of(scene: Scene, version_id: str) -> str:
-    objects = scene.cloud.sites[HOME].region.objects
-    for key in objects.list(f"{HOME}/log/").keys:
-        if objects.head(key).metadata["id"] == version_id:
-            return key
-    raise AssertionError(version_id)
 
 
 @pytest.mark.parametrize("durability", ["one_region", "two_regions"])
