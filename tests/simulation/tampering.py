@@ -167,7 +167,7 @@ class Tampering:
         return replace(true, names=(), parts=0, count=0, root=grown(Frontier(), ()).root.hex())
 
     def _forged(self, home: str, key: str, other: Callable[[Checkpoint], Checkpoint]) -> StoredObject:
-        """Return the object of another checkpoint in this one's place, which follows the one before it and is signed."""
+        """Return the object of another checkpoint in place of this one: signed, and naming the one before it."""
         stored = self._world.buckets.current(home, key)
         assert stored is not None
         forged = other(Checkpoint.from_json(stored.body))
