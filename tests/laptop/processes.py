@@ -15,6 +15,8 @@ from typing import Any
 
 import anthropic
 
+from tests.support.sdk import client_of
+
 START_S = 60
 END_S = 60
 
@@ -29,7 +31,7 @@ class Server:
 
     def client(self, **options: Any) -> anthropic.Anthropic:
         """The SDK, which tries nothing twice by itself."""
-        return anthropic.Anthropic(base_url=self.url, api_key=self.api_key, max_retries=0, timeout=30, **options)
+        return client_of(self.url, self.api_key, timeout=30, **options)
 
     def kill(self) -> None:
         """As ``kill -9`` does."""
@@ -56,11 +58,13 @@ def environment() -> dict[str, str]:
 def serving(root: Path, *, words: Sequence[str] = (), before: Sequence[str] = (), **settings: str) -> Iterator[Server]:
     """A server over the folder, on a port that was free, with settings of its environment; killed as the block ends.
 
+    It is the process that `memolith serve` becomes, without the eighth of a second that this command takes before.
+
     Args:
-        words: another program than this release's, which takes its settings from the environment.
+        words: another program than this release's server, which takes its settings from the environment as well.
         before: what the program is started by, such as a namespace.
     """
-    line = [*before, *(words or command(root, "--port", "0", "--json"))]
+    line = [*before, *(words or [sys.executable, "-m", "memolith.entry.serve"])]
     told = {"MEMOLITH_ROOT": str(root), "MEMOLITH_PORT": "0", "MEMOLITH_OUTPUT": "json"}
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environment() | told | settings) as process:
         try:

@@ -19,6 +19,7 @@ import anthropic
 
 from memolith.clients.mount.mounting import check_fuse, let_go
 from memolith.core.errors import InvalidRequest
+from tests.support.sdk import client_of
 
 WITHIN_S = 120
 """How long anything may take, on a machine that is busy with something else."""
@@ -150,7 +151,7 @@ class Laptop:
 
     @property
     def client(self) -> anthropic.Anthropic:
-        return anthropic.Anthropic(base_url=self.url, api_key=self.api_key, max_retries=0, timeout=60)
+        return client_of(self.url, self.api_key, timeout=60)
 
     def store(self) -> str:
         """A new, empty store."""

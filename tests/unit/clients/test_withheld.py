@@ -33,6 +33,7 @@ from memolith.wire.mcp.server import OpenStore, server_on
 from memolith.wire.memory_tool.tool import MemoryTool
 from memolith.wire.memory_tool.tree import Tree
 from tests.api.loopback import serving
+from tests.support.sdk import client_of
 from tests.unit.app.looking import PLANTED, Looking
 from tests.unit.app.scene import HOME, Scene
 
@@ -54,7 +55,7 @@ class Desk:
 
     @property
     def client(self) -> anthropic.Anthropic:
-        return anthropic.Anthropic(base_url=self.url, api_key=self.api_key, max_retries=0)
+        return client_of(self.url, self.api_key)
 
     def run(self, *words: str) -> tuple[int, str]:
         """Exit code, and everything that the command printed."""
