@@ -31,10 +31,11 @@ from memolith.app.api.dream_sessions import DreamSessions
 from memolith.app.api.memories import Memories
 from memolith.app.api.sources import Origin
 from memolith.app.auth.session_trust import SessionTrust
+from memolith.app.epochs.fence import Fence
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Memory, RequestContext, SessionCredentials
 from memolith.app.pipelines.dream_steps import DreamSteps
-from memolith.app.pipelines.job_log import JobLog, LostJobError
+from memolith.app.pipelines.job_log import JobLog, LostJobError, epoch_number
 from memolith.app.pipelines.prompts import load_prompt
 from memolith.app.pipelines.questions import CONSOLIDATION, EXTRACTION, Question
 from memolith.app.pipelines.run_log import RunLog
@@ -48,6 +49,7 @@ from memolith.core.errors import (
 from memolith.core.limits import LIST_MAX, LIST_MAX_FULL
 from memolith.core.objects.dream_step import PLAN
 from memolith.core.objects.run_record import CREATE_NEW, UPDATE_EXISTING, DreamStatus, RunRecord
+from memolith.core.objects.store_record import StoreState
 from memolith.core.pipelines import dreams, jobs
 from memolith.core.pipelines.dreams import DreamedMemory
 from memolith.core.pipelines.framing import framed
@@ -96,6 +98,7 @@ class DreamRunner:
         runs: RunLog,
         jobs: JobLog,
         models: Models,
+        fence: Fence,
     ) -> None:
         self._region = region
         self._memories = memories
@@ -106,6 +109,7 @@ class DreamRunner:
         self._runs = runs
         self._jobs = jobs
         self._models = models
+        self._fence = fence
 
     def tick(self, workspace_id: str) -> int:
         """Do the dreams of a workspace that wait, the oldest first; return how many were taken up. Repeatable.
@@ -187,13 +191,28 @@ class DreamRunner:
         return Taken.ENDED
 
     def _end(self, run: Run, record: RunRecord) -> None:
+        """End a dream in the epoch in which it was taken up; else it is the new home's. An index read, and two puts.
+
+        Raises:
+            LostJobError: the store has moved, or moves. What was written meanwhile was conditional, and stays.
+        """
+        key = StoreRow.key(record.store_id)
+        view = self._region.view([key])
+        store = StoreRow.from_attributes(view.rows[key]) if key in view.rows else None
+        if store is None or not self._is_home(store) or epoch_number(store) != run.held.epoch:
+            raise LostJobError(f"{record.store_id} has another home")
         self._put(run, record)
+        if not self._fence.may_put(view, store):
+            raise LostJobError(f"{record.store_id} may have another home")
         self._region.metrics.count("dream.runs", outcome=record.status.value)
         if record.status is DreamStatus.COMPLETED:
             self._jobs.done(run.held, run_id=record.run_id, outcome=record.status.value)
         else:
             self._jobs.failed(run.held, run_id=record.run_id, error=record.error_type or "")
         self._steps.forget(record)
+
+    def _is_home(self, store: StoreRow) -> bool:
+        return store.home == self._region.name and store.state not in (StoreState.MOVING, StoreState.MOVED)
 
     def _put(self, run: Run, record: RunRecord) -> None:
         """Put the next record of the dream, with what its caller wrote."""

@@ -111,7 +111,7 @@ class Memolith:
         self._sealing = sealing
         epochs = EpochParts.of(region)
         snapshots, logs, projector, records = epochs.snapshots, epochs.logs, epochs.projector, epochs.records
-        fence = Fence(region, records)
+        self._fence = fence = Fence(region, records)
         second = SyncReplica(region, logs, snapshots)
         self._verdicts = verdicts = Verdicts(region)
         self._texts = texts = TextReader(region, verdicts)
@@ -212,6 +212,7 @@ class Memolith:
             RunLog(self._region),
             jobs,
             self._models,
+            self._fence,
         )
 
     @cached_property

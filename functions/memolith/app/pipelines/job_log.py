@@ -47,14 +47,7 @@ class JobLog:
     def _last_records(self, store: StoreRow, name: JobName) -> list[JobRecord]:
         """Return the last record that each home, and this region, wrote: its newest, as epochs only rise."""
         found = []
-        homes = [*(parse_epoch(epoch).home for epoch in store.epochs), store.home, self._region.name]
-        for home in dict.fromkeys(homes):
-            prefix = JobKey.prefix(home, name.store_id, name.kind, name.job_key)
-            last: str | None = None
-            for key in keys_under(self._region.objects, prefix):
-                last = key
-            if last is None:
-                continue
+        for home, last in last_keys(self._region, store, name):
             record = self._read(last)
             if record is not None and str(record.key(home)) != last:
                 raise Unavailable("a job's record says that it is elsewhere", object=last)
@@ -80,7 +73,7 @@ class JobLog:
             Unavailable, Busy: nothing was claimed. OutcomeUnknown: the claim may be there; its lease will end it.
         """
         who = Claimant(
-            worker, self._region.randomness.bytes(12).hex(), _epoch_number(store), self._region.clock.now_us()
+            worker, self._region.randomness.bytes(12).hex(), epoch_number(store), self._region.clock.now_us()
         )
         records = self._last_records(store, name)
         state = max(records, key=lambda record: record.rank, default=None)
@@ -141,5 +134,18 @@ class JobLog:
             raise Unavailable("a job's record cannot be read", object=key, cause=str(error)) from error
 
 
-def _epoch_number(store: StoreRow) -> int:
+def last_keys(region: Region, store: StoreRow, name: JobName) -> list[tuple[str, str]]:
+    """Return the key of the last record that each home, and this region, wrote, in this bucket. A LIST for each."""
+    found = []
+    homes = [*(parse_epoch(epoch).home for epoch in store.epochs), store.home, region.name]
+    for home in dict.fromkeys(homes):
+        last: str | None = None
+        for key in keys_under(region.objects, JobKey.prefix(home, name.store_id, name.kind, name.job_key)):
+            last = key
+        found += [] if last is None else [(home, last)]
+    return found
+
+
+def epoch_number(store: StoreRow) -> int:
+    """Return the number of the store's epoch."""
     return max((parse_epoch(epoch).number for epoch in store.epochs), default=1)

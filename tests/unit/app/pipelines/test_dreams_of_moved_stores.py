@@ -1,0 +1,43 @@
+"""A dream whose store gets another home while it is under way: the new home ends it, and it alone."""
+
+from __future__ import annotations
+
+import json
+
+from tests.api.test_dreams import Stage
+from tests.unit.app.homes.test_transfer import move
+from tests.unit.app.scene import AWAY, HOME
+
+TEXTS = {"/a.md": "# One\n\nsome text\n"}
+
+
+def records(stage: Stage, kind: str, region: str) -> list[str]:
+    """Return what the records of a region say that it put itself, in their order."""
+    buckets = stage.scene.cloud.buckets
+    keys = buckets.page(region, f"{region}/{kind}/{stage.scene.store}/", None, 1_000).keys
+    bodies = [json.loads(one.body) for key in keys if (one := buckets.current(region, key)) is not None]
+    return [body.get("event") or body["status"] for body in bodies]
+
+
+def test_a_worker_that_waited_for_its_model_while_the_store_moved_does_not_end_the_dream() -> None:
+    stage = Stage()
+    stage.fill(TEXTS)
+    dream = stage.update()
+
+    def move_away() -> None:
+        stage.model.before = lambda: None
+        move(stage.scene)
+
+    stage.model.before = move_away
+    stage.tick()
+    assert len(stage.model.asks) == 1
+    assert records(stage, "job", HOME) == ["claimed"]
+    assert records(stage, "run", HOME) == ["pending", "running"]
+    away = stage.scene.at(AWAY)
+    away._models = stage.model
+    stage.scene.clock.advance(120)
+    away.dream_runner(60_000_000).tick(stage.workspace)
+    stage.scene.deliver()
+    assert records(stage, "job", AWAY) == ["claimed", "done"]
+    assert records(stage, "run", AWAY) == ["completed"]
+    assert stage.client.beta.dreams.retrieve(dream.id).status == "completed"
