@@ -382,6 +382,14 @@ def _check_remark(body: Mapping[str, Any]) -> None:
     assert body["number"] >= 1
 
 
+def _check_citations(body: Mapping[str, Any]) -> None:
+    _fields(body, "accepted duplicates")
+
+
+def _check_usage(body: Mapping[str, Any]) -> None:
+    _fields(body, "memory_id path cited last_cited_on read last_read_on unused counted_since")
+
+
 def _check_extraction(body: Mapping[str, Any]) -> None:
     names = "session_id memory_store_id outcome proposal_id notes dropped model prompt_sha256 usage"
     _fields(body, names)
@@ -432,6 +440,8 @@ _CHECKS = {
     "transcript_receipt": _check_receipt,
     "extraction": _check_extraction,
     "remark": _check_remark,
+    "citation_receipt": _check_citations,
+    "memory_usage": _check_usage,
     "memory_store": _check_store,
     "memory": _check_memory,
     "memory_prefix": _check_prefix,

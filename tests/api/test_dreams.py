@@ -271,7 +271,7 @@ def test_a_store_says_what_pipelines_may_do_and_what_is_not_named_stays(stage: S
         "dreams": "allow", "extraction": "allow", "may_edit": "all",
         "max_deletes": 5, "max_delete_percent": 10, "max_tokens": 2_000_000,
         "auto_extract": "off", "idle_hours": 6, "auto_dream": "off", "dream_every_hours": 24, "dream_min_sessions": 5,
-        "model": "small",
+        "model": "small", "usage": "off", "unused_days": 30,
     }  # fmt: skip
     assert choose(stage) == default
     assert choose(stage, dreams="propose", max_deletes=0) == {**default, "dreams": "propose", "max_deletes": 0}

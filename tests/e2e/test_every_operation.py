@@ -75,6 +75,16 @@ def test_a_remark_becomes_an_entry_of_the_log_of_the_day(here: Anthropic, store_
     )
 
 
+def test_a_citation_is_an_event_of_its_session_and_uses_are_listed(here: Anthropic, store_id: str) -> None:
+    attached = [{"type": "memory_store", "memory_store_id": store_id}]
+    session: Any = here.post("/v1/sessions", cast_to=object, body={"resources": attached})
+    cite = f"/v1/sessions/{session['id']}/citations"
+    said: Any = here.post(cite, cast_to=object, body={"entries": [{"path": "/a.md"}]})
+    assert (said["accepted"], said["duplicates"]) == (1, 0)
+    listed: Any = here.get(f"/v1/memory_stores/{store_id}/usage", cast_to=object)
+    assert {one["type"] for one in listed["data"]} <= {"memory_usage"}
+
+
 def test_what_is_written_in_one_region_is_read_in_the_other(
     sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str
 ) -> None:

@@ -370,3 +370,21 @@ DREAM_TOKENS_MIN = 10_000
 
 DREAM_TOKENS_MAX = 2_000_000
 """How many tokens a dream may use, and the least that a store may allow instead: a question's answer takes as many."""
+
+
+UNUSED_DAYS_DEFAULT = 30
+
+
+UNUSED_DAYS_MAX = 365
+"""After how many days without a use a memory is recalled after others that are as good."""
+
+
+USED_MEMORIES_MAX = 10_000
+"""Memories of a store of which uses are counted; those that were used last."""
+
+
+CITATIONS_MAX = 50
+"""Memories that one call cites."""
+
+
+CITATION_NOTE_MAX_CHARS = 1_000

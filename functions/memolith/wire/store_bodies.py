@@ -57,6 +57,8 @@ class Pipelines(Body):
     dream_every_hours: Annotated[int, Field(ge=1, le=limits.AUTO_DREAM_HOURS_MAX)] | None = None
     dream_min_sessions: Annotated[int, Field(ge=1, le=limits.DREAM_SESSIONS_MAX)] | None = None
     model: Annotated[str, Field(min_length=1, max_length=limits.DREAM_MODEL_MAX_CHARS)] | None = None
+    usage: Literal["off", "count"] | None = None
+    unused_days: Annotated[int, Field(ge=1, le=limits.UNUSED_DAYS_MAX)] | None = None
 
 
 class StoreCreate(Body):

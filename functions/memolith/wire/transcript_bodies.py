@@ -41,6 +41,26 @@ class EventsBody(Body):
     events: Annotated[list[SentEvent], Field(min_length=1, max_length=limits.TRANSCRIPT_EVENTS_MAX, fail_fast=True)]
 
 
+Line = Annotated[int, Field(ge=1, le=limits.CONTENT_MAX_BYTES)]
+
+
+class CitedMemory(Body):
+    """One memory that helped."""
+
+    path: Annotated[str, Field(min_length=1, max_length=limits.PATH_MAX_BYTES)]
+    line_start: Line | None = None
+    line_end: Line | None = None
+    note: Annotated[str, Field(max_length=limits.CITATION_NOTE_MAX_CHARS)] | None = None
+
+
+class CitationsBody(Body):
+    """POST /v1/sessions/{id}/citations."""
+
+    entries: Annotated[list[CitedMemory], Field(min_length=1, max_length=limits.CITATIONS_MAX, fail_fast=True)]
+    memory_store_id: StoreId | None = None
+    message_id: Annotated[str, Field(max_length=limits.CLIENT_EVENT_ID_MAX_CHARS)] | None = None
+
+
 class ExtractBody(Body):
     """POST /v1/sessions/{id}/extract; may be empty."""
 

@@ -110,6 +110,8 @@ def of_the_api(desk: Desk, folder: Path) -> Iterator[tuple[str, list[str], bytes
     session = desk.json("sessions", "begin", store)["id"]
     yield "sessions list", ["--store", store, "--all"], b""
     yield "extract", [session], b""
+    yield "cite", [session, "/a.md"], b""
+    yield "usage", [store], b""
     for word in ("show", "token", "end"):
         yield f"sessions {word}", [session], b""
     yield "stores archive", [other, "--yes"], b""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from memolith.app.api.dreams import Dreams
 from memolith.app.api.extraction import Extractions
+from memolith.app.api.usage import Heard, UsageCounts
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.auth.session_access import record_of
 from memolith.app.auth.session_log import SessionLog
@@ -44,6 +45,7 @@ from memolith.core.remarks import log_path
 from memolith.core.retention import DAY_US
 from memolith.core.rows.content import MemoryRow, PathRow
 from memolith.core.rows.identity import SessionRow, StoreRow
+from memolith.core.rows.transcripts import TranscriptRow
 from memolith.core.trust import USER, of_session
 
 HOUR_US = 3_600_000_000
@@ -57,21 +59,25 @@ FINISHED_MAX = 10_000
 
 @dataclass(slots=True)
 class AutomaticRun:
-    """What came of a look at a store: how many sessions were extracted, by outcome, and the dream that was begun."""
+    """What came of a look at a store: how many sessions were extracted, by outcome, the dream that was begun, and how
+    many uses of memories were counted.
+    """
 
     extracted: dict[str, int] = field(default_factory=dict)
     dream_id: str | None = None
+    uses: int | None = None
     failure: MemolithError | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Recorded:
-    """A session that may write to the store, and when something was last said in it, and recorded of it."""
+    """A session of the store, when something was last said in it, and recorded of it, and the rows of that."""
 
     record: SessionRecord
     row: SessionRow
     said_at: int
     recorded_at: int
+    parts: Sequence[TranscriptRow]
 
 
 class AutomaticPipelines:
@@ -87,8 +93,10 @@ class AutomaticPipelines:
         dreams: Dreams,
         runs: RunLog,
         jobs: JobLog,
+        usage: UsageCounts,
     ) -> None:
         self._region = region
+        self._usage = usage
         self._authorizer = authorizer
         self._sessions = sessions
         self._transcripts = transcripts
@@ -103,7 +111,8 @@ class AutomaticPipelines:
 
         An index read where nothing may happen by itself. Else a LIST and a GET of the dreams' job, a query for a
         hundred sessions of the last `AUTO_AGE_DAYS` days, and one for each of the store's; what an extraction costs
-        for each that is due; for a dream what a session costs, four PUTs and a transaction.
+        for each that is due; for a dream what a session costs, four PUTs and a transaction. Where uses are counted, a
+        LIST and a GET once a minute, and each `memolith.app.api.usage.EVERY_US` what `UsageCounts.count` costs.
 
         Raises:
             Unavailable, Busy, OutcomeUnknown: the rest is done at the next look.
@@ -116,9 +125,13 @@ class AutomaticPipelines:
             return done
         policy = PipelinesPolicy.of(store.pipelines)
         may_dream = policy.dreams_by_itself and self._is_rested(store, policy)
-        if not policy.extracts_by_itself and not may_dream:
+        may_count = policy.counts_uses and self._usage.is_due(store)
+        if not policy.extracts_by_itself and not may_dream and not may_count:
             return done
-        sessions = list(self._with_transcript(view, store))
+        heard = list(self._with_transcript(view, store, all=may_count))
+        if may_count:
+            done.uses = self._usage.count(view, store, [Heard(one.record.session_id, one.parts) for one in heard])
+        sessions = [one for one in heard if _writes_to(one.record, store.store_id)]
         if policy.extracts_by_itself:
             self._extract(view, store, policy, sessions, until_us, done)
         if may_dream:
@@ -128,8 +141,10 @@ class AutomaticPipelines:
     def _is_home(self, store: StoreRow) -> bool:
         return store.home == self._region.name and store.state == StoreState.ACTIVE
 
-    def _with_transcript(self, view: View, store: StoreRow) -> Iterator[_Recorded]:
-        """Find the sessions that may write to the store and of which something is recorded, the newest first."""
+    def _with_transcript(self, view: View, store: StoreRow, *, all: bool) -> Iterator[_Recorded]:
+        """Find the sessions of which something is recorded, the newest first: those that may write to the store, or
+        `all` that have it.
+        """
         since = self._region.clock.now_us() - AUTO_AGE_DAYS * DAY_US
         after: str | None = None
         for _ in range(AUTO_SESSIONS_SCANNED // LIST_MAX):
@@ -138,7 +153,7 @@ class AutomaticPipelines:
                 if session_order.is_before(row.session_id, since):
                     return
                 record = record_of(row)
-                if _writes_to(record, store.store_id):
+                if _writes_to(record, store.store_id) or (all and _has(record, store.store_id)):
                     yield from self._heard(view, record, row)
             if len(rows) < LIST_MAX:
                 return
@@ -149,7 +164,7 @@ class AutomaticPipelines:
         live = [part for part in parts if part.erased_at is None and part.last_at is not None]
         if live and not is_ordered(parts):
             said_at, recorded_at = max(part.last_at or 0 for part in live), max(part.recorded_at for part in live)
-            yield _Recorded(record, row, said_at, recorded_at)
+            yield _Recorded(record, row, said_at, recorded_at, parts)
 
     # ---- extraction ---------------------------------------------------------------------------------------------
 
@@ -266,6 +281,10 @@ class AutomaticPipelines:
 
 _FINISHED = frozenset(("proposed", "no_output", "nothing_said", "up_to_date", "retry_exhausted"))
 """What comes of a session that is not looked at again before something was said in it."""
+
+
+def _has(record: SessionRecord, store_id: str) -> bool:
+    return any(one.memory_store_id == store_id for one in record.attachments)
 
 
 def _writes_to(record: SessionRecord, store_id: str) -> bool:

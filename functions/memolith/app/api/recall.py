@@ -10,13 +10,17 @@ from memolith.app.api.graph import node_of
 from memolith.app.auth.authorizer import Authorizer, Scope
 from memolith.app.kernel.graph_results import GraphAnswer, GraphNode
 from memolith.app.kernel.results import RequestContext
+from memolith.app.pipelines.usage_log import UsageLog
 from memolith.app.search.pack_cache import PackCache
 from memolith.app.search.packs import Heads, whole_texts
 from memolith.app.search.retrieval import retrieve
 from memolith.app.search.traversal import Traversal
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import SEARCH_QUERY_MAX_CHARS
+from memolith.core.pipelines.policy import PipelinesPolicy
+from memolith.core.pipelines.usage import is_unused
 from memolith.core.rows.content import MemoryRow
+from memolith.core.rows.identity import StoreRow
 from memolith.core.search import analysis
 from memolith.core.search.selection import Coverage, coverage, is_known_tool, is_recallable, suffices
 from memolith.ports.clock import Clock
@@ -27,6 +31,9 @@ FOUND_MAX = 20
 """How many of what a search finds are looked at."""
 
 LINKED_MAX = 20
+UNUSED_SHARE = 0.8
+"""How much of its weight a memory keeps that is not used."""
+
 CHARS_PER_TOKEN = 4
 
 
@@ -53,6 +60,7 @@ class Recall:
         pack_cache: PackCache,
         packs: Packs,
         heads: Heads,
+        usage: UsageLog,
         clock: Clock,
     ) -> None:
         self._authorizer = authorizer
@@ -60,6 +68,7 @@ class Recall:
         self._pack_cache = pack_cache
         self._packs = packs
         self._heads = heads
+        self._usage = usage
         self._clock = clock
 
     @forwarded("recall")
@@ -105,7 +114,17 @@ class Recall:
             and (note := notes[one.found.memory_id])
             and not is_known_tool(note.path, note.title, note.type, texts.get(note.memory_id, ""), recent_tools)
         ]
-        return GraphAnswer(tuple(_within(kept[:limit], notes, rows, texts, max_tokens * CHARS_PER_TOKEN)))
+        unused = self._unused(access.store, [rows[one.found.memory_id] for one in kept])
+        kept.sort(key=lambda one: (one.linked_with is not None, -_weight(one, unused), one.found.memory_id))
+        return GraphAnswer(tuple(_within(kept[:limit], notes, rows, texts, max_tokens * CHARS_PER_TOKEN, unused)))
+
+    def _unused(self, store: StoreRow, found: Sequence[MemoryRow]) -> dict[str, int]:
+        """Return which of these memories count as unused, and after how many days; none where uses are not counted."""
+        policy = PipelinesPolicy.of(store.pipelines)
+        if not policy.counts_uses or not found:
+            return {}
+        usage, days, now_us = self._usage.recent(store), policy.unused_days, self._clock.now_us()
+        return {one.memory_id: days for one in found if is_unused(usage, one.memory_id, one.updated_at, days, now_us)}
 
     def _candidates(self, pack: Pack, query: str, loaded: frozenset[str]) -> Iterator[_Candidate]:
         """Yield what matters enough: of what a search finds, the best first; then of what is linked with that."""
@@ -140,12 +159,18 @@ class Recall:
                 )
 
 
+def _weight(one: _Candidate, unused: Mapping[str, int]) -> float:
+    """Return what a memory's place goes by: one that is not used comes after others that are nearly as good."""
+    return one.found.share * (UNUSED_SHARE if one.found.memory_id in unused else 1.0)
+
+
 def _within(
     kept: Sequence[_Candidate],
     notes: Mapping[str, NoteRow],
     rows: Mapping[str, MemoryRow],
     texts: Mapping[str, str],
     left: int,
+    unused: Mapping[str, int],
 ) -> Iterator[GraphNode]:
     for one in kept:
         note = notes[one.found.memory_id]
@@ -155,4 +180,6 @@ def _within(
         why = [f"has {len(one.found.matched)} of the query's words, {one.found.share:.0%} of its weight"]
         if one.linked_with is not None:
             why.append(f"linked with {notes[one.linked_with].title}")
+        if note.memory_id in unused:
+            why.append(f"not used for {unused[note.memory_id]} days or more")
         yield replace(node_of(note, rows[note.memory_id], content=content), why=tuple(why))

@@ -81,6 +81,8 @@ if TYPE_CHECKING:
     from memolith.app.api.remarks import Remarks
     from memolith.app.api.search import Search
     from memolith.app.api.transcript_search import TranscriptSearch
+    from memolith.app.api.usage import MemoryUses
+    from memolith.app.pipelines.usage_log import UsageLog
     from memolith.app.search.pack_cache import PackCache
     from memolith.app.search.packs import Heads
 
@@ -225,13 +227,36 @@ class Memolith:
     def automatic(self) -> AutomaticPipelines:
         """What pipelines do by themselves, in a process that has models."""
         from memolith.app.api.automatic import AutomaticPipelines
+        from memolith.app.api.usage import UsageCounts
         from memolith.app.pipelines.job_log import JobLog
 
         region = self._region
         log, runs, jobs = TranscriptLog(region), RunLog(region), JobLog(region)
         return AutomaticPipelines(
-            region, self._authorizer, SessionLog(region), log, self.extractions, self.dreams, runs, jobs
+            region,
+            self._authorizer,
+            SessionLog(region),
+            log,
+            self.extractions,
+            self.dreams,
+            runs,
+            jobs,
+            UsageCounts(region, log, self._usage_log),
         )
+
+    @cached_property
+    def usage(self) -> MemoryUses:
+        from memolith.app.api.usage import MemoryUses
+
+        region = self._region
+        return MemoryUses(region, self._authorizer, self.transcripts, PathListing(region), self._usage_log)
+
+    @cached_property
+    def _usage_log(self) -> UsageLog:
+        """What this process knows of the counts of uses."""
+        from memolith.app.pipelines.usage_log import UsageLog
+
+        return UsageLog(self._region)
 
     @cached_property
     def proofs(self) -> VersionProofs:
@@ -325,7 +350,15 @@ class Memolith:
     def recall(self) -> Recall:
         from memolith.app.api.recall import Recall
 
-        return Recall(self._authorizer, self._reads, self._pack_cache, self._packs, self._heads, self._region.clock)
+        return Recall(
+            self._authorizer,
+            self._reads,
+            self._pack_cache,
+            self._packs,
+            self._heads,
+            self._usage_log,
+            self._region.clock,
+        )
 
     @cached_property
     def _heads(self) -> Heads:

@@ -27,9 +27,10 @@ from memolith.app.kernel.port_calls import commit_as_owner, require
 from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey
-from memolith.core.object_keys import ProposalKey, RunKey, StoreKey, parse_key
+from memolith.core.object_keys import JobKey, ProposalKey, RunKey, StoreKey, parse_key
 from memolith.core.objects.run_record import RunRecord
 from memolith.core.objects.store_record import StoreRecord, parse_epoch
+from memolith.core.objects.usage_record import JOB_KEY, KIND, UsageRecord
 from memolith.core.rows.base import Row, RowKey
 from memolith.ports import errors as port_errors
 from memolith.ports.index import Change, Found, Query
@@ -197,7 +198,8 @@ class StorePurge:
         proposals = [f"{home}/proposal/{record.store_id}/" for home in homes]
         records = [f"{home}/{kind}/{record.store_id}/" for kind in ("store", "run") for home in homes]
         transcripts = [f"{region}/transcript/{record.workspace_id}/" for region in sorted(self._region.origins)]
-        return ["packs", *logs, *proposals, "rows", *records, *transcripts]
+        counts = [JobKey.prefix(home, record.store_id, KIND, JOB_KEY) for home in homes]
+        return ["packs", *logs, *proposals, "rows", *records, *transcripts, *counts]
 
     def _steps(self, record: StoreRecord, work: WorkRow) -> Iterator[WorkRow]:
         places = self.places(record)
@@ -239,6 +241,8 @@ class StorePurge:
                 return "erased" if self._proposals.blank(held.key) else "blank"
             if isinstance(name, RunKey):
                 return self._erase_run(held.key)
+            if isinstance(name, JobKey):
+                return self._erase_counts(held.key)
             return self._erase_record(held.key)
         except (ValueError, *port_errors.PORT_FAILURES):
             return "left"
@@ -251,6 +255,15 @@ class StorePurge:
             return "blank"
         self._eraser.blank(entry)
         return "erased"
+
+    def _erase_counts(self, key: str) -> str:
+        """Blank which memories were used, and in which sessions."""
+        record = UsageRecord.from_json(require(self._region.objects, key).body)
+        if record.memories or record.cursors:
+            self._erasable.erase(key, record.blanked().to_json(), {})
+            self._region.metrics.count("erased_objects")
+            return "erased"
+        return "erased" if self._erasable.delete_older(key) else "blank"
 
     def _erase_run(self, key: str) -> str:
         """Blank what the caller of a dream wrote."""

@@ -74,7 +74,7 @@ class StoreProjector(StoreLog):
 def _is_automatic(store: StoreRow) -> bool:
     """Tell whether pipelines of the store run by themselves."""
     policy = None if store.is_deleted or store.pipelines is None else PipelinesPolicy.of(store.pipelines)
-    return policy is not None and (policy.extracts_by_itself or policy.dreams_by_itself)
+    return policy is not None and policy.acts_by_itself
 
 
 def _holds(rows: Mapping[RowKey, Attributes], key: RowKey, listing: RowKey, after: StoreRow) -> bool:

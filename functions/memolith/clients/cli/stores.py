@@ -128,7 +128,8 @@ def update(
             metavar="WHAT=VALUE",
             help="What dreams and extraction may do: dreams=propose, extraction=off, may_edit=not_people, "
             "max_deletes=0, max_delete_percent=0, max_tokens=100000; and by themselves: auto_extract=propose, "
-            "auto_dream=propose or write, idle_hours, dream_every_hours, dream_min_sessions, model.",
+            "auto_dream=propose or write, idle_hours, dream_every_hours, dream_min_sessions, model; usage=count, "
+            "unused_days.",
         ),
     ] = None,
     url: Url = None,

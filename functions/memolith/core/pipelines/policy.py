@@ -21,12 +21,15 @@ from memolith.core.limits import (
     DREAM_SESSIONS_MAX,
     DREAM_TOKENS_MAX,
     DREAM_TOKENS_MIN,
+    UNUSED_DAYS_DEFAULT,
+    UNUSED_DAYS_MAX,
 )
 from memolith.core.pipelines.dreams import Edit
 from memolith.core.trust import USER
 
 ALLOW, PROPOSE, WRITE, OFF = "allow", "propose", "write", "off"
 ALL, NOT_PEOPLE = "all", "not_people"
+COUNT = "count"
 
 MODEL_DEFAULT = "small"
 
@@ -36,6 +39,7 @@ _WORDS = {
     "may_edit": (ALL, NOT_PEOPLE),
     "auto_extract": (OFF, PROPOSE),
     "auto_dream": (OFF, PROPOSE, WRITE),
+    "usage": (OFF, COUNT),
 }
 _NUMBERS = {
     "idle_hours": (1, AUTO_IDLE_HOURS_MAX),
@@ -44,6 +48,7 @@ _NUMBERS = {
     "max_deletes": (0, DREAM_DELETES_MAX),
     "max_delete_percent": (0, 100),
     "max_tokens": (DREAM_TOKENS_MIN, DREAM_TOKENS_MAX),
+    "unused_days": (1, UNUSED_DAYS_MAX),
 }
 
 
@@ -62,6 +67,8 @@ class PipelinesPolicy:
         auto_dream: whether the store is consolidated by itself every `dream_every_hours`, if `dream_min_sessions` have
             said something new: as a proposal, or written.
         model: the name of the model that these two ask.
+        usage: with ``count``, what sessions cite and read is counted by their transcripts.
+        unused_days: after how many days without a use a memory is recalled after others that are as good.
     """
 
     dreams: str = ALLOW
@@ -76,6 +83,18 @@ class PipelinesPolicy:
     dream_every_hours: int = AUTO_DREAM_HOURS_DEFAULT
     dream_min_sessions: int = AUTO_DREAM_SESSIONS_DEFAULT
     model: str = MODEL_DEFAULT
+    usage: str = OFF
+    unused_days: int = UNUSED_DAYS_DEFAULT
+
+    @property
+    def counts_uses(self) -> bool:
+        """Whether uses of memories are counted."""
+        return self.usage == COUNT
+
+    @property
+    def acts_by_itself(self) -> bool:
+        """Whether the store is looked at without a caller."""
+        return self.extracts_by_itself or self.dreams_by_itself or self.counts_uses
 
     @property
     def extracts_by_itself(self) -> bool:

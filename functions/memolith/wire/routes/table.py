@@ -77,6 +77,7 @@ from memolith.wire.routes.transcripts import (
     search_transcripts,
     send_events,
 )
+from memolith.wire.routes.usage import cite_memories, list_usage
 from memolith.wire.routes.versions import import_versions, list_versions, redact_version, retrieve_version
 
 
@@ -125,6 +126,7 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "conflicts"), {"GET": list_conflicts}),
     Route((*_STORE, "recall"), {"GET": recall_memories}),
     Route((*_STORE, "activity"), {"GET": list_activity}),
+    Route((*_STORE, "usage"), {"GET": list_usage}),
     Route((*_STORE, "pack"), {"GET": load_memories}),
     Route((*_STORE, "memory_versions"), {"GET": list_versions, "POST": import_versions}),
     Route((*_STORE, "memory_versions", "*"), {"GET": retrieve_version}),
@@ -137,6 +139,7 @@ ROUTES: tuple[Route, ...] = (
     Route((*_SESSIONS, "*", "archive"), {"POST": archive_session}),
     Route((*_SESSIONS, "*", "events"), {"GET": list_events, "POST": send_events}),
     Route((*_SESSIONS, "*", "extract"), {"POST": extract_notes}),
+    Route((*_SESSIONS, "*", "citations"), {"POST": cite_memories}),
     Route((*_SESSIONS, "*", "transcript"), {"POST": record_transcript}),
     Route((*_SESSIONS, "*", "context"), {"POST": session_context}),
     Route((*_STORE, "proposals"), {"GET": list_proposals, "POST": open_proposal}),
@@ -193,6 +196,7 @@ PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
     list_conflicts: ("path_prefix", "status", "limit"),
     recall_memories: ("query", "recent_tools", "loaded", "limit", "max_tokens"),
     list_activity: ("timeframe", "page", "page_size", "api_key_id", "session_id", "service_account_id"),
+    list_usage: ("unused", *_PAGED),
     load_memories: ("page",),
     list_versions: (
         "memory_id", "operation", "api_key_id", "session_id", "service_account_id", *_CREATED, "view", *_PAGED,
