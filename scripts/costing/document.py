@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from scripts.costing import agents, idle, pipelines, prices, standing
 from scripts.costing.meter import Units
 from scripts.costing.paths import (
+    ALONE,
     FORWARDED,
     HOME,
     IMPORTS,
@@ -69,6 +70,7 @@ def _writes() -> str:
     head = ["a million of", "1 region", "2 regions", "3 regions"]
     rows = [[path.name, *(_money(_total(used(path, count))) for count in (1, 2, 3))] for path in WRITES]
     rows += [[path.name, "", *(_money(_total(used(path, count))) for count in (2, 3))] for path in FORWARDED]
+    rows += [[path.name, *(_money(_total(used(path, count))) for count in (1, 2, 3))] for path in ALONE]
     return _table(head, rows)
 
 
@@ -235,7 +237,11 @@ def _assumptions() -> str:
         ["memory of reader, writer, peerreader, peerwriter, scanner and mcp", f"{prices.MEMORY_MB['writer']:,} MB"],
         ["memory of indexer, eraser, reconciler and tool", f"{prices.MEMORY_MB['indexer']:,} MB"],
         ["memory of dreamer", f"{prices.MEMORY_MB['dreamer']:,} MB"],
-        ["events in one batch of the indexer's", str(prices.BATCH_SIZE)],
+        ["events in one batch of the indexer's, versions in one of the scanner's", str(prices.BATCH_SIZE)],
+        [
+            "calls that a process serves in the two seconds for which it remembers which tables serve",
+            str(prices.BATCH_SIZE),
+        ],
         ["a memory's content", f"{prices.CONTENT_BYTES:,} bytes"],
         ["a memory's path", f"{len(prices.PATH)} bytes"],
         ["memories on a page", str(LISTED)],

@@ -79,23 +79,32 @@ class Meter:
     Attributes:
         units: region -> what was used there.
         took_ms: how long the function took that ended last, of those that no caller waited for.
+        control_share: the share of one reading of the `control` table in each call that is measured: a process
+            remembers for two seconds which tables serve.
     """
 
     units: defaultdict[str, defaultdict[str, float]] = field(default_factory=lambda: defaultdict(_none))
     took_ms: float = 0.0
+    control_share: float = 1.0
     _running_ms: list[float] = field(default_factory=list)
+    _shares: list[float] = field(default_factory=lambda: [1.0])
 
     def add(self, region: str, name: str, amount: float = 1) -> None:
         self.units[region][name] += amount
 
     @contextmanager
     def function(self, region: str, name: str, invocations: float = 1) -> Iterator[None]:
-        """Attribute what is called in the block to that function, whose time is billed with its memory."""
+        """Attribute what is called in the block to that function, whose time is billed with its memory.
+
+        With a fraction of `invocations`, a batch's share: what that does at once, or sends together, is shared, too.
+        """
         self.add(region, "invocation", invocations)
         self._running_ms.append(OWN_MS)
+        self._shares.append(invocations)
         try:
             yield
         finally:
+            self._shares.pop()
             own_ms = self._running_ms.pop()
             self.add(region, "gb_s", own_ms / 1_000 * MEMORY_MB[name] / 1_024)
             if self._running_ms:
@@ -111,13 +120,14 @@ class Meter:
             results.append(task())
             longest_ms = max(longest_ms, self._running_ms.pop())
         if self._running_ms:
-            self._running_ms[-1] += longest_ms
+            self._running_ms[-1] += longest_ms * self._shares[-1]
         return results
 
     def __call__(self, call: Call, act: Callable[[], T]) -> T:
         far = call.origin != call.target
+        share = self._shares[-1] if call.name == "queue.send" else 1
         if self._running_ms:
-            self._running_ms[-1] += DURATIONS_MS[call.name] + (FAR_MS if far else 0)
+            self._running_ms[-1] += share * (DURATIONS_MS[call.name] + (FAR_MS if far else 0))
         if call.name in ("objects.put_if_absent", "objects.list", "erasable.versions", "erasable.remove"):
             self.add(call.origin, "put")
             if far and call.name == "objects.put_if_absent":
@@ -127,7 +137,7 @@ class Meter:
             if far and call.name == "objects.get":
                 self.add(call.target, "transfer_bytes", CONTENT_BYTES)
         elif call.name == "queue.send":
-            self.add(call.origin, "sqs")
+            self.add(call.origin, "sqs", share)
         elif call.name == "peers.call":
             if far:
                 self.add(call.origin, "transfer_bytes", PASSED_ON_BYTES)
@@ -155,7 +165,8 @@ class MeteredIndex:
         """Read rows and meter each by itself, also one that does not exist."""
         rows = self._inner.read(keys)
         for key in keys:
-            self._read(item_bytes(key, rows.get(key, {})))
+            share = self._meter.control_share if key.table == "control" else 1
+            self._read(item_bytes(key, rows.get(key, {})), share)
         return rows
 
     def query(self, query: Query) -> Sequence[Found]:

@@ -154,6 +154,7 @@ class Played:
         self.cloud.pending.clear()
         self.meter.units.clear()
         self._measuring = True
+        self.meter.control_share = 1 / path.batch if path.by_http else 1
         if path.by_http:
             self.meter.add(path.at, "http")
         with self.meter.function(path.at, path.function):
@@ -181,8 +182,8 @@ class Played:
         with self.meter.function(event.region, "indexer", 1 / batch):
             self.cloud.deliver_one(0)
         if self.cloud.sites[event.region].inspections.messages:
-            self.meter.add(event.region, "sqs", 2 / BATCH_SIZE)
-            with self.meter.function(event.region, "scanner", 1 / BATCH_SIZE):
+            self.meter.add(event.region, "sqs", 2 / batch)
+            with self.meter.function(event.region, "scanner", 1 / batch):
                 self.cloud.inspect_all(event.region)
 
     def object_bytes(self, key: str) -> int:
@@ -201,7 +202,7 @@ class Path:
         before: what is done first and not counted.
         by_http: whether the call comes through the HTTP API.
         shared_by: how many things one call does; what it uses is told of one of them.
-        batch: how many events come to the indexer together.
+        batch: how many events come to the indexer together, and how many calls a process serves in two seconds.
     """
 
     name: str
@@ -221,6 +222,11 @@ WRITES = (
     Path("delete", lambda p: p.home.memories.delete(p.call, p.store, p.last.id, expected_content_sha256=None)),
     Path("no change, or refused with 409", lambda p: p.update(p.last, OTHER)),
 )
+ALONE = (
+    Path("an update that comes alone", lambda p: p.update(p.last, TEXT), batch=1),
+    Path("a creation that comes alone", lambda p: p.create("/projects/atlas/new.md"), batch=1),
+)
+"""Of which each event is a batch, and each call the first of its process in two seconds."""
 FORWARDED = (
     Path("update, landing elsewhere", lambda p: p.update(p.last, TEXT, at=AWAY), at=AWAY),
     Path("create, landing elsewhere", lambda p: p.create("/projects/atlas/new.md", at=AWAY), at=AWAY),

@@ -18,10 +18,12 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from memolith.adapters.aws.queue import SqsQueue, SqsTakenMessages
+from memolith.adapters.layered.gathered import GatheredQueue
 from memolith.adapters.layered.translated import translated_queue
 from memolith.app.indexer.indexer import Indexer, Malformed
 from memolith.app.indexer.rebuild import BatchProjector
 from memolith.app.indexer.service import make_indexer
+from memolith.core.errors import MemolithError
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.ports.errors import Unavailable
@@ -51,22 +53,31 @@ def compose(settings: Settings) -> Handler:
         )
 
     dead_letters = queue(deployment.dead_letter_queue("index"))
-    scan, pack = queue(deployment.queue("scan")), queue(deployment.queue("pack"))
+    scan, pack = GatheredQueue(queue(deployment.queue("scan"))), queue(deployment.queue("pack"))
     indexing = make_indexer(region, inspections=scan, packings=pack)
     folding = EventConsumer(indexing, BatchProjector(region, indexing), dead_letters, running.metrics)
-    return running.handler(dispatch(indexing, folding, SqsTakenMessages(running.clients, deployment)))
+    return running.handler(dispatch(indexing, folding, SqsTakenMessages(running.clients, deployment), scan))
 
 
-def dispatch(indexing: Indexer, folding: EventConsumer, taken: TakenMessages) -> Answer:
-    """Direct calls carry the field ``call``; everything else is a batch from SQS."""
+def dispatch(indexing: Indexer, folding: EventConsumer, taken: TakenMessages, scans: GatheredQueue) -> Answer:
+    """Direct calls carry the field ``call``; everything else is a batch from SQS.
+
+    The post-commit scans that a batch asks for are sent together at its end. If they cannot be, all of it comes back.
+    """
     calls = indexer_calls(indexing)
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
     def answer(event: Event, context: object) -> Mapping[str, Any]:
         if "call" in event:
-            return calls(event)
+            answered = calls(event)
+            scans.flush()
+            return answered
         handle = _reporting(folding, taken)
         response = process_partial_response(dict(event), handle, processor, context)  # type: ignore[arg-type]
+        try:
+            scans.flush()
+        except MemolithError as error:
+            return _all_failed(event, taken, error)
         return dict(response)
 
     return answer
@@ -84,6 +95,17 @@ def _reporting(folding: EventConsumer, taken: TakenMessages) -> Callable[[SQSRec
             raise
 
     return handle
+
+
+def _all_failed(event: Event, taken: TakenMessages, error: Exception) -> Mapping[str, Any]:
+    """Have every message of a batch come back; to handle one again changes nothing."""
+    _log.warning("the scans of a batch could not be requested", extra={"trace": trace(error)})
+    failed = []
+    for fields in event["Records"]:
+        record = SQSRecord(fields)
+        _come_back(taken, record)
+        failed.append({"itemIdentifier": record.message_id})
+    return {"batchItemFailures": failed}
 
 
 def _come_back(taken: TakenMessages, record: SQSRecord) -> None:

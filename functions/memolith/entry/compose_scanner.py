@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from memolith.adapters.aws.guardrail import BedrockGuardrail
-from memolith.app.safety.deep_scan import DeepScan, make_deep_scan
+from memolith.app.safety.deep_scan import DeepScan, ReadAhead, make_deep_scan
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.scanner_loader import start_scanner
 from memolith.entry.settings import Settings
@@ -46,6 +46,7 @@ def dispatch(inspections: Inspections, scans: Scans) -> Answer:
     def answer(event: Event, context: object) -> Mapping[str, Any]:
         if not isinstance(event, Mapping) or "Records" not in event:
             return scans.answer(event, str(getattr(context, "aws_request_id", "")))
+        inspections.read_ahead([str(record["body"]) for record in event["Records"]])
         handle = _reporting(inspections)
         response = process_partial_response(dict(event), handle, processor, context)  # type: ignore[arg-type]
         return dict(response)
@@ -72,16 +73,34 @@ class Inspections:
     def __init__(self, inspecting: DeepScan, metrics: Metrics) -> None:
         self._inspecting = inspecting
         self._metrics = metrics
+        self._ahead: ReadAhead | None = None
+
+    def read_ahead(self, bodies: Sequence[str]) -> None:
+        """Read together what the messages of a batch name; what of them names nothing fails when its turn comes.
+
+        Raises:
+            MemolithError: nothing of the batch can be done; all of it may be repeated.
+        """
+        self._ahead = self._inspecting.read_ahead([key for key in map(_key_in, bodies) if key is not None])
 
     def message(self, body: str) -> None:
         """Scan the version that a message names.
 
         Raises:
-            ValueError, KeyError: it names none, or one that cannot be read; after five times it is dead-lettered.
+            ValueError: it names none, or one that cannot be read; after five times it is dead-lettered.
             MemolithError, ScannerUnavailableError: not done; the message may be repeated.
         """
-        key = json.loads(body)["inspect"]
-        if not isinstance(key, str):
+        key = _key_in(body)
+        if key is None:
             raise ValueError("a message to the scanner names one key")
-        became = self._inspecting.inspect(key)
+        became = self._inspecting.inspect(key, self._ahead)
         self._metrics.count("versions_inspected", outcome=became.value)
+
+
+def _key_in(body: str) -> str | None:
+    """Return the key that a message names, or None."""
+    try:
+        key = json.loads(body)["inspect"]
+    except (ValueError, TypeError, KeyError):
+        return None
+    return key if isinstance(key, str) else None

@@ -11,9 +11,11 @@ import pytest
 
 from infra.constructs.functions.indexer import SHAPE as INDEXER
 from infra.constructs.queues import RECEIVES_MAX
+from memolith.adapters.layered.gathered import GatheredQueue
 from memolith.adapters.memory import MemoryQueue, RecordingMetrics
 from memolith.app.indexer.indexer import Indexer
 from memolith.app.indexer.rebuild import BatchProjector
+from memolith.app.indexer.service import make_indexer
 from memolith.core.errors import Unavailable
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.control import ControlRow
@@ -38,6 +40,19 @@ class Taken:
         self.asked.append((queue, receipt, seconds))
 
 
+class Requests:
+    """A queue that tells what each of its requests carried."""
+
+    def __init__(self) -> None:
+        self.sent: list[list[str]] = []
+        self.unavailable = False
+
+    def send(self, messages: Sequence[str]) -> None:
+        if self.unavailable:
+            raise port_errors.Unavailable("closed")
+        self.sent.append(list(messages))
+
+
 class World:
     """One region's indexer over adapters in memory, with an object to fold."""
 
@@ -53,11 +68,17 @@ class World:
         self.metrics = RecordingMetrics()
         self.taken = Taken()
         self.folder = BatchProjector(site.region, site.indexing)
+        self.requested = Requests()
+        self.scans = GatheredQueue(self.requested)
+
+    def asks_for_scans(self) -> None:
+        """From now on the indexer requests the post-commit scan of each new version."""
+        self.indexing = make_indexer(self.cloud.sites[REGION].region, inspections=self.scans)
 
     def answer(self, *bodies: str, receives: int = 1) -> Mapping[str, Any]:
         folding = EventConsumer(self.indexing, self.folder, self.dead_letters, self.metrics)
         event = {"Records": [_record(f"m{number}", body, receives) for number, body in enumerate(bodies)]}
-        return dispatch(self.indexing, folding, self.taken)(event, None)
+        return dispatch(self.indexing, folding, self.taken, self.scans)(event, None)
 
     def letters(self) -> list[dict[str, str]]:
         return [json.loads(letter) for letter in self.dead_letters.take(100)]
@@ -233,4 +254,32 @@ def test_a_letter_that_cannot_be_sent_brings_its_message_back(world: World) -> N
 def test_a_direct_call_is_no_batch(world: World) -> None:
     folding = EventConsumer(world.indexing, world.folder, world.dead_letters, world.metrics)
     with pytest.raises(ValueError, match="no such call"):
-        dispatch(world.indexing, folding, world.taken)({"call": "nonsense"}, None)
+        dispatch(world.indexing, folding, world.taken, world.scans)({"call": "nonsense"}, None)
+
+
+def test_the_scans_that_a_batch_asks_for_are_sent_in_one_request_at_its_end(world: World) -> None:
+    world.asks_for_scans()
+    entry = world.keys[-1]
+    answer = world.answer(s3_event(entry), "no JSON", s3_event(entry), s3_event(world.keys[0]))
+    assert answer == {"batchItemFailures": []}
+    assert world.requested.sent == [[json.dumps({"inspect": entry})] * 2]
+    assert world.answer(s3_event(world.keys[0])) == {"batchItemFailures": []}
+    assert len(world.requested.sent) == 1, "a batch without a text requests nothing, and nothing is sent twice"
+
+
+def test_a_batch_whose_scans_cannot_be_requested_comes_back_as_a_whole(world: World) -> None:
+    world.asks_for_scans()
+    world.requested.unavailable = True
+    answer = world.answer(s3_event(world.keys[-1]), s3_event(world.keys[0]))
+    assert [failure["itemIdentifier"] for failure in answer["batchItemFailures"]] == ["m0", "m1"]
+    assert [pause for _, _, pause in world.taken.asked] == [10, 10]
+    world.requested.unavailable = False
+    world.answer(s3_event(world.keys[-1]), s3_event(world.keys[0]))
+    assert len(world.requested.sent) == 1
+
+
+def test_a_direct_call_requests_the_scan_of_what_it_projects_before_it_is_answered(world: World) -> None:
+    world.asks_for_scans()
+    folding = EventConsumer(world.indexing, world.folder, world.dead_letters, world.metrics)
+    dispatch(world.indexing, folding, world.taken, world.scans)({"call": "arrived", "key": world.keys[-1]}, None)
+    assert world.requested.sent == [[json.dumps({"inspect": world.keys[-1]})]]

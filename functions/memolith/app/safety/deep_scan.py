@@ -9,9 +9,10 @@ It reads, and puts verdicts. It deletes nothing, and no verdict leads to another
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Protocol
 
 from memolith.app.index.parts import IndexParts
@@ -20,18 +21,17 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.app.log.store_log import StoreLog
 from memolith.app.log.verified_reads import verified_entry
+from memolith.app.safety.store_findings import quotation, repeated
 from memolith.app.safety.verdicts import SCANNER, Verdicts
 from memolith.app.safety.write_gate import (
     GUARDRAIL_RULE,
-    QUOTED_RULE,
-    REPEATED_RULE,
     STORE_RULES,
     finding_to_json,
     policy_of,
     secrets_of,
 )
 from memolith.core import verdicts
-from memolith.core.errors import Unavailable
+from memolith.core.errors import MemolithError, Unavailable
 from memolith.core.fingerprints import (
     Fingerprint,
     Kind,
@@ -102,8 +102,21 @@ class _Subject:
         return bytes.fromhex(self.store.salt)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadAhead:
+    """What a batch of looks has read together.
+
+    Attributes:
+        found: each version's entry and text, or why it could not be read.
+        view: the tables, with the record of each store that has a text among them.
+    """
+
+    found: Mapping[LogKey, tuple[Entry | None, str] | MemolithError | ValueError]
+    view: View
+
+
 class DeepScan:
-    """Looks at versions of this region's logs, one at a time."""
+    """Looks at versions of this region's logs, one at a time; what a batch of them needs is read together."""
 
     def __init__(
         self,
@@ -121,11 +134,25 @@ class DeepScan:
         self._records = records
         self._verdicts = verdicts
 
-    def inspect(self, key: str) -> DeepScanResult:
+    def read_ahead(self, keys: Sequence[str]) -> ReadAhead:
+        """Read what looks at these versions need: their objects at once, and the records of their stores in one read.
+
+        Keys of other things, or of other regions, are left out. What cannot be read is an error of its own look.
+
+        Raises:
+            Unavailable: the index does not answer.
+        """
+        names = list(dict.fromkeys(name for name in map(self._own_log, keys) if name is not None))
+        read = self._region.parallel.run([partial(self._attempt, name) for name in names])
+        found = dict(zip(names, read, strict=True))
+        stores = {name.store_id for name, one in found.items() if isinstance(one, tuple) and one[0] is not None}
+        return ReadAhead(found, self._region.view([StoreRow.key(store_id) for store_id in sorted(stores)]))
+
+    def inspect(self, key: str, ahead: ReadAhead | None = None) -> DeepScanResult:
         """Scan one version. Repeatable: a message that comes twice leaves one verdict.
 
         One GET, one index read and one query for a version in which nothing is found; for any other one what
-        `Verdicts.put` costs besides.
+        `Verdicts.put` costs besides. The query alone, where `ahead` has the rest.
 
         Raises:
             ValueError: no key of Memolith, or an object that no writer made; it will never be readable.
@@ -133,18 +160,20 @@ class DeepScan:
                 verdict is stored already then.
             ScannerUnavailableError: the text was not scanned.
         """
-        name = parse_key(key)
-        if not isinstance(name, LogKey) or name.slot.epoch.home != self._region.name:
-            return DeepScanResult.NOTHING_TO_READ
-        entry, text = self._read(name)
+        parse_key(key)
+        ahead = ahead or self.read_ahead([key])
+        name = self._own_log(key)
+        found = None if name is None else ahead.found[name]
+        if isinstance(found, Exception):
+            raise found
+        entry, text = found or (None, "")
         if entry is None or not entry.has_content or not self._committed(entry):
             return DeepScanResult.NOTHING_TO_READ
-        view = self._region.view([StoreRow.key(name.store_id)])
-        subject = self._subject(view, entry, text)
+        subject = self._subject(ahead.view, entry, text)
         if subject is None:
             return DeepScanResult.NOTHING_TO_READ
         report = self._scanner.scan_deeply(subject.text, subject.entry.path, subject.policy, subject.allow)
-        across = [one for one in self._across(view, subject, report) if one.rule not in subject.allow]
+        across = [one for one in self._across(ahead.view, subject, report) if one.rule not in subject.allow]
         report = judge([*report.findings, *across], subject.policy, secrets_of(subject.store))
         opinion, silence = self._ask(subject, report)
         if opinion is not None:
@@ -156,6 +185,20 @@ class DeepScan:
         return _INSPECTED[report.verdict]
 
     # ---- what to look at ----------------------------------------------------------------------------------------
+
+    def _own_log(self, key: str) -> LogKey | None:
+        """Return the key of an entry of this region's; None for any other text."""
+        try:
+            name = parse_key(key)
+        except ValueError:
+            return None
+        return name if isinstance(name, LogKey) and name.slot.epoch.home == self._region.name else None
+
+    def _attempt(self, key: LogKey) -> tuple[Entry | None, str] | MemolithError | ValueError:
+        try:
+            return self._read(key)
+        except (MemolithError, ValueError) as error:
+            return error
 
     def _read(self, key: LogKey) -> tuple[Entry | None, str]:
         found = find(self._region.objects, str(key))
@@ -198,7 +241,7 @@ class DeepScan:
             if finding.family in _PHRASES and finding.severity is Severity.MEDIUM:
                 memories = self._memories_with(view, subject, finding)
                 if len(memories) + 1 >= REPEATED_IN:
-                    yield _repeated(finding, len(memories) + 1)
+                    yield repeated(finding, len(memories) + 1)
                     return
 
     def _quoted(self, view: View, subject: _Subject, report: Report) -> Iterator[Finding]:
@@ -212,7 +255,7 @@ class DeepScan:
         met = [row for row in met if not self._released(view, row)]
         for row in sorted(met, key=lambda row: (row.severity != Severity.HIGH, row.digest))[:1]:
             position = subject.text.index(words[row.digest])
-            yield _quotation(subject.text, position, Severity(row.severity))
+            yield quotation(subject.text, position, Severity(row.severity))
 
     def _known_secrets(self, view: View, subject: _Subject) -> dict[str, SightingRow]:
         """Return secrets from verdicts on other memories of the store, by digest; of several sightings, the worst."""
@@ -306,32 +349,7 @@ def _fingerprints(subject: _Subject, report: Report) -> list[Fingerprint]:
     return list(found.values())[:FINGERPRINTS_MAX]
 
 
-# ---- findings that no text shows by itself -------------------------------------------------------------------------
-
-
-def _quotation(text: str, position: int, severity: Severity) -> Finding:
-    line = text.count("\n", 0, position) + 1
-    return Finding(
-        rule=QUOTED_RULE,
-        family=Family.SECRET,
-        severity=severity,
-        reason="quotes a secret that another memory of this store holds",
-        remedy="Remove it here and there, and revoke the secret: it has been read by whoever wrote this.",
-        line=line,
-        column=position - text.rfind("\n", 0, position),
-        excerpt="",
-    )
-
-
-def _repeated(finding: Finding, memories: int) -> Finding:
-    return replace(
-        finding,
-        rule=REPEATED_RULE,
-        severity=Severity.HIGH,
-        reason=f"a phrase that {finding.rule} found stands in at least {memories} memories of this store: it spreads",
-        remedy="Look at who wrote them. If the phrase is harmless, release one of them, and it counts no more.",
-        excerpt="",
-    )
+# ---- what a guardrail makes of it -----------------------------------------------------------------------------------
 
 
 def with_opinion(report: Report, opinion: Opinion, allow: frozenset[str]) -> Report:

@@ -312,6 +312,34 @@ def test_a_look_that_finds_nothing_is_one_get_one_read_and_one_query(scene: Look
     assert counts.calls == {"objects.get": 1, "index.read": 1, "index.query": 1}
 
 
+def test_a_batch_of_looks_reads_the_record_of_their_store_once(scene: Looked) -> None:
+    keys = [scene.log_key(scene.create(f"/{number}", f"note {number}")) for number in range(5)]
+    inspecting = scene.cloud.sites[HOME].inspecting
+    assert inspecting is not None
+    counts = CallCounts()
+    with scene.intercepted_by(counts):
+        ahead = inspecting.read_ahead([*keys, *keys, "nonsense"])
+        assert [inspecting.inspect(key, ahead) for key in keys] == [DeepScanResult.ALLOWED] * 5
+    assert counts.calls == {"objects.get": 5, "index.read": 1, "index.query": 5}
+
+
+def test_of_a_batch_of_looks_one_that_cannot_be_read_fails_alone(scene: Looked) -> None:
+    broken, whole = (scene.log_key(scene.create(f"/{number}", f"note {number}")) for number in range(2))
+    inspecting = scene.cloud.sites[HOME].inspecting
+    assert inspecting is not None
+
+    def strike(call: PortCall, act: Callable[[], T]) -> T:
+        if broken in call.subjects:
+            raise port_errors.Unavailable("struck")
+        return act()
+
+    with scene.intercepted_by(strike):
+        ahead = inspecting.read_ahead([broken, whole])
+    with pytest.raises(MemolithError, match="did not answer"):
+        inspecting.inspect(broken, ahead)
+    assert inspecting.inspect(whole, ahead) is DeepScanResult.ALLOWED
+
+
 @pytest.mark.parametrize("text", [PLANTED, SUSPECT, f"the key is {SECRET}"])
 def test_a_look_that_fails_at_any_call_is_repeated_to_the_same_end(scene: Looked, text: str) -> None:
     memory = scene.create("/a", text)
