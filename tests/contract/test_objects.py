@@ -44,6 +44,12 @@ def test_a_taken_key_is_refused_and_keeps_what_it_had(world: ObjectsWorld) -> No
     assert world.versions(HOME, KEY) == [b"first"]
 
 
+def test_a_put_tells_the_id_of_the_version_that_it_made_where_versions_are_kept(world: ObjectsWorld) -> None:
+    told = world.here.put_if_absent(KEY, b"first", {})
+    (kept,) = world.erasable(HOME).versions(KEY).versions
+    assert told == (kept.version_id if world.keeps_versions else None)
+
+
 def test_the_checksum_may_be_given(world: ObjectsWorld) -> None:
     body = "gewußt".encode()
     world.here.put_if_absent(KEY, body, {}, hashlib.sha256(body).hexdigest())

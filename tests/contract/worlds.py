@@ -64,7 +64,7 @@ class ObjectsWorld:
     objects: Callable[[str], Objects]
     erasable: Callable[[str], ErasableObjects]
     versions: Callable[[str, str], list[bytes]]
-    overwrite: Callable[[str, str, bytes], None]
+    overwrite: Callable[[str, str, bytes], object]
     keeps_versions: bool = True
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from tests.simulation.options import PACES, Options, Weights, drawn
+from tests.simulation.options import PACES, Options, Weights, drawn, eroding, failing_over, tearing
 
 THREE = ("us-east-1", "eu-west-1", "ap-south-1")
 
@@ -79,6 +79,12 @@ def damaging(seed: int) -> Options:
 def conflicting(seed: int) -> Options:
     """The world of a seed, whose transactions hold their rows for a while, and conflict as DynamoDB's do."""
     return _conflicting(random.Random(f"conflicting {seed}"), drawn(seed))
+
+
+def telling(seed: int) -> Options:
+    """Worlds of several kinds, whose events say which version they tell of: what is acknowledged is not read again."""
+    kinds = (drawn, failing_over, eroding, tearing, redacting, emptied, disagreeing, conflicting, deciding)
+    return replace(kinds[seed % len(kinds)](seed), told=True)
 
 
 def working(seed: int) -> Options:
@@ -263,6 +269,7 @@ KINDS_OF_FAULTS = (
     joining,
     damaging,
     conflicting,
+    telling,
     working,
     mixed,
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from urllib.parse import quote_plus
 
 from memolith.adapters.memory import MemoryBuckets, PutEvent, StoredVersion
 from memolith.app.indexer.indexer import Malformed
@@ -157,7 +159,12 @@ class Network:
         self._buckets.arrive(copy, destination)
 
     def _notify(self, event: PutEvent) -> None:
-        self._wait(event.region, _Message(event.key))
+        if not self._options.told:
+            self._wait(event.region, _Message(event.key))
+            return
+        self.struck["events that tell their version"] += 1
+        told = {"s3": {"object": {"key": quote_plus(event.key), "versionId": event.version_id}}}
+        self._wait(event.region, _Message(json.dumps({"Records": [told]})))
 
     def index_queue(self, region: str) -> Queue:
         """`ports.queue.Queue` to the region's indexer."""

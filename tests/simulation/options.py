@@ -100,6 +100,7 @@ class Options:
         tampered: at rest, whole objects and checkpoints are changed in copies of the buckets, and each is audited.
         hold_s: for how long a transaction holds its rows at most, so that others conflict with it. 0: one moment.
         remembered_s: for how long a process goes by what it has read of which tables serve.
+        told: events say which version of an object they tell of, by which a home knows what it has acknowledged.
         workers: two workers do the dreams of a store besides the clients', which others write.
         joins: the last region joins while the others are written: nothing is copied to it before, and nobody calls it.
     """
@@ -153,6 +154,7 @@ class Options:
     tampered: bool = False
     hold_s: float = 0.0
     remembered_s: float = 0.0
+    told: bool = False
 
 
 def drawn(seed: int) -> Options:

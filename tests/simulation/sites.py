@@ -94,7 +94,8 @@ class Sandbox:
             self.indexing.object_arrived(payload["fold_again"]["key"], paths_too=True)
         elif "Records" in payload:
             for record in payload["Records"]:
-                self.indexing.object_arrived(unquote_plus(record["s3"]["object"]["key"]))
+                stored = record["s3"]["object"]
+                self.indexing.object_arrived(unquote_plus(stored["key"]), object_version=stored.get("versionId"))
         else:
             for malformed in self.batches.fold(payload["rebuild"]):
                 raise malformed

@@ -25,6 +25,7 @@ from tests.simulation.kinds import (
     redacting,
     repeating,
     scattering,
+    telling,
     visiting,
     working,
 )
@@ -41,6 +42,7 @@ SWITCHES = (
     "passing_s",
     "elsewhere",
     "packs",
+    "told",
     "joins",
     "damaged",
     "tampered",
@@ -80,6 +82,7 @@ def searched(likely: Sequence[int]) -> Iterator[int]:
         (damaging, [1], {"audited", "object altered", "object removed", "objects swapped", "object rolled back"}),
         (damaging, [0], {"history rolled back", "history forked"}),
         (conflicting, [1], {"transactions in conflict"}),
+        (telling, [1], {"events that tell their version"}),
         (working, [1], {"a worker had work", "a worker came twice", "an answer outlasted the lease"}),
         (mixed, [0, 8], {"copy lost", "tables emptied", "repeated"}),
     ],
@@ -108,7 +111,7 @@ def test_every_switch_is_used_by_some_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [conflicting, crossing, damaging, deciding, joining, mixed, scattering, visiting, working]
+    "kind", [conflicting, crossing, damaging, deciding, joining, mixed, scattering, telling, visiting, working]
 )
 def test_the_same_seed_is_the_same_history_in_other_kinds_of_worlds(kind: Callable[[int], Options]) -> None:
     first, second = lived(3, kind(3)), lived(3, kind(3))

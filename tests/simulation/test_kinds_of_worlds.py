@@ -18,6 +18,7 @@ from tests.simulation.kinds import (
     redacting,
     repeating,
     scattering,
+    telling,
     visiting,
     working,
 )
@@ -30,6 +31,6 @@ def test_every_promise_is_kept_in_worlds_of_one_fault(kind: Callable[[int], Opti
     check_all(list(OF_A_KIND), kind)
 
 
-@pytest.mark.parametrize("kind", [losing, emptied, repeating, scattering, mixed, working])
+@pytest.mark.parametrize("kind", [losing, emptied, repeating, scattering, telling, mixed, working])
 def test_every_promise_is_kept_where_nobody_repairs_or_tells(kind: Callable[[int], Options]) -> None:
     check_all(list(OF_A_KIND), kind)

@@ -283,7 +283,7 @@ class Cloud:
                 if other != event.region:
                     self.buckets.replicate(event, other)
         try:
-            self.sites[event.region].indexing.object_arrived(event.key)
+            self.sites[event.region].indexing.object_arrived(event.key, object_version=event.version_id)
         except MemolithError:
             self.pending.append(event)
 

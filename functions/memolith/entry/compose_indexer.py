@@ -140,21 +140,21 @@ class EventConsumer:
                 self._rebuild(payload["rebuild"])
                 return
             again = payload.get("fold_again")
-            keys = list(_keys(payload)) if again is None else [str(again["key"])]
+            arrived = list(_objects(payload)) if again is None else [(str(again["key"]), None)]
         except (ValueError, TypeError, KeyError, AttributeError):
             self._bury({"message": body, "reason": "neither an S3 event nor a batch of a rebuild"})
             return
-        for key in keys:
-            self._fold(key, paths_too=again is not None)
+        for key, version in arrived:
+            self._fold(key, again is not None, version)
 
     def _rebuild(self, batch: Mapping[str, Any]) -> None:
         for malformed in self._batches.fold(batch):
             self._bury({"key": malformed.key, "reason": malformed.reason})
         self._metrics.count("objects_folded", len(batch["keys"]), source="rebuild")
 
-    def _fold(self, key: str, paths_too: bool) -> None:
+    def _fold(self, key: str, paths_too: bool, version: str | None) -> None:
         try:
-            self._indexing.object_arrived(key, paths_too)
+            self._indexing.object_arrived(key, paths_too, version)
         except Malformed as malformed:
             self._bury({"key": key, "reason": malformed.reason})
             return
@@ -178,15 +178,17 @@ def _unwrapped(body: str) -> str:
     return inner if isinstance(inner, str) else body
 
 
-def _keys(event: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the keys, decoded, that an S3 event or a dead letter names.
+def _objects(event: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+    """Yield the keys, decoded, that an S3 event or a dead letter names, and of an event the object's version.
 
     The event that S3 sends when notifications are set up names none.
     """
     if event.get("Event") == "s3:TestEvent":
         return
     if "reason" in event and isinstance(event.get("key"), str):
-        yield event["key"]
+        yield event["key"], None
         return
     for record in event["Records"]:
-        yield unquote_plus(record["s3"]["object"]["key"], errors="strict")
+        stored = record["s3"]["object"]
+        version = stored.get("versionId")
+        yield unquote_plus(stored["key"], errors="strict"), version if isinstance(version, str) else None

@@ -57,8 +57,10 @@ class Objects(Protocol):
         metadata: Mapping[str, str],
         content_sha256: str | None = None,
         region: str | None = None,
-    ) -> None:
+    ) -> str | None:
         """Put a new object into `region`'s bucket (default: this one), or change nothing. One PUT.
+
+        Return the id of the object's version, by which its event is recognized; None where the store has none.
 
         Args:
             key: at most 1,024 bytes.

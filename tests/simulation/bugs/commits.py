@@ -39,9 +39,9 @@ class UnconditionalObjects(BadObjects):
         metadata: Mapping[str, str],
         content_sha256: str | None = None,
         region: str | None = None,
-    ) -> None:
+    ) -> str | None:
         buckets, here = self._here
-        buckets.put(region or here, StoredObject(key, body, dict(metadata), len(body)), only_if_absent=False)
+        return buckets.put(region or here, StoredObject(key, body, dict(metadata), len(body)), only_if_absent=False)
 
 
 class NeverThere(sync_replica.SyncReplica):

@@ -75,13 +75,12 @@ class ReusedSlots(BadObjects):
         metadata: Mapping[str, str],
         content_sha256: str | None = None,
         region: str | None = None,
-    ) -> None:
+    ) -> str | None:
         buckets, here = self._here
         name, found = parse_key(key), buckets.current(region or here, key)
         if found is not None and isinstance(name, LogKey) and Entry.from_metadata(name, found.metadata).blank:
-            buckets.put(region or here, StoredObject(key, body, dict(metadata), len(body)), only_if_absent=False)
-        else:
-            super().put_if_absent(key, body, metadata, content_sha256, region)
+            return buckets.put(region or here, StoredObject(key, body, dict(metadata), len(body)), only_if_absent=False)
+        return super().put_if_absent(key, body, metadata, content_sha256, region)
 
 
 def _without_blank_tombstones(before: MemoryRow | None, entry: Entry) -> MemoryRow:

@@ -32,11 +32,10 @@ class UnconditionalJobs(UnconditionalObjects):
         metadata: Mapping[str, str],
         content_sha256: str | None = None,
         region: str | None = None,
-    ) -> None:
+    ) -> str | None:
         if "/job/" in key:
-            super().put_if_absent(key, body, metadata, content_sha256, region)
-        else:
-            MemoryObjects.put_if_absent(self, key, body, metadata, content_sha256, region)
+            return super().put_if_absent(key, body, metadata, content_sha256, region)
+        return MemoryObjects.put_if_absent(self, key, body, metadata, content_sha256, region)
 
 
 def claim_without_lease(

@@ -74,6 +74,14 @@ class Stage:
     def updated(self) -> None:
         self.scene.update(self.a, "second")
 
+    def over(self) -> None:
+        """The first memory was updated, and the interval of the acknowledgement log is over."""
+        self.updated()
+        update, *_ = (event for event in self.scene.cloud.pending if not event.replica)
+        self.scene.clock.pause(60.0)
+        self.tick()
+        self.scene.cloud.pending.insert(0, update)
+
     def renamed(self) -> None:
         self.scene.update(self.a, path="/n/z")
 
@@ -307,7 +315,7 @@ class Stage:
         event = events[number]
         if region != event.region:
             self.scene.cloud.buckets.replicate(event, region)
-        self.scene.cloud.sites[region].indexing.object_arrived(event.key)
+        self.scene.cloud.sites[region].indexing.object_arrived(event.key, object_version=event.version_id)
 
 
 def told(number: int, path: str | None = "/n/old", content: str | None = "old", **more: Any) -> ImportedVersion:
@@ -918,11 +926,21 @@ REDACTIONS = [
 ]
 
 KNOWN = ["read control+stores", "head log", "read memories+versions", "read stores+versions"]
-"""What an event costs that tells nothing new, as every event at home but after a crash."""
+"""What an event costs that tells nothing new, though no writer here has acknowledged it."""
+
+ACKNOWLEDGED = ["read control", "read journal", "read stores"]
+"""What the event of a text costs that a writer of this home has acknowledged: nothing of it is read again."""
 
 EVENTS = [
-    Path("an update, at home", lambda s: s.event_at(HOME), KNOWN, [], Stage.updated),
-    Path("a creation, at home", lambda s: s.event_at(HOME), KNOWN, [], Stage.created),
+    Path("an update, at home", lambda s: s.event_at(HOME), ACKNOWLEDGED, [], Stage.updated),
+    Path("a creation, at home", lambda s: s.event_at(HOME), ACKNOWLEDGED, [], Stage.created),
+    Path(
+        "an update, at home, once its interval is over: the object is read",
+        lambda s: s.event_at(HOME),
+        [*ACKNOWLEDGED[:2], "head log", "read stores", "read memories+versions", "read stores+versions"],
+        [],
+        Stage.over,
+    ),
     Path(
         "an update, in a replica",
         lambda s: s.event_at(AWAY),

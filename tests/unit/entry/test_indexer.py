@@ -201,10 +201,10 @@ class FailingFor(Indexer):
     def __init__(self, inner: Indexer, keys: Sequence[str]) -> None:
         self._inner, self._failing = inner, keys
 
-    def object_arrived(self, key: str, paths_too: bool = False) -> None:
+    def object_arrived(self, key: str, paths_too: bool = False, object_version: str | None = None) -> None:
         if key in self._failing:
             raise Unavailable("a secret")
-        self._inner.object_arrived(key, paths_too)
+        self._inner.object_arrived(key, paths_too, object_version)
 
 
 def test_a_message_that_fails_comes_back_alone(world: World, caplog: pytest.LogCaptureFixture) -> None:

@@ -40,7 +40,7 @@ class S3Objects:
         metadata: Mapping[str, str],
         content_sha256: str | None = None,
         region: str | None = None,
-    ) -> None:
+    ) -> str | None:
         """Send one PUT with ``If-None-Match: *``, once. S3 checks the body against its SHA-256.
 
         409 means that another request was under way, never that the key is taken. A 503 SlowDown is refused before
@@ -53,7 +53,7 @@ class S3Objects:
         digest = bytes.fromhex(content_sha256) if content_sha256 is not None else hashlib.sha256(body).digest()
         client = self._clients.s3(region or self._deployment.region, attempts=1)
         try:
-            client.put_object(
+            answer = client.put_object(
                 Bucket=self._deployment.bucket(region),
                 Key=key,
                 Body=body,
@@ -64,6 +64,7 @@ class S3Objects:
             )
         except AwsError as error:
             raise _put_error(error, key) from error
+        return answer.get("VersionId")
 
     def head(self, key: str, region: str | None = None) -> StoredObject:
         """Send one HEAD, which boto3 repeats on 5xx."""

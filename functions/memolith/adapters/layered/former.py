@@ -25,11 +25,11 @@ class WithoutFormerRegions:
         metadata: Mapping[str, str],
         content_sha256: str | None = None,
         region: str | None = None,
-    ) -> None:
+    ) -> str | None:
         """Put as the adapter behind this one; into the bucket of a former region nothing is put: Unavailable."""
         if region in self._former:
             raise Unavailable(f"{region} was removed from the deployment")
-        self._objects.put_if_absent(key, body, metadata, content_sha256, region)
+        return self._objects.put_if_absent(key, body, metadata, content_sha256, region)
 
     def head(self, key: str, region: str | None = None) -> StoredObject:
         return self._objects.head(key, self._where(region))

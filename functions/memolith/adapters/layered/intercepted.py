@@ -61,7 +61,7 @@ class InterceptedObjects:
         metadata: Mapping[str, str],
         content_sha256: str | None = None,
         region: str | None = None,
-    ) -> None:
+    ) -> str | None:
         call = self._call("put_if_absent", key, region)
         return self._around(call, lambda: self._inner.put_if_absent(key, body, metadata, content_sha256, region))
 

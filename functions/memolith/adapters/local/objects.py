@@ -234,12 +234,13 @@ class LocalObjects:
         metadata: Mapping[str, str],
         content_sha256: str | None = None,
         region: str | None = None,
-    ) -> None:
+    ) -> str | None:
         """Put with two to four syncs of the disk. A body that does not match its checksum is Unavailable, as on S3."""
         check_object(key, metadata, content_sha256)
         if content_sha256 is not None and hashlib.sha256(body).hexdigest() != content_sha256:
             raise Unavailable(f"{key}: the body is not what content_sha256 says")
         self._bucket(region).put(StoredObject(key, bytes(body), dict(metadata), len(body)))
+        return None
 
     def head(self, key: str, region: str | None = None) -> StoredObject:
         """Read the first line of the file."""

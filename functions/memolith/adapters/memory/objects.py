@@ -117,8 +117,8 @@ class MemoryBuckets:
         page = tuple(found[:limit])
         return VersionPage(page, (page[-1].key, page[-1].version_id) if len(found) > limit else None)
 
-    def put(self, region: str, new: StoredObject, *, only_if_absent: bool) -> None:
-        """Add a version of a key, and notify the observers. Raises ObjectExists, Unavailable."""
+    def put(self, region: str, new: StoredObject, *, only_if_absent: bool) -> str:
+        """Add a version of a key, notify the observers, and return its id. Raises ObjectExists, Unavailable."""
         with self._lock:
             bucket = self._bucket(region)
             if only_if_absent and new.key in bucket.versions:
@@ -127,6 +127,7 @@ class MemoryBuckets:
             version = StoredVersion(f"v{self._count:08d}", new)
             bucket.add(version)
         self._tell(PutEvent(region, new.key, version.version_id, replica=False))
+        return version.version_id
 
     def replicate(self, event: PutEvent, destination: str) -> bool:
         """Copy the version that `event` names into another bucket, as the newest there; False if it no longer exists.
@@ -214,12 +215,12 @@ class MemoryObjects:
         metadata: Mapping[str, str],
         content_sha256: str | None = None,
         region: str | None = None,
-    ) -> None:
+    ) -> str | None:
         """Put atomically. Refuses a checksum that is not the body's, as S3 does: Unavailable, nothing done."""
         check_object(key, metadata, content_sha256)
         if content_sha256 is not None and hashlib.sha256(body).hexdigest() != content_sha256:
             raise Unavailable(f"{key}: the body is not what content_sha256 says")
-        self._buckets.put(region or self._region, _object(key, body, metadata), only_if_absent=True)
+        return self._buckets.put(region or self._region, _object(key, body, metadata), only_if_absent=True)
 
     def head(self, key: str, region: str | None = None) -> StoredObject:
         """Return what `get` returns, without the body."""

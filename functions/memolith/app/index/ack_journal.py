@@ -81,7 +81,13 @@ class AckJournal:
         period = self._period.number
         changes = [Change(PeriodRow.key(home, period, shard), _OPEN, _OPEN)]
         for name in names:
-            row = JournalRow(object_key=name.key, version_id=name.version_id, expires_at=expires_at, digest=name.digest)
+            row = JournalRow(
+                object_key=name.key,
+                version_id=name.version_id,
+                expires_at=expires_at,
+                digest=name.digest,
+                object_version=name.object_version,
+            )
             key = JournalRow.key(home, period, shard, name.key)
             changes.append(Change(key, None, row.to_attributes(), unconditional=True))
         return changes

@@ -297,7 +297,7 @@ class Projector:
         here = [one.entry for one in resolved if not one.void and one.entry.slot.epoch.home == self._region.name]
         pairs = [(entry, _projected_version_id(entry)) for entry in here]
         return [
-            Named(str(entry.key), version_id, entry_digest(entry, salt))
+            Named(str(entry.key), version_id, entry_digest(entry, salt), _put_as(entry))
             for entry, version_id in pairs
             if version_id in version_ids
         ]
@@ -312,6 +312,11 @@ def _salt_in(view: View, resolved: Sequence[ResolvedEntry]) -> str:
     """Return the salt of the entries' store, where the view has its record."""
     row = view.rows.get(StoreRow.key(resolved[0].entry.key.store_id)) if resolved else None
     return "" if row is None else StoreRow.from_attributes(row).salt
+
+
+def _put_as(entry: Entry) -> str | None:
+    """Return the object's version that this process has put for an ordinary text of the present epoch, or None."""
+    return entry.object_version if entry.has_content and entry.adopts is None else None
 
 
 def _projected_version_id(entry: Entry) -> str | None:

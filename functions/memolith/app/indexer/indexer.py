@@ -119,10 +119,12 @@ class Indexer:
         self._segments = segments
         self._transcripts = transcripts
 
-    def object_arrived(self, key: str, paths_too: bool = False) -> None:
+    def object_arrived(self, key: str, paths_too: bool = False, object_version: str | None = None) -> None:
         """Project one object. Repeatable, in any order. One HEAD or GET, an index read, at most one transaction.
 
         `paths_too`: with what it says of its path, though the memory's row knew it; where rows were found to disagree.
+        `object_version`: the id of the version that the event tells of. If a writer here has acknowledged just that,
+        two rows are read and nothing else.
 
         Raises:
             Malformed: it cannot be read, and never will be. Unavailable, OutcomeUnknown: try again later.
@@ -130,8 +132,11 @@ class Indexer:
         if key.startswith(LOCAL_PREFIX):
             self._local_arrived(key)
             return
-        view = self._region.view(store_of(key))
-        reactions = self.fold_object(view, key, paths_too=paths_too)
+        own = _own_log(key, self._region.name) if object_version is not None and not paths_too else None
+        view = self._region.view(store_of(key) if own is None else [])
+        reactions = None if own is None else self._entries.known(view, own, object_version or "")
+        if reactions is None:
+            reactions = self.fold_object(view, key, paths_too=paths_too)
         for react in reactions:
             react()
 
@@ -327,6 +332,15 @@ class Indexer:
     def _body(self, key: str) -> bytes | None:
         found = find(self._region.objects, key)
         return None if found is None else found.body
+
+
+def _own_log(key: str, region: str) -> LogKey | None:
+    """Return the key of an entry that `region` wrote as a home; None for any other text."""
+    try:
+        name = parse_key(key)
+    except ValueError:
+        return None
+    return name if isinstance(name, LogKey) and name.slot.epoch.home == region else None
 
 
 def store_of(key: str) -> list[RowKey]:

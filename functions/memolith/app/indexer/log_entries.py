@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.index.projector import Projector, not_of
+from memolith.app.indexer.acknowledged_puts import AcknowledgedPuts
 from memolith.app.indexer.segment_requests import SegmentRequests
 from memolith.app.indexer.text_erasures import TextErasures, stored_store
 from memolith.app.indexer.writer_client import WriterClient
@@ -38,6 +39,7 @@ class LogEntries:
         writer: WriterClient,
         erasures: TextErasures,
         segments: SegmentRequests,
+        acknowledged: AcknowledgedPuts,
         inspections: Queue | None,
     ) -> None:
         """Send what is to be scanned after the commit (`app.safety.deep_scan`) to `inspections`, if there is one."""
@@ -50,6 +52,7 @@ class LogEntries:
         self._erasures = erasures
         self._segments = segments
         self._inspections = inspections
+        self._acknowledged = acknowledged
 
     def project(self, view: View, key: LogKey, journal: bool, paths_too: bool) -> list[Callable[[], object]]:
         """Project the entry at `key`, if it is here; return what is left to do beyond the index.
@@ -67,6 +70,14 @@ class LogEntries:
         if arrival is not None:
             reactions += self._project_entry(view, store, arrival, journal, paths_too)
         return reactions
+
+    def known(self, view: View, key: LogKey, object_version: str) -> list[Callable[[], object]] | None:
+        """Return what follows from an entry that its writer projected (`AcknowledgedPuts`); None if it is not known."""
+        row = self._acknowledged.find(view, key, object_version)
+        if row is None:
+            return None
+        self._measure(key, row.logged_at)
+        return self._follow_up(key)
 
     def _arrival_that_counts(self, store: StoreRow, entry: Entry) -> Entry | None:
         """Return the first half of a rename that counts because of `entry`, though its second half is a straggler.
@@ -108,7 +119,7 @@ class LogEntries:
         elif store is not None:
             self._repair.mark_passed_over(view, store, entry)
         if journal and not entry.blank:
-            self._measure(entry)
+            self._measure(key, entry.created_at)
         reactions = []
         if entry.blank:
             reactions.append(lambda: self._erasures.erase(key))
@@ -116,9 +127,13 @@ class LogEntries:
             reactions.append(lambda: self._erasures.erase_all(view, resolved))
         else:
             reactions.append(lambda: self._follow(view, entry))
-        reactions.append(lambda: self._segments.send(key.store_id))
+        return reactions + self._follow_up(key, entry.has_content)
+
+    def _follow_up(self, key: LogKey, has_content: bool = True) -> list[Callable[[], object]]:
+        """Return what follows from any new version: another search segment, and at its home the scan of its text."""
+        reactions: list[Callable[[], object]] = [lambda: self._segments.send(key.store_id)]
         inspections = self._inspections
-        if inspections is not None and entry.has_content and key.slot.epoch.home == self._region.name:
+        if inspections is not None and has_content and key.slot.epoch.home == self._region.name:
             reactions.append(lambda: self._request_scan(inspections, key))
         return reactions
 
@@ -162,10 +177,10 @@ class LogEntries:
         """Request the post-commit scan of a new version of this home. A rebuild, which only projects, requests none."""
         inspections.send([json.dumps({"inspect": str(key)})])
 
-    def _measure(self, entry: Entry) -> None:
+    def _measure(self, key: LogKey, written_us: int) -> None:
         """Record how long after it was written at its home an entry arrived here; a blank has no age of its own."""
-        lag_us = self._region.clock.now_us() - entry.created_at
-        self._region.metrics.milliseconds("replication_lag_ms", max(lag_us, 0) / 1000, home=entry.slot.epoch.home)
+        lag_us = self._region.clock.now_us() - written_us
+        self._region.metrics.milliseconds("replication_lag_ms", max(lag_us, 0) / 1000, home=key.slot.epoch.home)
 
     def _follow(self, view: View, moved_in: Entry) -> None:
         """Follow a rename met half-way: at home the writer completes it, elsewhere the home's bucket tells its outcome.

@@ -8,6 +8,7 @@ from memolith.app.auth.session_log import SessionLog
 from memolith.app.auth.session_trust import SessionTrust
 from memolith.app.epochs.parts import EpochParts
 from memolith.app.index.transcript_log import TranscriptLog
+from memolith.app.indexer.acknowledged_puts import AcknowledgedPuts
 from memolith.app.indexer.indexer import Indexer
 from memolith.app.indexer.log_entries import LogEntries
 from memolith.app.indexer.segment_requests import SegmentRequests
@@ -33,7 +34,16 @@ def make_indexer(
     writer, segments = WriterClient(region), SegmentRequests(region, packings)
     erasures = TextErasures(region, parts.logs, parts.projector)
     entries = LogEntries(
-        region, parts.logs, parts.snapshots, parts.projector, parts.repair, writer, erasures, segments, inspections
+        region,
+        parts.logs,
+        parts.snapshots,
+        parts.projector,
+        parts.repair,
+        writer,
+        erasures,
+        segments,
+        AcknowledgedPuts(region),
+        inspections,
     )
     return Indexer(
         region,

@@ -9,6 +9,7 @@ refused                            nothing was done, unless an earlier attempt i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from enum import Enum
 
 from memolith.app.kernel.region import Region
@@ -38,6 +39,7 @@ def put_if_absent(
     is_mine: Callable[[], bool | None] | None = None,
     content_sha256: str | None = None,
     at: str | None = None,
+    on_put: Callable[[str | None], None] | None = None,
 ) -> Put:
     """Put an object, or find its key taken. One PUT when nothing is in doubt.
 
@@ -47,6 +49,7 @@ def put_if_absent(
             put alike; an earlier attempt of this very call may have put it.
         content_sha256: as `Objects.put_if_absent`.
         at: the region whose bucket it is; this one by default.
+        on_put: is told the id of the object's version, where the reply to the put has come.
 
     Raises:
         Unavailable: refused, and nothing was done.
@@ -56,7 +59,9 @@ def put_if_absent(
     in_doubt = False
     for attempt in range(PUT_ATTEMPTS):
         try:
-            region.objects.put_if_absent(key, body, metadata, content_sha256, at)
+            version = region.objects.put_if_absent(key, body, metadata, content_sha256, at)
+            if on_put is not None:
+                on_put(version)
             return Put.MINE
         except port_errors.Contended:
             region.back_off(attempt)
@@ -99,6 +104,11 @@ class ConditionalPut:
         A slot that holds the same write is ours; then the entry is returned as it stands there.
         """
         found: Entry | None = None
+        version: str | None = None
+
+        def on_put(id: str | None) -> None:
+            nonlocal version
+            version = id
 
         def is_mine() -> bool | None:
             nonlocal found
@@ -106,8 +116,10 @@ class ConditionalPut:
             return None if found is None else found.same_write(entry)
 
         metadata, sha256 = entry.to_metadata(), entry.content_sha256
-        put = put_if_absent(self._region, str(entry.key), body, metadata, is_mine=is_mine, content_sha256=sha256)
+        put = put_if_absent(
+            self._region, str(entry.key), body, metadata, is_mine=is_mine, content_sha256=sha256, on_put=on_put
+        )
         if put is Put.TAKEN:
             self._region.metrics.count("slots_lost")
             return None
-        return found or entry
+        return found or replace(entry, object_version=version)

@@ -30,12 +30,14 @@ class Named(NamedTuple):
 
     That is the object's own version, or the one whose rename it completed; None for anything but an entry of a log, and
     for an entry that came from a listing. `digest`: what the object was when it was acknowledged; None where that is
-    not known, as of objects of an earlier release and of those that come from a listing.
+    not known, as of objects of an earlier release and of those that come from a listing. `object_version`: the id of
+    the object's version, where the caller has put it; no checkpoint has it.
     """
 
     key: str
     version_id: str | None = None
     digest: str | None = None
+    object_version: str | None = None
 
     @property
     def leaf(self) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -64,6 +64,7 @@ class Entry:
         blank: body, path and hash were erased; the slot stays taken.
         trust: the letter of its trust class (`memolith.core.trust`); None for a version of an earlier release, and for
             what has no text of its own.
+        object_version: the id of the object's version, where this very process has put it; no part of what is stored.
         adopts: the slot of an earlier epoch, of the same log, at which this very version stood when it came late.
     """
 
@@ -89,6 +90,7 @@ class Entry:
     imported: bool = False
     adopts: Slot | None = None
     trust: str | None = None
+    object_version: str | None = field(default=None, compare=False)
 
     @property
     def slot(self) -> Slot:

@@ -14,13 +14,20 @@ from memolith.core.rows.base import Row, RowKey
 class JournalRow(Row):
     """One object that this home acknowledged in one period; the checkpoint of that period is made of these.
 
-    `digest` is what the checkpoint says of the object, so that nobody reads it again for that.
+    `digest` is what the checkpoint says of the object, so that nobody reads it again for that. `object_version` is the
+    id of the version that the writer has put, if it has a text: the event of that version says nothing new.
     """
 
     object_key: str
     expires_at: int
     version_id: str | None = None
     digest: str | None = None
+    object_version: str | None = None
+
+    @property
+    def logged_at(self) -> int:
+        """When it was logged, to the second (microseconds since 1970)."""
+        return self.expires_at * 1_000_000 - JOURNAL_LIFETIME_US
 
     @staticmethod
     def partition(home: str, period: int, shard: int) -> str:

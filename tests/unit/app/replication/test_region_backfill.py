@@ -49,9 +49,9 @@ class Meddled:
         metadata: Mapping[str, str],
         content_sha256: str | None = None,
         region: str | None = None,
-    ) -> None:
+    ) -> str | None:
         self._before("put", key)
-        self._objects.put_if_absent(key, body, metadata, content_sha256, region)
+        return self._objects.put_if_absent(key, body, metadata, content_sha256, region)
 
     def head(self, key: str, region: str | None = None) -> StoredObject:
         return self._objects.head(key, region)
