@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import unquote_plus
 
 from memolith.adapters.memory import MemoryObjects, MemoryQueue
+from memolith.app.indexer.indexer import Indexer
 from memolith.app.indexer.rebuild import BatchProjector, Rebuild
 from memolith.app.indexer.rebuild_pages import Progress
 from memolith.core.log_position import Epoch, LogKey, Slot
@@ -14,6 +16,14 @@ from memolith.core.objects.entry import Entry, Operation
 from memolith.core.paths import path_hash
 from memolith.core.rows.control import ControlRow
 from tests.support.cloud import Cloud
+
+
+def handled_event(indexer: Indexer, message: str) -> bool:
+    """Whether a message is an event of the bucket, and not a batch of a rebuild; the indexer has its object then."""
+    records = json.loads(message).get("Records", ())
+    for record in records:
+        indexer.object_arrived(unquote_plus(record["s3"]["object"]["key"]))
+    return bool(records)
 
 
 class Killed(BaseException):
@@ -47,6 +57,8 @@ class Operator:
 
     def work(self) -> None:
         for message in self.queue.take(self.batches_a_pause):
+            if handled_event(self.site.indexing, message):
+                continue
             batch = json.loads(message)["rebuild"]
             self.folder.fold(batch)
             if self.site.region.index.read([ControlRow.KEY])[ControlRow.KEY].get("run") == batch["run"]:

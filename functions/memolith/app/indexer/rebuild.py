@@ -1,6 +1,7 @@
 """Building the index anew from the region's own bucket, beside live traffic.
 
-    make the next generation's tables -> every fold goes to both -> list the bucket, fold each key -> switch -> drop
+    make the next generation's tables -> every fold goes to both -> list the bucket, fold each key -> switch
+    -> have redactions carried out again -> drop
 
 Where the tables are gone that stand outside the generations, they are made first, empty: then nothing is known of what
 served, and the generation that the region was configured with counts as that.
@@ -20,6 +21,9 @@ from typing import Any
 from memolith.app.index.ack_journal import from_listing
 from memolith.app.indexer.indexer import Indexer, Malformed, store_of
 from memolith.app.indexer.rebuild_pages import Pages, Progress, batch_partition, commit_run
+from memolith.app.kernel.batching import batches
+from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.object_events import send_object_events
 from memolith.app.kernel.port_calls import commit_as_owner
 from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Busy, Unavailable
@@ -31,6 +35,7 @@ from memolith.ports.index import Change, Query, Tables
 from memolith.ports.queue import Queue
 
 SWITCH_ATTEMPTS = 20
+ORDERS_AT_ONCE = 100
 
 CLOCKS_APART = 2.0
 """How much faster the ticks of this process may be than another's."""
@@ -61,6 +66,7 @@ class Rebuild:
         rows = self._rows()
         control = self._control(rows)
         if control.retired is not None:
+            self._repeat_orders(report)
             control = self._retire(control, report)
             if control.complete:
                 return control.serving
@@ -68,7 +74,9 @@ class Rebuild:
         building, progress = self._resume(control, rows, report)
         Pages(self._region, self._queue, building, report).fold_all(progress)
         self._repair_stores(building, report)
-        return self._retire(self._switch(building), report).serving
+        switched = self._switch(building)
+        self._repeat_orders(report)
+        return self._retire(switched, report).serving
 
     # ---- before the switch --------------------------------------------------------------------------------------
 
@@ -179,6 +187,20 @@ class Rebuild:
         raise Unavailable("the journal stayed contended; run the rebuild again")
 
     # ---- after the switch ---------------------------------------------------------------------------------------
+
+    def _repeat_orders(self, report: Callable[[Progress], None]) -> None:
+        """Have every order of redaction carried out again: an event for each.
+
+        An order erases what the rows name, and while these were gone a copy of the text may have been made: a new home
+        replays what came late, and looks in the rows for an order. A LIST for a thousand orders.
+
+        Raises:
+            Unavailable: some were sent; run the rebuild again.
+        """
+        report(Progress("carrying out orders of redaction again"))
+        for origin in self._region.origins:
+            for some in batches(keys_under(self._region.objects, f"{origin}/redaction/"), ORDERS_AT_ONCE):
+                send_object_events(self._queue, some)
 
     def _retire(self, control: ControlRow, report: Callable[[Progress], None]) -> ControlRow:
         """Drop the tables that served before, once no call can be reading them any more."""

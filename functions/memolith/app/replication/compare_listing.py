@@ -10,14 +10,13 @@ path and its ancestor that are both memories, created in the very moment in whic
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from urllib.parse import quote_plus
 
 from memolith.app.index.resumable_scan import ScanProgress, resume_scan
 from memolith.app.kernel.listing import rows_of
+from memolith.app.kernel.object_events import send_object_events
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.app.replication.missed_erasures import ListedEntry, MissedErasures
@@ -103,7 +102,7 @@ class CompareListing:
         rows: dict[RowKey, Attributes] = {}
         missing = self._missing_objects.missing(view, names, listed=True, seen=rows)
         unerased = sorted(set(self._missed_erasures.among(view, listed, rows)) - {name.key for name in missing})
-        self._send([*(name.key for name in missing), *unerased])
+        send_object_events(self._queue, [*(name.key for name in missing), *unerased])
         pairs = sum(self._pairs(view, store_id) for store_id in self._stores_born_here(keys))
         if unerased:
             self._region.metrics.count("reconcile_repaired", len(unerased), kind="unerased")
@@ -157,12 +156,6 @@ class CompareListing:
         except ValueError:
             return None
         return ListedEntry(entry, Named(str(key), entry.version_id))
-
-    def _send(self, keys: Sequence[str]) -> None:
-        """Send messages like the bucket's own events."""
-        messages = [json.dumps({"Records": [{"s3": {"object": {"key": quote_plus(key)}}}]}) for key in keys]
-        if messages:
-            self._queue.send(messages)
 
     # ---- a path and its ancestor --------------------------------------------------------------------------------
 
