@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
-from urllib.parse import unquote_plus
 
 from memolith.adapters.layered import (
     InterceptedErasableObjects,
@@ -35,6 +34,7 @@ from memolith.app.indexer import rebuild
 from memolith.app.indexer import service as indexer_service
 from memolith.app.kernel.no_models import NO_MODELS
 from memolith.app.kernel.no_packs import NO_PACKS
+from memolith.app.kernel.object_events import event_objects
 from memolith.app.kernel.region import Region
 from memolith.app.replication import service as replication_service
 from memolith.app.safety.write_gate import LettingAllThrough
@@ -93,9 +93,8 @@ class Sandbox:
         if "fold_again" in payload:
             self.indexing.object_arrived(payload["fold_again"]["key"], paths_too=True)
         elif "Records" in payload:
-            for record in payload["Records"]:
-                stored = record["s3"]["object"]
-                self.indexing.object_arrived(unquote_plus(stored["key"]), object_version=stored.get("versionId"))
+            for key, version in event_objects(payload):
+                self.indexing.object_arrived(key, object_version=version)
         else:
             for malformed in self.batches.fold(payload["rebuild"]):
                 raise malformed

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from urllib.parse import unquote_plus
 
 from memolith.adapters.memory import MemoryObjects, MemoryQueue
 from memolith.app.indexer.indexer import Indexer
 from memolith.app.indexer.rebuild import BatchProjector, Rebuild
 from memolith.app.indexer.rebuild_pages import Progress
+from memolith.app.kernel.object_events import event_objects
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.paths import path_hash
@@ -20,10 +20,12 @@ from tests.support.cloud import Cloud
 
 def handled_event(indexer: Indexer, message: str) -> bool:
     """Whether a message is an event of the bucket, and not a batch of a rebuild; the indexer has its object then."""
-    records = json.loads(message).get("Records", ())
-    for record in records:
-        indexer.object_arrived(unquote_plus(record["s3"]["object"]["key"]))
-    return bool(records)
+    payload = json.loads(message)
+    if "Records" not in payload:
+        return False
+    for key, _ in event_objects(payload):
+        indexer.object_arrived(key)
+    return True
 
 
 class Killed(BaseException):

@@ -12,7 +12,6 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote_plus
 
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
@@ -23,6 +22,7 @@ from memolith.adapters.layered.translated import translated_queue
 from memolith.app.indexer.indexer import Indexer, Malformed
 from memolith.app.indexer.rebuild import BatchProjector
 from memolith.app.indexer.service import make_indexer
+from memolith.app.kernel.object_events import event_objects
 from memolith.core.errors import MemolithError
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
@@ -188,7 +188,4 @@ def _objects(event: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     if "reason" in event and isinstance(event.get("key"), str):
         yield event["key"], None
         return
-    for record in event["Records"]:
-        stored = record["s3"]["object"]
-        version = stored.get("versionId")
-        yield unquote_plus(stored["key"], errors="strict"), version if isinstance(version, str) else None
+    yield from event_objects(event)

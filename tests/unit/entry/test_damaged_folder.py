@@ -155,6 +155,24 @@ def test_what_was_set_aside_is_gone_after_a_redaction_for_it_may_hold_the_same_t
         assert not (laptop.root / ASIDE).exists()
 
 
+def test_an_index_that_is_made_anew_has_what_was_redacted_erased_where_it_had_come_back(laptop: Laptop) -> None:
+    """As from a copy of the folder that somebody brought back in part."""
+    made = filled(laptop)
+    path = object_of(laptop, "the text of a")
+    before = path.read_bytes()
+    with laptop.site() as site:
+        site.memolith.memories.update(
+            laptop.call, laptop.store_id, made["a"].id, content="x", path=None, expected_content_sha256=None, full=False
+        )
+        site.memolith.redactions.redact(laptop.call, laptop.store_id, made["a"].version_id)
+        laptop.settle(site)
+    path.write_bytes(before)
+    drop_index(laptop)
+    with laptop.site() as site:
+        assert content_of(laptop, site, made["a"]) == "x"
+    assert b"the text of a" not in path.read_bytes()
+
+
 def test_a_row_of_the_index_that_is_damaged_in_a_whole_file_is_told_with_what_to_do(laptop: Laptop) -> None:
     made = filled(laptop)
     path = index_path(laptop.root)
