@@ -40,6 +40,8 @@ class Flaw(StrEnum):
     """A checkpoint, or a part of one, is gone, and later ones are there."""
     CHECKPOINT_ALTERED = "checkpoint_altered"
     """A checkpoint is not the one that the next one names, or its root or signature is not that of its names."""
+    CHECKPOINT_UNSIGNED = "checkpoint_unsigned"
+    """No signature covers it, nor the others of an hour after it: they prove nothing."""
     FORKED = "forked"
     """Another region saw another checkpoint of this period: the home told two histories."""
 

@@ -24,6 +24,9 @@ HINT_CHARACTERS = 8
 LOST_KEPT = 20
 """Of the checkpoints that were lost, the last ones."""
 
+SIGNED_EVERY = 60
+"""Of checkpoints that name nothing, each of so many periods is signed: an hour of them."""
+
 FORM = "1"
 """The first character of a digest: which metadata it covers."""
 

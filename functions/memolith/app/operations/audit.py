@@ -36,6 +36,7 @@ from memolith.core.objects.witness import Witness, witness_prefix
 from memolith.core.rows.content import VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.journal import SHARDS_MIN, JournalRow, JournalStateRow
+from memolith.core.sealing import SIGNED_EVERY
 from memolith.ports.index import Query
 from memolith.ports.sealing import Sealing, SealMemory
 
@@ -65,7 +66,7 @@ class _Run:
     store_id: str | None
     named: set[bytes] = field(default_factory=set)
     listed: set[bytes] = field(default_factory=set)
-    sealed_before: bool = False
+    first_sealed: int | None = None
     seen: Compared = field(default_factory=Compared)
     hashes: dict[int, str] = field(default_factory=dict)
 
@@ -109,6 +110,7 @@ class Audit:
             if len(run.report.findings) + len(run.seen.findings) + len(run.seen.broken) >= KEPT:
                 break
         run.report.add(run.seen)
+        self._check_signatures(run, home)
         self._check_end(run, home)
         self._check_witnesses(run, home)
         for other in against:
@@ -127,21 +129,36 @@ class Audit:
         checkpoint, report = read.checkpoint, run.report
         report.findings += read.findings
         run.hashes[checkpoint.period] = read.sha256
-        if read.is_sealed:
-            report.sealed_until_us = checkpoint.until
-        report.unsigned = 0 if checkpoint.seal is not None else report.unsigned + bool(read.names)
-        proves = not checkpoint.listed or not run.sealed_before
+        if checkpoint.seal is not None:
+            report.signed_until, report.sealed_until_us, report.unsigned = checkpoint.period, checkpoint.until, 0
+        else:
+            report.unsigned += bool(read.names)
+        proves = not checkpoint.listed or run.first_sealed is None
         for name in read.names:
             told = _hash(name.key)
             if proves or name.digest is not None:
                 run.named.add(told)
             elif told not in run.named:
                 run.listed.add(told)
-        run.sealed_before = run.sealed_before or read.is_sealed
+        if read.is_sealed and run.first_sealed is None:
+            run.first_sealed = checkpoint.period
         wanted = [name for name in read.names if _is_of(name.key, run.store_id)]
         self._objects.compare(view, run.seen, checkpoint.period, wanted)
 
     # ---- the end of the history ---------------------------------------------------------------------------------
+
+    def _check_signatures(self, run: _Run, home: str) -> None:
+        """Find the checkpoints at the end that no signature covers. Whoever has no key can write them, also unsealed.
+
+        A key that does not answer leaves some, too, and an hour may pass without one where nothing is written.
+        """
+        if run.first_sealed is None:
+            return
+        first = run.first_sealed if run.report.signed_until is None else run.report.signed_until + 1
+        if (count := max(run.hashes) - first + 1) > SIGNED_EVERY:
+            what = f"no signature covers this checkpoint and the {count - 1} that follow it"
+            key = str(CheckpointKey(home, first))
+            run.report.findings.append(Finding(Flaw.CHECKPOINT_UNSIGNED, key, first, what))
 
     def _check_end(self, run: _Run, home: str) -> None:
         """Compare the last checkpoints with what was remembered of them outside the data."""

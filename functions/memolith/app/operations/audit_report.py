@@ -14,17 +14,20 @@ class AuditReport:
 
     Attributes:
         since, until: the periods that were read.
-        sealed_until_us: everything that was acknowledged before that instant is sealed; None where nothing is.
+        signed_until: the last period that a signature covers; None where none does. What comes after proves nothing.
+        sealed_until_us: everything that was acknowledged before that instant is sealed, and a signature covers it; None
+            where nothing is.
         looked_at, unsealed, erased: of the named objects, how many there are, whose digest is not known, and whose text
             was erased by an order, by retention or with its store.
         pending: acknowledged, and not in a checkpoint yet.
-        unsigned: how many checkpoints at the end no signature covers.
+        unsigned: how many checkpoints after `signed_until` name something.
         findings: what is wrong, in the order of the periods; empty for an intact home.
     """
 
     home: str
     since: int
     until: int = 0
+    signed_until: int | None = None
     sealed_until_us: int | None = None
     looked_at: int = 0
     unsealed: int = 0

@@ -17,11 +17,8 @@ from memolith.core.errors import Unavailable
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, Seal, grown, sha256_of
 from memolith.core.rows.journal import JournalStateRow
-from memolith.core.sealing import LastSealed
+from memolith.core.sealing import SIGNED_EVERY, LastSealed
 from memolith.ports.sealing import Sealing, SealMemory
-
-SIGNED_EVERY = 60
-"""Of checkpoints that name nothing, each of so many periods is signed: an hour of them."""
 
 _log = logging.getLogger(__name__)
 

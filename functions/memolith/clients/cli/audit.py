@@ -61,9 +61,10 @@ def verify(
     """Say "intact to PERIOD", or name every object that is not what was acknowledged, and what was done to it.
 
     Flaws: altered, metadata_changed, missing, truncated, reordered, rolled_back, replayed, unacknowledged,
-    erased_without_order, unreadable, checkpoint_missing, checkpoint_altered, forked (docs/integrity.md). Exit code 1 if
-    there is one. Without --since, objects that were never acknowledged are found, too. It reads every object once and
-    changes nothing. Where a region's key in KMS was replaced, --keys has the file with the public half of the old one.
+    erased_without_order, unreadable, checkpoint_missing, checkpoint_altered, checkpoint_unsigned, forked
+    (docs/integrity.md). Exit code 1 if there is one. Without --since, objects that were never acknowledged are found,
+    too. It reads every object once and changes nothing. Where a region's key in KMS was replaced, --keys has the file
+    with the public half of the old one.
 
     Example: memolith audit verify --root ~/.memolith
 
@@ -142,14 +143,16 @@ def _show(reports: list[dict[str, Any]]) -> None:
         if report["intact"]:
             until = report["sealed_until_us"]
             up_to = "nothing is sealed yet" if until is None else f"everything acknowledged before {rfc3339(until)}"
-            print(f"{report['home']}: intact to period {report['until']} ({up_to}); {_counts(report)}")
+            period = report["until"] if until is None else report["signed_until"]
+            print(f"{report['home']}: intact to period {period} ({up_to}); {_counts(report)}")
         else:
             print(f"{report['home']}: NOT INTACT, {len(report['findings'])} found; {_counts(report)}")
 
 
 def _counts(report: dict[str, Any]) -> str:
     told = f"{report['looked_at']} objects looked at, {report['unsealed']} of them unsealed, {report['erased']} erased"
-    return f"{told}; {report['pending']} more not sealed yet"
+    unsigned = f"; {report['unsigned']} later checkpoints not signed yet" if report["unsigned"] else ""
+    return f"{told}; {report['pending']} more not sealed yet{unsigned}"
 
 
 def _since(text: str | None) -> int | str:

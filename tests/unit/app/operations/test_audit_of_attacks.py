@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -11,8 +12,10 @@ from memolith.adapters.memory import MemoryErasableObjects
 from memolith.app.operations.audit import make_audit
 from memolith.app.operations.audit_report import AuditReport
 from memolith.core.audit import Flaw
+from memolith.core.merkle import Frontier
 from memolith.core.object_keys import CheckpointKey
-from memolith.core.objects.checkpoint import Checkpoint
+from memolith.core.objects.checkpoint import Checkpoint, grown, sha256_of
+from memolith.core.sealing import SIGNED_EVERY
 from tests.unit.app.operations.sealed_home import audited, flaws, key_of, overwrite, sealed
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -87,3 +90,78 @@ def test_a_checkpoint_that_another_region_saw_is_rolled_back_though_that_region_
     region = scene.cloud.sites[HOME].region
     later = make_audit(region, scene.cloud.sealing_of(HOME)).run(HOME, None, 3)
     assert Flaw.ROLLED_BACK not in flaws(later), "an audit from a later period on does not look for what was before"
+
+
+def stripped(checkpoint: Checkpoint) -> Checkpoint:
+    """Another checkpoint in its place, by somebody who has no key."""
+    root = grown(Frontier(), ()).root.hex()
+    return replace(checkpoint, names=(), count=0, root=root, seal=None, previous_statement=None)
+
+
+def downgraded(checkpoint: Checkpoint) -> Checkpoint:
+    """The same, as an earlier release would have put it."""
+    return replace(stripped(checkpoint), root=None, previous=None)
+
+
+def rewrite(scene: Scene, since: int, forge: Callable[[Checkpoint], Checkpoint]) -> None:
+    """Put others in the place of all checkpoints from a period on, each naming the one before it."""
+    objects, previous = scene.cloud.sites[HOME].region.objects, None
+    for key in objects.list(f"{HOME}/checkpoint/").keys:
+        checkpoint = Checkpoint.from_json(objects.get(key).body)
+        if checkpoint.period >= since:
+            forged = forge(checkpoint)
+            forged = forged if forged.root is None else replace(forged, previous=previous)
+            overwrite(scene, key, forged.to_json())
+        previous = sha256_of(objects.get(key).body)
+
+
+@pytest.mark.parametrize("forge", [stripped, downgraded])
+def test_a_home_is_intact_only_as_far_as_a_signature_covers_it(
+    scene: Scene, forge: Callable[[Checkpoint], Checkpoint]
+) -> None:
+    """The last version is taken away, and the checkpoint that named it is made anew without the key."""
+    scene.create("/a")
+    sealed(scene)
+    before = audited(scene)
+    made = scene.create("/b")
+    sealed(scene)
+    after = audited(scene)
+    assert (before.signed_until, after.signed_until, after.unsigned) == (before.until, after.until, 0)
+    MemoryErasableObjects(scene.cloud.buckets, HOME).remove(key_of(scene, made.version_id))
+    rewrite(scene, after.until, forge)
+    report = audited(scene)
+    assert (report.signed_until, report.sealed_until_us) == (before.signed_until, before.sealed_until_us)
+
+
+@pytest.mark.parametrize("forge", [stripped, downgraded])
+def test_more_than_an_hour_of_checkpoints_without_a_signature_is_a_flaw(
+    scene: Scene, forge: Callable[[Checkpoint], Checkpoint]
+) -> None:
+    scene.create("/a")
+    sealed(scene)
+    signed = audited(scene).until
+    for _ in range(SIGNED_EVERY):
+        sealed(scene)
+    assert audited(scene).findings == []
+    rewrite(scene, signed + 1, forge)
+    assert audited(scene).findings == []
+    sealed(scene)
+    rewrite(scene, signed + 1, forge)
+    (finding,) = audited(scene).findings
+    assert (finding.flaw, finding.period) == (Flaw.CHECKPOINT_UNSIGNED, signed + 1)
+    assert flaws(audited(scene, since=signed + 2)) == [], "an hour of what is read is not over"
+
+
+def test_a_key_that_does_not_answer_for_a_while_leaves_a_home_intact_to_its_last_signature(scene: Scene) -> None:
+    scene.create("/a")
+    sealed(scene)
+    signed = audited(scene).until
+    key = scene.cloud.seal_keys.pop(HOME)
+    scene.create("/b")
+    sealed(scene)
+    scene.cloud.seal_keys[HOME] = key
+    report = audited(scene)
+    assert (report.findings, report.signed_until, report.unsigned) == ([], signed, 1)
+    sealed(scene)
+    report = audited(scene)
+    assert (report.findings, report.signed_until, report.unsigned) == ([], report.until, 0)
