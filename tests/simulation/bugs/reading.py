@@ -25,7 +25,7 @@ from memolith.core import fold, integrity
 from memolith.core import verdicts as core_verdicts
 from memolith.core.audit import State, Stored, state_of
 from memolith.core.log_position import LogKey, Slot
-from memolith.core.object_keys import VerdictKey
+from memolith.core.object_keys import CheckpointKey, VerdictKey
 from memolith.core.objects.checkpoint import Checkpoint, Named
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
@@ -73,7 +73,7 @@ def _no_witness(self: audit.Audit, run: object, home: str) -> None:
     """An audit that asks no other region what it saw."""
 
 
-def _anything_follows(self: witnesses.Witnesses, checkpoint: Checkpoint, before: str | None) -> bool:
+def _anything_follows(self: witnesses.Witnesses, at: CheckpointKey, checkpoint: Checkpoint, before: str | None) -> bool:
     """A region that folds what is signed, whatever came before it."""
     return self._is_signed(checkpoint) is not False
 

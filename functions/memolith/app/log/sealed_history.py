@@ -107,6 +107,10 @@ class SealedHistory:
                 before = None
                 yield Finding(Flaw.CHECKPOINT_MISSING, key, period)
                 continue
+            if checkpoint.key != CheckpointKey(home, period):
+                before = None
+                yield Finding(Flaw.CHECKPOINT_ALTERED, key, period, "it is that of another home or period")
+                continue
             if parts_max is not None and checkpoint.parts > parts_max:
                 raise Unavailable(
                     f"a checkpoint has {checkpoint.parts} parts, and at most {parts_max} are read for a call",

@@ -188,9 +188,10 @@ class Watermark:
         """
         while self._region.clock.now_us() <= deadline_us:
             try:
-                body = self._body(str(CheckpointKey(one.home, one.period + 1)), one.home, self._is_late(one.until))
+                key = CheckpointKey(one.home, one.period + 1)
+                body = self._body(str(key), one.home, self._is_late(one.until))
                 checkpoint = None if body is None else Checkpoint.from_json(body)
-                if body is None or checkpoint is None or not self._witnesses.accept(checkpoint, one.sha256):
+                if body is None or checkpoint is None or not self._witnesses.accept(key, checkpoint, one.sha256):
                     return
                 if not self._fold_all(view, one, checkpoint, deadline_us):
                     return

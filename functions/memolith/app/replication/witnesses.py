@@ -35,15 +35,16 @@ class Witnesses:
         self._sealing = sealing
         self._passed: dict[str, tuple[int, int | None]] = {}
 
-    def accept(self, checkpoint: Checkpoint, before: str | None) -> bool:
-        """Tell whether a checkpoint may be folded: it follows the one that was folded before it, and is whole.
+    def accept(self, at: CheckpointKey, checkpoint: Checkpoint, before: str | None) -> bool:
+        """Tell whether a checkpoint may be folded: it is that of its key, follows the one before it, and is whole.
 
-        `before` is the hash of that one, where it is known. No call but for the home's public key, once a process.
-        One of an earlier release has nothing to check.
+        `before` is the hash of the one that was folded before it, where that is known. No call but for the home's
+        public key, once a process. One of an earlier release has nothing to check but its key.
         """
-        wrong = self._wrong_with(checkpoint, before)
+        elsewhere = checkpoint.key != at
+        wrong = "it is that of another home or period" if elsewhere else self._wrong_with(checkpoint, before)
         if wrong:
-            self._broken(checkpoint, wrong)
+            self._broken(at, wrong)
         return not wrong
 
     def keep(self, checkpoint: Checkpoint, sha256: str) -> bool:
@@ -69,7 +70,7 @@ class Witnesses:
         stands = find(self._region.objects, key)
         if stands is None or Witness.from_json(stands.body).sha256 == sha256:
             return True
-        self._broken(checkpoint, "this region saw another one of the same period")
+        self._broken(checkpoint.key, "this region saw another one of the same period")
         return False
 
     def _was_witnessed(self, home: str, period: int) -> bool:
@@ -104,7 +105,6 @@ class Witnesses:
         except Unavailable:
             return None
 
-    def _broken(self, checkpoint: Checkpoint, why: str) -> None:
+    def _broken(self, key: CheckpointKey, why: str) -> None:
         self._region.metrics.count("integrity_broken")
-        key = str(CheckpointKey(checkpoint.home, checkpoint.period))
-        _log.error("a checkpoint of another region is not true", extra={"key": key, "reason": why})
+        _log.error("a checkpoint of another region is not true", extra={"key": str(key), "reason": why})

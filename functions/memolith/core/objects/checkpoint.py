@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from memolith.core.merkle import Frontier
-from memolith.core.object_keys import CheckpointPartKey
+from memolith.core.object_keys import CheckpointKey, CheckpointPartKey
 from memolith.core.objects.schema import SCHEMA, check_schema
 
 NAMES_PER_PART = 5_000
@@ -83,6 +83,11 @@ class Checkpoint:
     previous_statement: str | None = None
     root: str | None = None
     seal: Seal | None = None
+
+    @property
+    def key(self) -> CheckpointKey:
+        """The key that it is to stand at."""
+        return CheckpointKey(self.home, self.period)
 
     @property
     def needs_cover(self) -> bool:

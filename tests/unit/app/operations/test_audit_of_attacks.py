@@ -92,6 +92,25 @@ def test_a_checkpoint_that_another_region_saw_is_rolled_back_though_that_region_
     assert Flaw.ROLLED_BACK not in flaws(later), "an audit from a later period on does not look for what was before"
 
 
+@pytest.mark.parametrize("other_home", [False, True], ids=["an older one of its home", "one of another home"])
+def test_a_checkpoint_in_the_place_of_another_is_altered_though_its_signature_is_true(
+    scene: Scene, other_home: bool
+) -> None:
+    """The last one, which no later one names; the other region saw what stood there."""
+    scene.create("/a")
+    sealed(scene)
+    for _ in range(3):
+        scene.cloud.sites[AWAY].reconciling.tick()
+    report = audited(scene)
+    assert report.findings == []
+    last = str(CheckpointKey(HOME, report.until))
+    put = CheckpointKey(AWAY, 1) if other_home else CheckpointKey(HOME, report.until - 1)
+    overwrite(scene, last, scene.cloud.sites[AWAY].region.objects.get(str(put)).body)
+    found_there = {one.flaw: one.detail for one in audited(scene).findings if one.key == last}
+    assert found_there[Flaw.CHECKPOINT_ALTERED] == "it is that of another home or period"
+    assert AWAY in found_there[Flaw.ROLLED_BACK]
+
+
 def stripped(checkpoint: Checkpoint) -> Checkpoint:
     """Another checkpoint in its place, by somebody who has no key."""
     root = grown(Frontier(), ()).root.hex()

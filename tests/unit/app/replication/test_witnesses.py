@@ -112,6 +112,23 @@ def test_a_home_with_two_histories_is_caught_though_the_second_is_signed_by_its_
     assert Flaw.FORKED in {finding.flaw for finding in audited(scene).findings}
 
 
+@pytest.mark.parametrize("other_home", [False, True], ids=["a later one of its home", "one of another home"])
+def test_a_region_that_is_rebuilt_does_not_begin_with_a_checkpoint_that_was_put_in_the_place_of_the_first(
+    scene: Scene, other_home: bool
+) -> None:
+    """Every signature is true. The region would say that it is complete without anything of what it passed over."""
+    written(scene, "/a")
+    region = scene.cloud.sites[AWAY].region
+    put = CheckpointKey(AWAY, 3) if other_home else CheckpointKey(HOME, 4)
+    overwrite(scene, AWAY, str(CheckpointKey(HOME, 1)), region.objects.get(str(put)).body)
+    row_key = CompletenessRow.key(region.index.generation)
+    region.index.commit([Change(row_key, region.index.read([row_key])[row_key], None)])
+    for _ in range(3):
+        minute(scene)
+    assert CompletenessRow.from_attributes(region.index.read([row_key])[row_key]).folded.get(HOME) is None
+    assert scene.cloud.metrics.total("integrity_broken") >= 1
+
+
 @pytest.mark.parametrize("second", ["a name less", "names nothing", "not sealed"])
 def test_a_region_that_is_rebuilt_meets_its_own_witness_and_folds_no_second_history(scene: Scene, second: str) -> None:
     scene.create("/b")
