@@ -38,7 +38,6 @@ from memolith.core.limits import LIST_MAX, SESSION_STORES_MAX
 from memolith.core.listing import check_position
 from memolith.core.metadata import patched
 from memolith.core.object_keys import SessionKey
-from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.session_record import Attachment, SessionRecord
 from memolith.core.rows.identity import ApiKeyRow, StoreRow
 from memolith.core.trust import AGENT, least
@@ -237,8 +236,8 @@ class Sessions:
 
         if changed(record) == record:
             return Session(record)
-        after, key = self._records.change(record, changed)
-        self._records.fold(access.view, after, key, Named(str(key)), own=True)
+        after, key, name = self._records.change(record, changed)
+        self._records.fold(access.view, after, key, name, own=True)
         return Session(after)
 
     def delete(self, call: RequestContext, session_id: str) -> str:
@@ -308,8 +307,8 @@ class Sessions:
         return self._records.context(key)
 
     def _keep(self, view: View, record: SessionRecord, sequence: int) -> SessionKey:
-        key = self._records.put(record, sequence)
-        self._records.fold(view, record, key, Named(str(key)), own=True)
+        key, name = self._records.put(record, sequence)
+        self._records.fold(view, record, key, name, own=True)
         return key
 
 

@@ -22,6 +22,7 @@ from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.identity import SessionRow
+from memolith.core.sealing import named_record
 from memolith.core.trust import rank
 from memolith.ports.index import Change, Index
 
@@ -96,8 +97,10 @@ class SessionLog:
 
     def change(
         self, record: SessionRecord, patched: Callable[[SessionRecord], SessionRecord]
-    ) -> tuple[SessionRecord, SessionKey]:
-        """Put a record with another title or other metadata. One PUT; one GET and one more PUT for each that was there.
+    ) -> tuple[SessionRecord, SessionKey, Named]:
+        """Put a record with another title or other metadata, and return it, its key, and how a checkpoint names it.
+
+        One PUT; one GET and one more PUT for each that was there.
 
         A change that was put in this region meanwhile is what `patched` is applied to. Of changes in two regions at
         once, one absorbs the other.
@@ -111,35 +114,40 @@ class SessionLog:
             sequence = max(SESSION_UPDATES_FROM + now_us // 1_000_000, last + 1)
             key = SessionKey(self._region.name, record.workspace_id, record.session_id, sequence)
             changed = replace(patched(record), updated=key.rank, updated_at=now_us)
-            is_mine = partial(self._is, str(key), changed)
-            if put_if_absent(self._region, str(key), changed.to_json(), {}, is_mine=is_mine) is Put.MINE:
-                return changed, key
+            body = changed.to_json()
+            is_mine = partial(self._is, str(key), body)
+            if put_if_absent(self._region, str(key), body, {}, is_mine=is_mine) is Put.MINE:
+                return changed, key, named_record(key, body)
             record = replace(self.context(key), archived_at=record.archived_at)
         raise Busy(f"others kept changing session {record.session_id}; try again")
 
-    def _is(self, key: str, record: SessionRecord) -> bool | None:
+    def _is(self, key: str, body: bytes) -> bool | None:
         found = find(self._region.objects, key)
-        return None if found is None else SessionRecord.from_json(found.body) == record
+        return None if found is None else found.body == body
 
-    def put_trust(self, record: SessionRecord, at: SessionKey, trust: str) -> SessionRecord:
+    def put_trust(self, record: SessionRecord, at: SessionKey, trust: str) -> tuple[SessionRecord, Named]:
         """Put the version of a record that lowers the session's trust class; an object at its key stays. One PUT.
 
         Raises:
             Unavailable, OutcomeUnknown.
         """
         lowered = replace(record, archived_at=None, pinned_at=None, pins=(), trust=trust)
-        put_if_absent(self._region, str(at), lowered.to_json(), {})
-        return lowered
+        return lowered, self._put(at, lowered)
 
-    def put(self, record: SessionRecord, sequence: int) -> SessionKey:
+    def put(self, record: SessionRecord, sequence: int) -> tuple[SessionKey, Named]:
         """Put one version of a record; an object at its key stays. Return the key, for the caller to project.
 
         Raises:
             Unavailable, OutcomeUnknown.
         """
         key = SessionKey(self._region.name, record.workspace_id, record.session_id, sequence)
-        put_if_absent(self._region, str(key), record.to_json(), {})
-        return key
+        return key, self._put(key, record)
+
+    def _put(self, key: SessionKey, record: SessionRecord) -> Named:
+        """Return how a checkpoint names the object: with a digest where this put made it."""
+        body = record.to_json()
+        mine = put_if_absent(self._region, str(key), body, {}) is Put.MINE
+        return named_record(key, body) if mine else Named(str(key))
 
 
 def _join(before: SessionRow | None, record: SessionRecord, context: str | None) -> SessionRow:

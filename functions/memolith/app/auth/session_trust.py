@@ -13,7 +13,6 @@ from memolith.app.kernel.port_calls import repeatable
 from memolith.app.kernel.region import Region
 from memolith.core.errors import Unavailable
 from memolith.core.object_keys import SESSION_TRUST_FROM, SessionKey
-from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.rows.identity import SessionRow
 from memolith.core.trust import NOTHING_KNOWN, rank
@@ -45,8 +44,8 @@ class SessionTrust:
             raise Unavailable(f"session {session_id} has not arrived in this region yet; try again")
         letter = trust if rank(trust) else NOTHING_KNOWN
         at = SessionKey(self._region.name, workspace_id, session_id, SESSION_TRUST_FROM + rank(letter))
-        record = self._records.put_trust(record, at, letter or NOTHING_KNOWN)
-        self._records.fold(view, record, at, Named(str(at)), own=True)
+        record, name = self._records.put_trust(record, at, letter or NOTHING_KNOWN)
+        self._records.fold(view, record, at, name, own=True)
 
     def ask_to_lower(self, workspace_id: str, session_id: str, trust: str | None) -> None:
         """Have this region's indexer do what `lower` does, for a function that writes nothing. One invocation.

@@ -33,7 +33,7 @@ def record(scene: Scene) -> SessionRecord:
 def test_a_session_whose_put_is_undecided_or_in_doubt_is_put_again(scene: Scene, fault: Fault) -> None:
     sessions, began = SessionLog(scene.cloud.sites[HOME].region), record(scene)
     with scene.struck_by(Strike(fault, PUT)):
-        key = sessions.put(began, 1)
+        key, _ = sessions.put(began, 1)
     assert sessions.context(key) == began
 
 

@@ -9,13 +9,17 @@ from dataclasses import replace
 import pytest
 
 from memolith.adapters.memory import MemoryErasableObjects
+from memolith.app.kernel.results import StoreToAttach
 from memolith.app.operations.audit import make_audit
 from memolith.app.operations.audit_report import AuditReport
 from memolith.core.audit import Flaw
 from memolith.core.merkle import Frontier
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, grown, sha256_of
+from memolith.core.objects.session_record import SessionRecord
+from memolith.core.rows.identity import SessionRow
 from memolith.core.sealing import SIGNED_EVERY
+from memolith.core.trust import DOCUMENT, USER
 from tests.unit.app.operations.sealed_home import audited, flaws, key_of, overwrite, sealed
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -90,6 +94,25 @@ def test_a_checkpoint_that_another_region_saw_is_rolled_back_though_that_region_
     region = scene.cloud.sites[HOME].region
     later = make_audit(region, scene.cloud.sealing_of(HOME)).run(HOME, None, 3)
     assert Flaw.ROLLED_BACK not in flaws(later), "an audit from a later period on does not look for what was before"
+
+
+def test_a_session_record_that_is_altered_so_that_its_class_rises_is_named(scene: Scene) -> None:
+    """The tables keep the class that was shown first; made anew from what stands there, they would not."""
+    attached = [StoreToAttach(scene.store, "read_write", "")]
+    made = scene.at(HOME).sessions.create(scene.call(), attached, title=None, metadata={}, token_lifetime_s=3_600)
+    record = made.record
+    scene.at(HOME).session_trust.lower(record.workspace_id, record.session_id, DOCUMENT)
+    sealed(scene)
+    assert audited(scene).findings == []
+    (key,) = scene.cloud.sites[HOME].region.objects.list(f"{HOME}/session/{record.workspace_id}/").keys[-1:]
+    shown = SessionRecord.from_json(scene.cloud.sites[HOME].region.objects.get(key).body)
+    assert shown.trust == DOCUMENT
+    overwrite(scene, key, replace(shown, trust=USER).to_json())
+    scene.deliver()
+    scene.cloud.sites[HOME].indexing.object_arrived(key)
+    row = SessionRow.key(record.workspace_id, record.session_id)
+    stands = SessionRow.from_attributes(scene.cloud.sites[HOME].region.index.read([row])[row])
+    assert (stands.trust, found(audited(scene))) == (DOCUMENT, {key: Flaw.ALTERED})
 
 
 @pytest.mark.parametrize("other_home", [False, True], ids=["an older one of its home", "one of another home"])
