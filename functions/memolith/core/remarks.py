@@ -22,6 +22,10 @@ _NAME_CHARS = 80
 _DESCRIPTION_CHARS = 160
 
 
+REMARKS_AGAIN_US = 60_000_000
+"""What was said so shortly before a dream began may have been written after it was read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Remark:
     """One entry of a log: which, when, and what it says."""

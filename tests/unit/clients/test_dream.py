@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 import httpx2
 import pytest
 
+from memolith.adapters.models.recorded import RecordedModel
 from memolith.clients.api.client import ApiClient
 from memolith.clients.api.http import HttpApi
 from memolith.clients.cli.dream import LAST, _changes, _id, _recent
+from memolith.clients.cli.dream_replay import Replay, Replayer, answering
 from memolith.clients.cli.failures import ApiFailed
 from memolith.clients.cli.main import run
+from memolith.core.errors import InvalidRequest
+from memolith.ports.model import Ask, Purpose, Rejected
 from tests.api.loopback import serving
 from tests.api.test_dreams import Stage, _tell
+from tests.unit.app.scene import HOME
 
 
 class Sent:
@@ -56,6 +62,67 @@ def test_the_difference_of_a_dream_shows_each_memory_that_it_changes_or_deletes(
     assert "-Note well" in changes["/old.md"]
 
 
+def replayed(stage: Stage, dream: Any, *more: Any) -> Replay:
+    api = ApiClient(cast(HttpApi, Sent(stage)))
+    found = api.get(f"/v1/dreams/{dream.id}")
+    service, cassette = (*more, None, None)[:2]
+    return Replayer(api, answering(found, service, None, None, cassette)).replay(found)
+
+
+@pytest.mark.parametrize("behavior", ["propose", "update_existing"])
+def test_a_dream_that_is_replayed_comes_to_the_same_and_writes_nothing(behavior: str) -> None:
+    stage = Stage()
+    stage.fill()
+    told = [_tell(stage, ("user.message", "I prefer tabs over spaces in Makefiles."))]
+    existing = {"type": behavior, **({"memory_store_id": stage.scene.store} if behavior != "propose" else {})}
+    dream = stage.create(more=[{"type": "sessions", "session_ids": told}], output_behavior=existing)
+    stage.scene.clock.advance(60)
+    dream = stage.done(dream)
+    stage.scene.clock.advance(60)
+    stage.scene.create("/later.md", "what is written afterwards is not read")
+    stage.scene.deliver()
+    objects, rows = len(stage.scene.objects()), stage.scene.cloud.rows(HOME, "versions")
+    done = replayed(stage, dream)
+    assert done.outcomes and done.is_same
+    assert (done.model, done.prompt_sha256) == (dream.x_memolith["model_answered"], dream.x_memolith["prompt_sha256"])
+    assert (len(stage.scene.objects()), stage.scene.cloud.rows(HOME, "versions")) == (objects, rows)
+
+
+def test_a_replay_of_recorded_answers_is_the_same_byte_for_byte_and_another_answer_is_shown(tmp_path: Path) -> None:
+    stage = Stage()
+    stage.fill()
+    dream = stage.done(stage.create(output_behavior={"type": "propose"}))
+    stage.scene.clock.advance(60)
+    cassette = tmp_path / "answers.jsonl"
+    first = replayed(stage, dream, "extractive", cassette)
+    recorded = cassette.read_bytes()
+    assert replayed(stage, dream, None, cassette) == first
+    assert cassette.read_bytes() == recorded
+    [path, *_] = first.outcomes
+    changed = json.loads(recorded.splitlines()[-1])
+    changed["data"]["edits"] = []
+    cassette.write_text(json.dumps(changed) + "\n")
+    other = replayed(stage, dream, None, cassette)
+    assert (other.is_same, other.outcomes[path]) == (False, "only_then")
+    assert path in other.diff(path)
+    cassette.write_text("")
+    with pytest.raises(Rejected, match="has no answer"):
+        RecordedModel(cassette).ask(Ask((), (), Purpose.CONSOLIDATE, ""))
+
+
+def test_only_a_dream_that_is_over_and_whose_texts_are_there_is_replayed() -> None:
+    stage = Stage()
+    stage.fill()
+    pending = stage.create()
+    with pytest.raises(InvalidRequest, match="completed"):
+        replayed(stage, pending)
+    with pytest.raises(InvalidRequest, match="must be one of"):
+        replayed(stage, pending, "abacus")
+    into_new = stage.done(stage.create(output_behavior={"type": "create_new"}))
+    with pytest.raises(InvalidRequest, match="into its input"):
+        replayed(stage, into_new)
+
+
 def test_recent_takes_the_newest_sessions_of_which_something_was_said_and_last_the_newest_dream() -> None:
     stage = Stage()
     stage.fill()
@@ -94,6 +161,8 @@ def test_every_command_about_dreams_answers_with_one_json_value(
         stage.tick()
         assert told("show", second["id"])["status"] == "completed"
         assert {one["path"] for one in told("diff", second["id"])} == {"/new.md", "/old.md"}
+        stage.scene.clock.advance(60)
+        assert told("replay", second["id"])["same"]
         assert told("revert", second["id"])["proposal"]["status"] == "rejected"
         assert [one["id"] for one in told("list")] == [second["id"], first["id"]]
 

@@ -52,7 +52,7 @@ ELSEWHERE = {
     },
     "tests/unit/clients/test_why.py": {"why"},
     "tests/unit/clients/test_dream.py": {
-        f"dream {word}" for word in ("start", "list", "show", "diff", "cancel", "revert")
+        f"dream {word}" for word in ("start", "list", "show", "diff", "cancel", "revert", "replay")
     },
 }
 """The commands that need a region, a cloud or a mount to answer, by the tests that read their JSON."""

@@ -10,9 +10,10 @@ meanwhile stays canceled.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from memolith.app.api.dream_edits import DreamEdits
 from memolith.app.api.dream_plan import answer_to_keep, kept_answer, kept_plan, question_name, resumed
@@ -55,7 +56,7 @@ from memolith.core.pipelines.dreams import DreamedMemory
 from memolith.core.pipelines.framing import framed
 from memolith.core.pipelines.jobs import JobName
 from memolith.core.pipelines.policy import ALLOW, PipelinesPolicy
-from memolith.core.remarks import is_log, notes_of
+from memolith.core.remarks import REMARKS_AGAIN_US, is_log, notes_of
 from memolith.core.rows.identity import SessionRow, StoreRow
 from memolith.core.times import rfc3339
 from memolith.core.trust import AGENT, least, rank
@@ -77,9 +78,6 @@ MEMORIES_MAX = 2_000
 OUT_OF_TIME = "out_of_time"
 ARRIVES_WITHIN_US = 900_000_000
 """How long a dream that was asked for in another region waits for its session and its output to arrive."""
-
-REMARKS_AGAIN_US = 60_000_000
-"""What was said so shortly before a dream began may have been written after it was read."""
 
 _log = logging.getLogger(__name__)
 
@@ -316,29 +314,28 @@ class DreamRunner:
         notes += self._remarks(run, memories)
         if not memories and not notes:
             return
-        opened = opened_at_first(model, memories)
         sources = {one.version_id for one in memories.values()} | {str(note["id"]) for note in notes}
-        for number in range(1, dreams.ROUNDS_MAX + 1):
+        instructions = self._runs.instructions(run.record)
+
+        def ask(number: int, opened: Collection[str] | None) -> Mapping[str, Any]:
             self._go_on(run)
-            shown = [one for one in memories.values() if opened is None or one.path in opened]
-            self._lower(run, [one.trust for one in shown])
-            instructions = self._runs.instructions(run.record)
+            self._lower(run, [one.trust for one in memories.values() if opened is None or one.path in opened])
             now = rfc3339(self._region.clock.now_us())
             asked = dreams.document(list(memories.values()), opened, notes, instructions, now)
-            answer = self._ask(run, model, CONSOLIDATION, f"{run.record.run_id}.{number}", asked)
-            wanted = {path for path in answer.data["open"] if path in memories} - (opened or set())
-            if answer.data["edits"] or opened is None or not wanted:
-                bounded = run.record.behavior == UPDATE_EXISTING and run.policy.dreams == ALLOW
-                most = run.policy.deletes(len(memories)) if bounded else None
-                chosen = dreams.selected(answer.data["edits"], memories, sources, deletes_max=most)
-                run.dropped += chosen.dropped
-                plan = self._edits.planned(run, chosen.edits, memories)
-                if plan.edits:
-                    self._steps.keep(run.record, PLAN, kept_plan(run.record, plan))
-                self._edits.carry_out(run, plan, lambda: self._go_on(run))
-                return
-            opened = opened | wanted
-        raise DreamFailedError("internal_error", f"the model only opened memories in {dreams.ROUNDS_MAX} rounds")
+            data: Mapping[str, Any] = self._ask(run, model, CONSOLIDATION, f"{run.record.run_id}.{number}", asked).data
+            return data
+
+        edits = dreams.edits_of(memories, opened_at_first(model, memories), ask)
+        if edits is None:
+            raise DreamFailedError("internal_error", f"the model only opened memories in {dreams.ROUNDS_MAX} rounds")
+        bounded = run.record.behavior == UPDATE_EXISTING and run.policy.dreams == ALLOW
+        most = run.policy.deletes(len(memories)) if bounded else None
+        chosen = dreams.selected(edits, memories, sources, deletes_max=most)
+        run.dropped += chosen.dropped
+        plan = self._edits.planned(run, chosen.edits, memories)
+        if plan.edits:
+            self._steps.keep(run.record, PLAN, kept_plan(run.record, plan))
+        self._edits.carry_out(run, plan, lambda: self._go_on(run))
 
     def _notes(self, run: Run, model: Model) -> list[dict[str, object]]:
         """Ask what of each session is worth keeping. One question a session that says anything."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from memolith.app.api.transcripts import EventFilter, Transcripts
-from memolith.app.kernel.results import DelegatedCredentials, RequestContext
+from memolith.app.api.transcripts import EventFilter
+from memolith.app.kernel.results import DelegatedCredentials, Page, RequestContext
 from memolith.core.limits import LIST_MAX
 from memolith.core.objects.run_record import RunRecord
 from memolith.core.objects.transcript import Event
@@ -51,10 +51,20 @@ class SessionInput:
         ]
 
 
+class EventPages(Protocol):
+    """Lists events, as `memolith.app.api.transcripts.Transcripts` does."""
+
+    def page(
+        self, call: RequestContext, session_id: str, *, filter: EventFilter, limit: int, after: str | None
+    ) -> Page[Event]:
+        """Return a page of a session's events."""
+        ...
+
+
 class DreamSessions:
     """Reads the transcripts of a dream's sessions. Whoever made the dream reached them."""
 
-    def __init__(self, transcripts: Transcripts) -> None:
+    def __init__(self, transcripts: EventPages) -> None:
         self._transcripts = transcripts
 
     def read(self, record: RunRecord, window_tokens: int, go_on: Callable[[], None]) -> Iterator[SessionInput]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from difflib import unified_diff
 from itertools import islice
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +15,7 @@ import typer
 from memolith.clients.api.client import ApiClient
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
-from memolith.clients.cli.output import Json, say, show_fields, show_rows
+from memolith.clients.cli.output import Json, say, show_fields, show_rows, visible
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
 
@@ -170,6 +171,52 @@ def revert(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = Fal
     left = [one for one in found["data"] if one["outcome"] not in ("reverted", "unchanged")]
     if left:
         raise typer.Exit(Exit.IN_PART)
+
+
+@app.command()
+def replay(
+    dream: DreamId,
+    service: Annotated[
+        str | None,
+        typer.Option(
+            "--service", help="Who answers: extractive, anthropic, openai, bedrock; keys as its SDK has them."
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="As the service names it; by default the dream's.")
+    ] = None,
+    address: Annotated[str | None, typer.Option("--address", help="Of the service, if not the usual one.")] = None,
+    cassette: Annotated[
+        Path | None, typer.Option("--cassette", help="A file of recorded answers; a --service adds those it lacks.")
+    ] = None,
+    url: Url = None,
+    key: Key = None,
+    as_json: Json = False,
+) -> None:
+    """Do a dream again, and show how what comes of it differs. Writes nothing, and opens no proposal.
+
+    The store and the sessions are read as they were when the dream was asked for; the questions are the dream's.
+    A dream of the stand-in needs no --service.
+
+    Example: memolith dream replay last
+
+    Example: memolith dream replay last --service anthropic --model claude-haiku-4-5 --cassette answers.jsonl
+    """
+    from memolith.clients.cli.dream_replay import Replayer, answering
+
+    with speaking():
+        api = connect(url, key)
+        found = api.get(f"/v1/dreams/{_id(api, dream)}")
+        done = Replayer(api, answering(found, service, model, address, cassette)).replay(found)
+    if as_json:
+        print(json.dumps(done.to_json(), ensure_ascii=False))
+        return
+    say(f"{done.model or 'no model was asked'}; prompt {done.prompt_sha256[:12] or 'none'}")
+    for path, outcome in done.outcomes.items():
+        say(visible(f"{outcome}  {path}"))
+        if outcome != "same":
+            print(done.diff(path), end="")
+    say("the same came of it" if done.is_same else "something else came of it; nothing was written")
 
 
 def _id(api: ApiClient, named: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +76,25 @@ def document(
             for one in memories
         ],
     }
+
+
+def edits_of(
+    memories: Mapping[str, DreamedMemory],
+    opened: Collection[str] | None,
+    ask: Callable[[int, Collection[str] | None], Mapping[str, Any]],
+) -> Sequence[Mapping[str, Any]] | None:
+    """Return the edits that a model asks for after a few rounds, in which it may open texts; None where it only opens.
+
+    `opened`: the paths whose texts the first question has; None for all. `ask` asks the round of that number.
+    """
+    for number in range(1, ROUNDS_MAX + 1):
+        data = ask(number, opened)
+        wanted = {path for path in data["open"] if path in memories} - set(opened or ())
+        if data["edits"] or opened is None or not wanted:
+            edits: Sequence[Mapping[str, Any]] = data["edits"]
+            return edits
+        opened = {*opened, *wanted}
+    return None
 
 
 def selected(
