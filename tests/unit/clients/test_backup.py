@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from memolith.clients.cli.failures import Exit
+from memolith.clients.transfer import records
 from tests.api.harness import memolith_backend
 from tests.api.loopback import serving
 from tests.unit.clients.desk import Desk
@@ -133,6 +134,32 @@ def test_a_damaged_backup_is_named_and_nothing_is_restored_from_it(desk: Desk, d
     assert told in desk.fails(Exit.USAGE, "backup", "verify", "saved")
     assert told in desk.fails(Exit.USAGE, "backup", "restore", "saved")
     assert len(desk.json("stores", "list")) == 1
+
+
+def test_a_backup_says_what_it_leaves_out_and_keeps_the_records_of_a_store_if_asked(desk: Desk) -> None:
+    desk.ok("put", desk.store, "/a.md", typed=b"text")
+    session = desk.json("sessions", "begin", desk.store)["id"]
+    desk.ok("cite", session, "/a.md", "--note", "what it helped with")
+    edit = {"op": "create", "path": "/b.md", "content": "wanted", "why": "said twice"}
+    opened = desk.backend.raw("POST", f"/v1/memory_stores/{desk.store}/proposals", body={"why": "w", "edits": [edit]})
+    desk.backend.raw("POST", f"/v1/memory_stores/{desk.store}/proposals/{opened.body['id']}/withdraw")
+    [without] = [row for row in desk.json("backup", "create", "bare")["rows"] if row["path"] == desk.store]
+    assert "without proposals, sessions, transcripts and dreams" in without["reason"]
+    assert desk.json("backup", "verify", "bare")[0]["records"] is None
+    [kept] = [row for row in desk.json("backup", "create", "whole", "--records")["rows"] if row["path"] == desk.store]
+    assert "1 events, 1 proposals, 1 sessions; these are not restored" in kept["reason"]
+    [stored] = desk.json("backup", "verify", "whole")
+    file = next(Path("whole").glob("*.records.gz"))
+    found = list(records.read(file))
+    assert (stored["records"], len(found)) == (3, 3)
+    proposal = next(one for one in found if one["kind"] == "proposal")
+    assert (proposal["status"], proposal["edits"][0]["content"]) == ("withdrawn", "wanted")
+    assert [one["note"] for one in found if one["kind"] == "event"] == ["what it helped with"]
+    _, report = elsewhere(desk, "whole")
+    assert any("are not restored" in (row["reason"] or "") for row in report["rows"])
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    code, _, err = restored_at(desk, "whole")
+    assert (code, f"{file} is damaged" in err) == (Exit.USAGE, True)
 
 
 def test_a_backup_overwrites_nothing_and_an_interrupted_one_is_none(desk: Desk) -> None:

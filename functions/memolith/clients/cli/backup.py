@@ -34,6 +34,9 @@ def create(
     store: Annotated[
         list[str] | None, typer.Option("--store", help="Only this store; may be repeated. By default all.")
     ] = None,
+    records: Annotated[
+        bool, typer.Option("--records", help="Proposals, sessions, transcripts and dreams, too, to be read.")
+    ] = False,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -42,6 +45,9 @@ def create(
 
     Use an admin key: withheld texts are given to admins alone. Each workspace needs a backup of its own. The manifest,
     `backup.json`, has the SHA-256 of every file. Exit code 3: a text is missing, and the report says which.
+
+    With --records the folder has the stores' proposals and decisions, sessions, transcripts and dreams, too, as JSON
+    lines. They are kept to be read; no restoration makes anything of them.
 
     Example: memolith backup create /backups/2026-11-22
 
@@ -52,10 +58,11 @@ def create(
         ending["target"] = str(folder)
         try:
             with counting("backing up versions", None) as advance:
-                written = backup.write(connect(url, key), folder, store or (), rows.append, advance)
+                client = connect(url, key)
+                written = backup.write(client, folder, store or (), rows.append, advance, with_records=records)
         except OSError as error:
             raise InvalidRequest("FOLDER", f"{error.filename or folder} cannot be written: {error.strerror}") from error
-        rows.extend(Row(one.store_id, "written") for one in written)
+        rows.extend(Row(one.store_id, "written", _beside(one)) for one in written)
         ending["versions"] = sum(one.versions for one in written)
 
 
@@ -66,10 +73,16 @@ def verify(folder: Folder, as_json: Json = False) -> None:
     Example: memolith backup verify /backups/2026-11-22
     """
     rows = [
-        {"store": one.store_id, "name": one.store["name"], "versions": one.versions, "sha256": one.sha256}
+        {
+            "store": one.store_id,
+            "name": one.store["name"],
+            "versions": one.versions,
+            "records": None if one.records is None else sum(one.records.counts.values()),
+            "sha256": one.sha256,
+        }
         for one in _verified(folder)
     ]
-    show_rows(rows, ("store", "name", "versions", "sha256"), as_json)
+    show_rows(rows, ("store", "name", "versions", "records", "sha256"), as_json)
 
 
 @app.command()
@@ -108,6 +121,14 @@ def restore(
                     raise
 
 
+def _beside(one: StoredHistory) -> str:
+    """Say what was kept of a store beside its versions, and what was not."""
+    if one.records is None:
+        return "without proposals, sessions, transcripts and dreams (--records keeps them)"
+    counts = ", ".join(f"{count} {kind}s" for kind, count in one.records.counts.items())
+    return f"with {counts or 'no other records'}; these are not restored"
+
+
 def _verified(folder: Path) -> list[StoredHistory]:
     try:
         return backup.verified(folder)
@@ -134,7 +155,9 @@ def _restore(
     rows += settings_left_behind(one.store)
     if one.store.get("archived_at") is not None:
         client.stores.archive(made)
-    rows.append(Row(one.store_id, "noted", f"is {made} now"))
+    rows.append(
+        Row(one.store_id, "noted", f"is {made} now; proposals, sessions, transcripts and dreams are not restored")
+    )
     return rows
 
 
