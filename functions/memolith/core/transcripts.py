@@ -6,7 +6,8 @@ arrives there first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 
 from memolith.core.limits import TRANSCRIPT_DAYS_DEFAULT
 from memolith.core.objects.transcript import Event
@@ -55,6 +56,17 @@ def trust_of(type: str, writer: str | None, *, suspicious: bool) -> str | None:
     else:
         most = least([TOOL_EXTERNAL], writer)
     return least([TOOL_EXTERNAL], most) if suspicious else most
+
+
+def text_of(event: Event) -> str:
+    """Return what an event says, as text: its content, or a tool's name and input."""
+    content = event.fields.get("content")
+    blocks = content if isinstance(content, list) else [content]
+    texts = [block.get("text") if isinstance(block, Mapping) else block for block in blocks]
+    said = "\n".join(text for text in texts if isinstance(text, str))
+    if "input" in event.fields:
+        said = f"{event.fields.get('name', '')} {json.dumps(event.fields['input'], ensure_ascii=False)}\n{said}"
+    return said.strip()
 
 
 def place(at: int, region: str, sequence: int, number: int) -> str:

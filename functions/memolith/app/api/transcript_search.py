@@ -29,12 +29,11 @@ from memolith.core.limits import SEARCH_QUERY_MAX_CHARS
 from memolith.core.object_keys import TranscriptKey
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.transcript import Event
-from memolith.core.pipelines.extraction import text_of
 from memolith.core.rows.transcripts import TranscriptRow
 from memolith.core.search import analysis
 from memolith.core.search.excerpts import excerpt
 from memolith.core.search.words import silenced
-from memolith.core.transcripts import counting
+from memolith.core.transcripts import counting, text_of
 from memolith.ports.packs import Document, Packs
 
 SESSIONS_MAX = 100

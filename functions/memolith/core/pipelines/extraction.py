@@ -18,6 +18,7 @@ from memolith.core.exclusions import exclusions
 from memolith.core.objects.transcript import Event
 from memolith.core.pipelines.cues import slug
 from memolith.core.times import rfc3339
+from memolith.core.transcripts import text_of
 from memolith.core.trust import AGENT, USER, least, name_of, rank
 
 WRITES_MAX = 5
@@ -77,17 +78,6 @@ class Gleaned:
 
     notes: tuple[Note, ...]
     dropped: Mapping[str, int]
-
-
-def text_of(event: Event) -> str:
-    """Return what an event says, as text: its content, or a tool's name and input."""
-    content = event.fields.get("content")
-    blocks = content if isinstance(content, list) else [content]
-    texts = [block.get("text") if isinstance(block, Mapping) else block for block in blocks]
-    said = "\n".join(text for text in texts if isinstance(text, str))
-    if "input" in event.fields:
-        said = f"{event.fields.get('name', '')} {json.dumps(event.fields['input'], ensure_ascii=False)}\n{said}"
-    return said.strip()
 
 
 def document(session_id: str, events: Sequence[Event]) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from typing import Any
 from memolith.core.limits import USED_MEMORIES_MAX
 from memolith.core.objects.transcript import Event
 from memolith.core.objects.usage_record import MemoryUse, UsageRecord
-from memolith.core.pipelines.extraction import text_of
 from memolith.core.retention import DAY_US
+from memolith.core.transcripts import text_of
 
 CITED = "agent.memory_citation"
 """The type of the event by which a session cites a memory; `path` says which."""
