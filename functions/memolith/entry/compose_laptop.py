@@ -21,9 +21,8 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memolith.adapters.encoders import NONE, encoder_of
 from memolith.adapters.layered.translated import translated, translated_erasable
@@ -74,6 +73,7 @@ from memolith.entry.laptop_files import (
     require_alone,
     starting,
 )
+from memolith.entry.laptop_packing import LaptopPacker
 from memolith.entry.laptop_rebuild import make_index
 from memolith.entry.laptop_worker import Delayed, LaptopConsumer, LaptopWorker
 from memolith.entry.settings import seal_folder
@@ -88,9 +88,6 @@ from memolith.wire import auth
 from memolith.wire.http import HttpApi
 from memolith.wire.routes.table import KEY_ROUTES, ROUTES
 from memolith.wire.rpc import Rpc, eraser_calls, indexer_calls, packer_calls, peerwriter_calls
-
-if TYPE_CHECKING:
-    from memolith.app.search.packer import Packer
 
 _log = logging.getLogger(__name__)
 
@@ -179,7 +176,7 @@ class LocalSite:
                 drain_s=LAPTOP_DRAIN_S,
             )
         )
-        self._packs = packs = SqlitePacks(machine.encoder)
+        packs = SqlitePacks(machine.encoder)
         self.sealing = LocalSealing(machine.seals)
         chosen, signing = models or ExtractiveModels(), LocalSigningKeys(root)
         self.memolith = Memolith(self.region, scanner, signing, packs, chosen, machine.reranker, self.sealing)
@@ -189,8 +186,9 @@ class LocalSite:
         )
         inspecting = None if deep is None else make_deep_scan(self.region, deep)
         self.queue = queue
+        packing = LaptopPacker(self.region, packs, queue)
         batches = BatchProjector(self.region, indexing)
-        folding = LaptopConsumer(self.region, indexing, batches, inspecting, lambda: self._packer)
+        folding = LaptopConsumer(self.region, indexing, batches, inspecting, packing)
         erasable = translated_erasable(LocalErasableObjects(bucket), REGION)
         erasing = _erasing(eraser_calls(make_erasures(self.region, erasable, packs)), self._databases[0], root)
         sweep = _sweep(erasing, DueProposals(self.region), machine.clock)
@@ -201,14 +199,7 @@ class LocalSite:
         peers.register(REGION, "peerwriter", peerwriter_calls(self.memolith))
         peers.register(REGION, "indexer", indexer_calls(indexing))
         peers.register(REGION, "eraser", erasing)
-        peers.register(REGION, "packer", lambda call: packer_calls(self._packer)(call))
-
-    @cached_property
-    def _packer(self) -> Packer:
-        """What packs stores for searches; it is imported when the first store is behind."""
-        from memolith.app.search.packer import make_packer
-
-        return make_packer(self.region, self._packs, self.queue)
+        peers.register(REGION, "packer", packer_calls(packing))
 
     def seal(self) -> None:
         """Seal what was acknowledged until now in a checkpoint; nothing where nothing was.

@@ -12,7 +12,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memolith.adapters.local import LocalBucket, LocalQueue, LocalTables, Message
 from memolith.app.indexer.indexer import Indexer, Malformed
@@ -21,12 +21,10 @@ from memolith.app.kernel.region import Region
 from memolith.app.safety.deep_scan import DeepScan
 from memolith.core.errors import Damaged, MemolithError
 from memolith.entry.laptop_log import reason_of
+from memolith.entry.laptop_packing import LaptopPacker
 from memolith.ports.clock import Clock
 from memolith.ports.errors import ObjectNotFound, PortError
 from memolith.wire.errors import trace
-
-if TYPE_CHECKING:
-    from memolith.app.search.packer import Packer
 
 TAKEN_AT_MOST = 5
 LEASE_S = 30.0
@@ -53,7 +51,7 @@ class Delayed:
 
 
 class LaptopConsumer:
-    """What the indexer does with one message. What packs stores is made when the first one is behind."""
+    """What the indexer does with one message."""
 
     def __init__(
         self,
@@ -61,7 +59,7 @@ class LaptopConsumer:
         indexing: Indexer,
         batches: BatchProjector,
         inspecting: DeepScan | None,
-        packing: Callable[[], Packer],
+        packing: LaptopPacker,
     ) -> None:
         self._region = region
         self._indexing = indexing
@@ -89,7 +87,7 @@ class LaptopConsumer:
         if "inspect" in payload and self._inspecting is not None:
             self._inspecting.inspect(payload["inspect"])
         elif "pack" in payload:
-            self._packing().pack(payload["pack"], payload["since"])
+            self._packing.pack(payload["pack"], payload["since"])
         elif "rebuild" in payload:
             malformed = self._batches.fold(payload["rebuild"])
             if malformed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from memolith.app.kernel.peer_messages import NotHome, encode_error, encode_placed, encode_resolved
 from memolith.app.kernel.results import (
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from memolith.app.erasure.service import Erasures
     from memolith.app.homes.service import Homes
     from memolith.app.indexer.indexer import Indexer
-    from memolith.app.search.packer import Packer
 
 Fields = dict[str, Any]
 """What a payload says beside the name of the call."""
@@ -301,7 +300,15 @@ def eraser_calls(erasures: Erasures) -> Calls:
     )
 
 
-def packer_calls(packer: Packer) -> Calls:
+class Packing(Protocol):
+    """What makes packs: `memolith.app.search.packer.Packer`, or what stands before it."""
+
+    def pack(self, store_id: str, since: int | None = None, from_scratch: bool = False) -> int | None:
+        """See `Packer.pack`."""
+        ...
+
+
+def packer_calls(packer: Packing) -> Calls:
     """Return what answers ``{"call": "pack", "store_id": …}`` of a reader or an operator, with ``anew`` from nothing.
 
     The answer has the number of the pack that counts, or null for a store that has none; errors under ``error``.
