@@ -21,6 +21,7 @@ from mcp import StdioServerParameters
 from tests.laptop.processes import END_S, Server, environment, serving
 from tests.support.folders import quick_folder
 from tests.support.mcp_clients import connected, connected_over_http
+from tests.support.sdk import NO_TLS
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -78,9 +79,10 @@ def test_a_withheld_text_is_shown_to_no_client_of_the_laptops_mcp(server_of_one_
     server.client().beta.memory_stores.memories.create(store, path="/t.md", content=text)
     listed = f"{server.url}/v1/memory_stores/{store}/quarantine"
     until = time.monotonic() + END_S
-    while not httpx2.get(listed, headers={"authorization": f"Bearer {server.api_key}"}, timeout=30).json()["data"]:
-        assert time.monotonic() < until
-        time.sleep(0.2)
+    with httpx2.Client(verify=NO_TLS, headers={"authorization": f"Bearer {server.api_key}"}, timeout=30) as asking:
+        while not asking.get(listed).json()["data"]:
+            assert time.monotonic() < until
+            time.sleep(0.2)
     with connected_over_http(f"{server.url}/mcp", server.api_key) as client:
         for name, arguments in (
             ("read_note", {"path": "/memories/t.md"}),
