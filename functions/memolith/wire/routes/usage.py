@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from memolith.app.api.usage import Citation, UsedMemory
+from typing import TYPE_CHECKING
+
 from memolith.core.retention import DAY_US
 from memolith.core.times import rfc3339
 from memolith.wire import freshness
@@ -10,8 +11,12 @@ from memolith.wire.cursors import Listing
 from memolith.wire.exchange import Exchange
 from memolith.wire.json_views import Json
 
+if TYPE_CHECKING:
+    from memolith.app.api.usage import UsedMemory
+
 
 def cite_memories(exchange: Exchange) -> Json:
+    from memolith.app.api.usage import Citation
     from memolith.wire.request_bodies import parse
     from memolith.wire.transcript_bodies import CitationsBody
 
