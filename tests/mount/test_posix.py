@@ -19,12 +19,12 @@ import pytest
 from memolith.entry.compose_laptop import Machine, open_site, owner_key
 from memolith.scanner import Scanner
 from tests.api.laptop import running
+from tests.mount import posix_calls  # noqa: F401 - its cases stand in CASES
 from tests.mount.mounted import WITHIN_S, Laptop, Mounted, fuse_is_missing, mounted
+from tests.mount.posix_cases import CASES, case, number_of
 from tests.support.folders import quick_folder
 
 WHY_NOT = fuse_is_missing()
-Case = Callable[[Path], None]
-CASES: dict[str, Case] = {}
 
 MAPPED = """
 import mmap, sys
@@ -48,20 +48,6 @@ FAILS_ON_A_MOUNT = {
     "name_of_256_bytes_is_enametoolong": "a memory may have a longer name, and the mount shows it",
     "file_keeps_bytes_that_are_no_text": "a memory is UTF-8 text",
 }
-
-
-def case(function: Case) -> Case:
-    CASES[function.__name__] = function
-    return function
-
-
-def number_of(call: Callable[[], object]) -> int:
-    """The errno of a call that fails; 0 for one that does not."""
-    try:
-        call()
-    except OSError as error:
-        return error.errno or -1
-    return 0
 
 
 def later() -> None:
