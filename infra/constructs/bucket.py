@@ -19,7 +19,18 @@ from constructs import Construct, IDependable
 from infra.acknowledge import acknowledge
 from infra.deployment import Deployment
 
-_RECORDS = ("key", "verdict", "session", "transcript", "checkpoint", "redaction", "job", "proposal", "run")
+_RECORDS = (
+    "key",
+    "verdict",
+    "session",
+    "transcript",
+    "checkpoint",
+    "redaction",
+    "job",
+    "proposal",
+    "resolution",
+    "run",
+)
 WRITTEN_ONCE = ("log", "store", "cut", "pack", "dream", *_RECORDS)
 """Kinds of object that are put only where nothing is, under any region's prefix."""
 

@@ -219,6 +219,18 @@ class RunKey:
         return f"{self.home}/run/{self.store_id}/{self.run_id}/{self.sequence:010d}"
 
 
+@dataclass(frozen=True, slots=True)
+class ResolutionKey:
+    """The key of the decision about one conflict, written by the store's `home`."""
+
+    home: str
+    store_id: str
+    conflict_id: str
+
+    def __str__(self) -> str:
+        return f"{self.home}/resolution/{self.store_id}/{self.conflict_id}"
+
+
 ObjectKey = (
     LogKey
     | StoreKey
@@ -233,6 +245,7 @@ ObjectKey = (
     | CheckpointKey
     | CheckpointPartKey
     | ProposalKey
+    | ResolutionKey
 )
 
 
@@ -275,6 +288,9 @@ _TRANSCRIPT = re.compile(r"([a-z0-9-]+)/transcript/([^/]+)/([^/]+)/(\d{10})")
 _PROPOSAL = re.compile(r"([a-z0-9-]+)/proposal/([^/]+)/([^/]+)/(\d{10})")
 
 
+_RESOLUTION = re.compile(r"([a-z0-9-]+)/resolution/([^/]+)/([^/]+)")
+
+
 def parse_key(key: str) -> ObjectKey:
     """Parse an object key. Raises ValueError for a key that is not Memolith's; a caller must never skip such a key."""
     if match := _LOG.fullmatch(key):
@@ -299,6 +315,8 @@ def parse_key(key: str) -> ObjectKey:
         return TranscriptKey(match[1], match[2], match[3], int(match[4]))
     if match := _PROPOSAL.fullmatch(key):
         return ProposalKey(match[1], match[2], match[3], int(match[4]))
+    if match := _RESOLUTION.fullmatch(key):
+        return ResolutionKey(match[1], match[2], match[3])
     if match := _CHECKPOINT.fullmatch(key):
         return CheckpointKey(match[1], int(match[2]))
     if match := _PART.fullmatch(key):

@@ -30,6 +30,7 @@ from memolith.core.objects.epoch_cut import Cut
 from memolith.core.objects.job_record import JobEvent, JobRecord
 from memolith.core.objects.proposal_record import EditResult, PlannedWrite, ProposalRecord, ProposedEdit
 from memolith.core.objects.redaction_order import Redaction
+from memolith.core.objects.resolution_record import ResolutionRecord
 from memolith.core.objects.run_record import DreamStatus, RunRecord
 from memolith.core.objects.schema import SCHEMA
 from memolith.core.objects.search_pack import Manifest
@@ -73,6 +74,9 @@ RECORDS: list[Any] = [
         edits=(ProposedEdit("create", "/a", content="text", sources=(VERSION,)),),
         plan=(PlannedWrite(1, "mem_x", VERSION),),
         results=(EditResult(1, "applied", VERSION, "mem_x"),),
+    ),
+    ResolutionRecord(
+        STORE, "conf_x", "0001-0.us-east-1", ("stmt_a", "stmt_b"), ("mem_x", "mem_y"), None, 1, "api_key:apikey_x"
     ),
     Cut({HASH: "0001-0.us-east-1.0000000001"}, {HASH: "mem_x"}, {"mem_x": POSITION}),
     Checkpoint("us-east-1", 1, 2, "run", (Named("a"), Named("b", VERSION))),

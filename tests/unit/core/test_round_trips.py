@@ -23,6 +23,7 @@ from memolith.core.object_keys import (
     ObjectKey,
     ProposalKey,
     RedactionKey,
+    ResolutionKey,
     RunKey,
     StoreKey,
     VerdictKey,
@@ -56,6 +57,7 @@ object_keys: st.SearchStrategy[ObjectKey] = st.one_of(
     st.builds(RedactionKey, regions, values.store_ids, values.version_ids),
     st.builds(ProposalKey, regions, values.store_ids, values.version_ids, st.integers(1, 9_999_999_999)),
     st.builds(VerdictKey, regions, values.store_ids, values.version_ids, st.integers(1, 9_999_999_999)),
+    st.builds(ResolutionKey, regions, values.store_ids, st.from_regex(r"conf_[0-9a-f]{40}", fullmatch=True)),
     st.builds(RunKey, regions, values.store_ids, key_ids, st.integers(1, 9_999_999_999)),
     st.builds(
         JobKey,

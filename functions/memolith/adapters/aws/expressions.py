@@ -28,6 +28,7 @@ from memolith.core.rows.control import CompletenessRow, ControlRow, RebuildRow, 
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
 from memolith.core.rows.journal import JournalRow, JournalStateRow, PeriodRow
 from memolith.core.rows.proposals import DueProposalRow, ProposalRow, ProposedVersionRow
+from memolith.core.rows.resolutions import ResolutionRow
 from memolith.core.rows.safety import SightingRow, VerdictRow
 from memolith.core.tables import BY_NAME, PARTITION_KEY, SORT_KEY
 from memolith.ports.index import Query
@@ -38,7 +39,7 @@ ROWS_OF: dict[str, tuple[type[Row], ...]] = {
     "paths": (PathRow,),
     "versions": (VersionRow,),
     "verdicts": (VerdictRow, SightingRow),
-    "stores": (StoreRow, ProposalRow, DueProposalRow, ProposedVersionRow),
+    "stores": (StoreRow, ProposalRow, DueProposalRow, ProposedVersionRow, ResolutionRow),
     "keys": (ApiKeyRow, SessionRow),
     "journal": (JournalRow, PeriodRow, JournalStateRow),
     "control": (ControlRow, RebuildRow, CompletenessRow, ReconcileRow),

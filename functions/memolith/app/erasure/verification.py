@@ -38,7 +38,7 @@ from memolith.ports.index import Query
 from memolith.ports.objects import ErasableObjects, ObjectVersion, StoredObject
 from memolith.ports.packs import DamagedPack, Packs
 
-KINDS = ("log", "store", "cut", "redaction", "verdict", "proposal", "run")
+KINDS = ("log", "store", "cut", "redaction", "verdict", "proposal", "resolution", "run")
 """Of a store's objects; each region that writes them has a prefix for each."""
 
 TABLES = ("paths", "memories", "logs", "versions", "verdicts")

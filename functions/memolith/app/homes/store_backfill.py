@@ -15,7 +15,7 @@ from memolith.core.errors import MemolithError, Unavailable
 from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.identity import StoreRow
 
-KINDS = ("log", "cut", "store", "redaction", "verdict", "job", "proposal", "run")
+KINDS = ("log", "cut", "store", "redaction", "verdict", "job", "proposal", "resolution", "run")
 COPIES_AT_ONCE = 32
 _log = logging.getLogger(__name__)
 _HEX = "0123456789abcdef"

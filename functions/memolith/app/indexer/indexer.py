@@ -25,6 +25,7 @@ from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.pipelines.run_log import RunLog
 from memolith.app.proposals.proposal_log import ProposalLog
+from memolith.app.proposals.resolution_log import ResolutionLog
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core.epochs import begins_an_epoch, current_epoch
 from memolith.core.errors import Damaged
@@ -38,6 +39,7 @@ from memolith.core.object_keys import (
     JobKey,
     ProposalKey,
     RedactionKey,
+    ResolutionKey,
     RunKey,
     SessionKey,
     StoreKey,
@@ -49,6 +51,7 @@ from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.proposal_record import ProposalRecord
 from memolith.core.objects.redaction_order import Redaction
+from memolith.core.objects.resolution_record import ResolutionRecord
 from memolith.core.objects.run_record import RunRecord
 from memolith.core.objects.search_pack import PREFIX as PACKS_PREFIX
 from memolith.core.objects.search_pack import PackKey
@@ -96,6 +99,7 @@ class Indexer:
         session_trust: SessionTrust,
         verdicts: Verdicts,
         proposals: ProposalLog,
+        resolutions: ResolutionLog,
         runs: RunLog,
         writer: WriterClient,
         erasures: TextErasures,
@@ -113,6 +117,7 @@ class Indexer:
         self._session_trust = session_trust
         self._verdicts = verdicts
         self._proposals = proposals
+        self._resolutions = resolutions
         self._runs = runs
         self._writer = writer
         self._erasures = erasures
@@ -175,6 +180,8 @@ class Indexer:
                 self._sessions.fold(view, SessionRecord.from_json(body), name, own)
             elif isinstance(name, TranscriptKey):
                 return self._fold_transcript(view, name, body, own)
+            elif isinstance(name, ResolutionKey):
+                self._fold_resolution(view, name, ResolutionRecord.from_json(body), own)
             elif isinstance(name, RunKey):
                 return self._fold_run(view, name, RunRecord.from_json(body), own)
             elif isinstance(name, RedactionKey):
@@ -319,6 +326,11 @@ class Indexer:
         if not ordered and not (record.has_text and self._erasures.is_deleted(view, key.store_id)):
             return []
         return [lambda: ask_eraser(self._region, {"call": "erase_proposal", "key": str(key)})]
+
+    def _fold_resolution(self, view: View, key: ResolutionKey, record: ResolutionRecord, own: Named | None) -> None:
+        if record.key != key:
+            raise ValueError(f"{key}: the resolution says that it is elsewhere")
+        self._resolutions.fold(view, record, own)
 
     def _fold_run(self, view: View, key: RunKey, record: RunRecord, own: Named | None) -> list[Callable[[], object]]:
         """Project a dream's record; have it erased where it came after the end of its store."""

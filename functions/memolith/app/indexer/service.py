@@ -17,6 +17,7 @@ from memolith.app.indexer.writer_client import WriterClient
 from memolith.app.kernel.region import Region
 from memolith.app.pipelines.run_log import RunLog
 from memolith.app.proposals.proposal_log import ProposalLog
+from memolith.app.proposals.resolution_log import ResolutionLog
 from memolith.app.safety.verdicts import Verdicts
 from memolith.ports.queue import Queue
 
@@ -57,6 +58,7 @@ def make_indexer(
         SessionTrust(region, sessions),
         Verdicts(region),
         ProposalLog(region),
+        ResolutionLog(region),
         RunLog(region),
         writer,
         erasures,

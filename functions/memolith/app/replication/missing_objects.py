@@ -24,6 +24,7 @@ from memolith.core.object_keys import (
     ObjectKey,
     ProposalKey,
     RedactionKey,
+    ResolutionKey,
     RunKey,
     SessionKey,
     StoreKey,
@@ -38,6 +39,7 @@ from memolith.core.rows.content import LATE_PREFIX, UNSEEN_DEPARTURE, UNSEEN_ENT
 from memolith.core.rows.dreams import DreamRow
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
 from memolith.core.rows.proposals import ProposalRow
+from memolith.core.rows.resolutions import ResolutionRow
 from memolith.core.rows.transcripts import TranscriptRow
 from memolith.core.trust import rank
 from memolith.ports import errors as port_errors
@@ -236,6 +238,8 @@ def _row_key_of(name: Named) -> _RowOfObject | None:
         return TranscriptRow.key(key.workspace_id, key.session_id, key.region, key.sequence), key
     if isinstance(key, ProposalKey):
         return ProposalRow.key(key.store_id, key.proposal_id), key
+    if isinstance(key, ResolutionKey):
+        return ResolutionRow.key(key.store_id, key.conflict_id), key
     if isinstance(key, RunKey):
         return DreamRow.key(key.run_id), key
     if isinstance(key, RedactionKey):
@@ -253,7 +257,7 @@ def _shows(rows: Mapping[RowKey, Attributes], row_key: RowKey, key: ObjectKey) -
         return key.sequence == 1 or ApiKeyRow.from_attributes(attributes).revoked_at is not None
     if isinstance(key, SessionKey):
         return _shows_session(SessionRow.from_attributes(attributes), key)
-    if isinstance(key, TranscriptKey):
+    if isinstance(key, TranscriptKey | ResolutionKey):
         return True
     if isinstance(key, ProposalKey):
         return shows(ProposalRow.from_attributes(attributes), key)
