@@ -169,7 +169,7 @@ def _check_past_memory(body: Mapping[str, Any]) -> None:
 
 
 def _check_hit(body: Mapping[str, Any]) -> None:
-    _fields(body, "score excerpt memory")
+    _fields(body, "score excerpt memory disputed")
     assert isinstance(body["score"], int | float)
     assert isinstance(body["excerpt"], str)
     assert body["memory"]["content"] is None
@@ -303,21 +303,34 @@ def _check_graph_context(body: Mapping[str, Any]) -> None:
 def _check_observations(body: Mapping[str, Any]) -> None:
     _fields(body, "observations truncated")
     for one in body["observations"]:
-        assert set(one) == _names("memory_id line category content tags context valid memory")
+        assert set(one) == _names("memory_id line category content tags context valid disputed memory")
         _check_node(one["memory"])
 
 
 def _check_conflicts(body: Mapping[str, Any]) -> None:
     _fields(body, "conflicts truncated")
     for one in body["conflicts"]:
-        assert set(one) == _names("kind status superseded_by sides")
-        assert (one["status"] == "open") == (one["superseded_by"] is None)
+        assert set(one) == _names("id kind status superseded_by resolution sides")
+        assert (one["status"] == "resolved") == (one["resolution"] is not None)
+        assert one["status"] != "superseded" or one["superseded_by"] is not None
+        if one["resolution"] is not None:
+            _check_resolution(one["resolution"])
+            assert one["resolution"]["conflict_id"] == one["id"]
         assert len(one["sides"]) == 2
         for side in one["sides"]:
-            names = "memory memory_version_id written_at written_by line observation relation"
+            names = "memory memory_version_id statement_id written_at written_by line observation relation"
             assert set(side) == _names(names)
             _check_node(side["memory"])
             _instants(side, "written_at")
+
+
+def _check_resolution(body: Mapping[str, Any]) -> None:
+    _fields(body, "conflict_id keep statements resolved_at resolved_by")
+    _instants(body, "resolved_at")
+    assert len(body["statements"]) == 2
+    for one in body["statements"]:
+        assert set(one) == _names("statement_id memory_id")
+    assert body["keep"] in ("both", *(one["statement_id"] for one in body["statements"]))
 
 
 def _check_transcript_search(body: Mapping[str, Any]) -> None:
@@ -346,7 +359,7 @@ def _check_recall(body: Mapping[str, Any]) -> None:
 
 
 def _check_node(node: Mapping[str, Any]) -> None:
-    names = "memory_id path title type permalink tags created_at updated_at age distance flags trust valid"
+    names = "memory_id path title type permalink tags created_at updated_at age distance flags trust valid disputed"
     assert set(node) == set(names.split())
     assert node["memory_id"].startswith("mem_")
     _instants(node, "created_at", "updated_at")
@@ -460,6 +473,7 @@ _CHECKS = {
     "memory_activity": _check_activity,
     "transcript_search": _check_transcript_search,
     "memory_conflicts": _check_conflicts,
+    "memory_conflict_resolution": _check_resolution,
     "memory_recall": _check_recall,
     "memory_context": _check_graph_context,
     "memory_observations": _check_observations,

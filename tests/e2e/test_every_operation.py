@@ -182,6 +182,16 @@ def test_the_graph_of_a_store_is_asked_in_every_region(here: Anthropic, store_id
     assert [one["content"] for one in result["observations"]] == ["counts #math"]
     assert ask("observations", tag="math")["observations"][0]["memory"]["memory_id"] == ada.id
     assert ask("conflicts", path_prefix="/graph/")["conflicts"] == []
+    for name, port in (("one", 80), ("two", 90)):
+        text = f"- [port] [[Gateway]]: the port is {port}\n"
+        here.beta.memory_stores.memories.create(store_id, path=f"/graph/{name}.md", content=text)
+    [conflict] = ask("conflicts", path_prefix="/graph/")["conflicts"]
+    body = {"memory_version_ids": [side["memory_version_id"] for side in conflict["sides"]], "keep": "both"}
+    place = f"/v1/memory_stores/{store_id}/conflicts/{conflict['id']}/resolve"
+    decided: Any = here.post(place, cast_to=object, body=body)
+    assert (decided["keep"], decided["conflict_id"]) == ("both", conflict["id"])
+    assert ask("conflicts", path_prefix="/graph/")["conflicts"] == []
+    assert ask("conflicts", status="resolved")["conflicts"][0]["resolution"] == decided
     assert [one["path"] for one in ask("activity")["memories"][:2]] == ["/graph/eve.md", "/graph/ada.md"]
 
 

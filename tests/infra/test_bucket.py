@@ -12,7 +12,19 @@ from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App
 BUCKET = f"arn:aws:s3:::memolith-test-{ACCOUNT}-{HERE}"
 WRITER = role(f"memolith-test-writer-{HERE}")
 ERASER = role(f"memolith-test-eraser-{HERE}")
-WRITTEN_ONCE = ["log", "store", "key", "cut", "verdict", "session", "transcript", "checkpoint", "redaction", "proposal"]
+WRITTEN_ONCE = [
+    "log",
+    "store",
+    "key",
+    "cut",
+    "verdict",
+    "session",
+    "transcript",
+    "checkpoint",
+    "redaction",
+    "proposal",
+    "resolution",
+]
 NEVER_DELETED = WRITTEN_ONCE
 
 

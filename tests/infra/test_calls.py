@@ -32,7 +32,7 @@ WITH_CREDENTIALS = {HTTP, AGENT}
 """Kinds of events that bring a key or a token, which is verified: they are no rights of the caller's own."""
 
 MAKES_CREDENTIALS = {"keys.create"}
-VOUCHED_WRITES = {"write", "store", "redact", "import", "release", "dismiss", "proposal", "dream"}
+VOUCHED_WRITES = {"write", "store", "redact", "import", "release", "dismiss", "proposal", "dream", "resolve_conflict"}
 VOUCHED_READS = {"read"}
 ENDS_SOMETHING = {"keys.revoke", "homes.move", "homes.fail_over", "homes.begin", "homes.commit", "homes.give_up"}
 LOWERS_A_SESSION = {"session_shown"}

@@ -109,7 +109,7 @@ MAY: dict[str, set[tuple[str, str]]] = {
     "peerwriter": READ_INDEX
     | WRITE_INDEX
     | READ_OBJECTS
-    | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in PUT_AT_HOME])
+    | each(["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in [*PUT_AT_HOME, "resolution"]])
     | each(["s3:PutObject"], [f"{bucket(region)}/*/{kind}/*" for region in (THERE, FAR) for kind in PUT_BEYOND])
     | each(
         ["lambda:InvokeFunction"],
@@ -121,7 +121,8 @@ MAY: dict[str, set[tuple[str, str]]] = {
     | READ_SIGNING_KEYS
     | READ_VERIFICATION_KEYS
     | each(
-        ["s3:PutObject"], [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in [*PUT_AT_HOME, "job", "session", "transcript"]]
+        ["s3:PutObject"],
+        [f"{bucket(HERE)}/{HERE}/{kind}/*" for kind in [*PUT_AT_HOME, "resolution", "job", "session", "transcript"]],
     )
     | each(["s3:PutObject"], [f"{bucket(region)}/*/{kind}/*" for region in (THERE, FAR) for kind in PUT_BEYOND])
     | each(

@@ -366,6 +366,46 @@ def test_what_contradicts_each_other_is_listed_with_both_sides_and_when_each_hol
     assert sides["/memories/b.md"]["written_by"].startswith("apikey_")
 
 
+def test_what_is_in_dispute_is_marked_until_a_person_has_decided_which_is_then_shown(server: Server) -> None:
+    put(server, "/ops/a.md", "# Gateway\n\n- [limit] The timeout is 30 s\n")
+    put(server, "/b.md", "- [limit] The timeout of [[Gateway]] is 60 s\n")
+    [one] = (server.call("conflicts")[1] or {})["conflicts"]
+    assert (one["status"], one["keep"], one["resolved_by"]) == ("open", None, None)
+    hits = {hit["path"]: hit["disputed"] for hit in (server.call("search_notes", query="timeout")[1] or {})["hits"]}
+    assert hits == {"/memories/ops/a.md": [3], "/memories/b.md": [1]}
+    recalled = (server.call("recall", query="timeout of the gateway")[1] or {})["memories"]
+    assert {one["path"]: one["disputed"] for one in recalled}["/memories/b.md"] == [1]
+    [result] = (server.call("build_context", url="memory://b")[1] or {})["results"]
+    assert result["observations"][0]["disputed"] == [one["conflict_id"]]
+    backend, keep = server.fresh.backend, one["sides"][0]["statement_id"]
+    listed = backend.raw("GET", f"/v1/memory_stores/{server.store_id}/conflicts", "").body["conflicts"]
+    body = {"memory_version_ids": [side["memory_version_id"] for side in listed[0]["sides"]], "keep": keep}
+    path = f"/v1/memory_stores/{server.store_id}/conflicts/{one['conflict_id']}/resolve"
+    assert backend.raw("POST", path, body=json.dumps(body).encode()).status == 200
+    assert (server.call("conflicts")[1] or {})["conflicts"] == []
+    [decided] = (server.call("conflicts", status="resolved")[1] or {})["conflicts"]
+    assert (decided["keep"], decided["status"]) == (keep, "resolved")
+    assert decided["resolved_by"].startswith("apikey_")
+    assert [hit["disputed"] for hit in (server.call("search_notes", query="timeout")[1] or {})["hits"]] == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("search_notes", {"query": "thursdays"}),
+        ("build_context", {"url": "memory://a"}),
+        ("backlinks", {"path": "/memories/a.md"}),
+    ],
+)
+def test_what_asks_for_an_instant_of_the_future_or_for_none_is_told_so(
+    server: Server, tool: str, arguments: dict[str, str]
+) -> None:
+    put(server, "/a.md", "# Plan\n\nWe deploy on Thursdays.\n")
+    for as_of in ("2990-01-01", "some day"):
+        failed = server.call(tool, **arguments, as_of=as_of)[0]
+        assert "as_of" in str(failed), failed
+
+
 def test_what_was_said_in_sessions_with_this_store_is_found_and_nothing_of_others(server: Server) -> None:
     backend = server.fresh.backend
     other = backend.client().beta.memory_stores.create(name="Other").id

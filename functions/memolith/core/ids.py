@@ -21,6 +21,8 @@ KEY = re.compile(rf"apikey_([a-z0-9]+)_({_ULID})")
 DREAM = re.compile(rf"drm_([a-z0-9]+)_({_ULID})")
 SESSION = re.compile(rf"sesn_([a-z0-9]+)_({_ULID})")
 PROPOSAL = re.compile(rf"prop_({_ULID})")
+CONFLICT = re.compile(r"conf_[0-9a-f]{40}")
+STATEMENT = re.compile(r"stmt_[0-9a-f]{40}")
 WORKSPACE = re.compile(r"wrkspc_[a-z0-9]{1,40}")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memolith.app.kernel.conflict_results import Conflicts, Side
-from memolith.app.kernel.graph_results import GraphAnswer, GraphContext, GraphEdge, GraphNode, GraphObservation
+from memolith.app.kernel.conflict_results import Conflict, Conflicts, Resolution, Side
+from memolith.app.kernel.graph_results import Dispute, GraphAnswer, GraphContext, GraphEdge, GraphNode, GraphObservation
 from memolith.core.ages import age
 from memolith.core.graph.valid_time import Interval
 from memolith.core.times import rfc3339
@@ -36,9 +36,11 @@ def conflicts(answer: Conflicts, now_us: int) -> Json:
     """Render statements that contradict each other, each with both sides."""
     rows = [
         {
+            "id": one.id,
             "kind": one.kind,
-            "status": "open" if one.superseded_by is None else "superseded",
+            "status": _status(one),
             "superseded_by": one.superseded_by,
+            "resolution": None if one.resolution is None else resolution(one.resolution),
             "sides": [_side(side, now_us) for side in one.sides],
         }
         for one in answer.items
@@ -46,11 +48,38 @@ def conflicts(answer: Conflicts, now_us: int) -> Json:
     return {"type": "memory_conflicts", "conflicts": rows, "truncated": answer.truncated}
 
 
+def _status(one: Conflict) -> str:
+    if one.resolution is not None:
+        return "resolved"
+    return "open" if one.superseded_by is None else "superseded"
+
+
+def resolution(one: Resolution) -> Json:
+    """Render a person's decision about a conflict; `keep` is the statement that was chosen, or that both stand."""
+    return {
+        "type": "memory_conflict_resolution",
+        "conflict_id": one.conflict_id,
+        "keep": one.kept or "both",
+        "statements": [
+            {"statement_id": id, "memory_id": memory_id}
+            for id, memory_id in zip(one.statement_ids, one.memory_ids, strict=True)
+        ],
+        "resolved_at": rfc3339(one.decided_at),
+        "resolved_by": actor(one.decided_by),
+    }
+
+
+def disputes(some: Sequence[Dispute]) -> list[Json]:
+    """Render the open conflicts of a memory, each with the line of its statement."""
+    return [{"conflict_id": one.conflict_id, "line": one.line} for one in some]
+
+
 def _side(side: Side, now_us: int) -> Json:
     type, target = side.relation or (None, None)
     return {
         "memory": _node(side.memory, now_us),
         "memory_version_id": side.version_id,
+        "statement_id": side.statement_id,
         "written_at": rfc3339(side.memory.updated_at),
         "written_by": actor(side.written_by),
         "line": side.line,
@@ -132,6 +161,7 @@ def _node(node: GraphNode, now_us: int) -> Json:
         "flags": list(node.flags),
         "trust": name_of(node.trust),
         "valid": _interval(node.valid),
+        "disputed": disputes(node.disputed),
     }
 
 
@@ -156,6 +186,7 @@ def _observation(one: GraphObservation) -> Json:
         "tags": list(one.tags),
         "context": one.context,
         "valid": _interval(one.valid),
+        "disputed": list(one.disputed),
     }
 
 

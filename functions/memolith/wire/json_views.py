@@ -97,6 +97,7 @@ def hit(answer: Hit) -> Json:
         "score": answer.score,
         "excerpt": answer.excerpt,
         "memory": memory(answer.memory),
+        "disputed": [{"conflict_id": one.conflict_id, "line": one.line} for one in answer.disputed],
     }
 
 

@@ -112,6 +112,20 @@ Sources = Annotated[
 """The versions of the same store that a text was made of."""
 
 
+class ConflictResolve(Body):
+    """POST …/conflicts/{id}/resolve. `keep` is the statement_id of one side, or ``both``."""
+
+    memory_version_ids: Annotated[
+        list[Annotated[str, Field(max_length=ID_MAX_CHARS), _form(ids.VERSION, "must be the id of a version")]],
+        Field(min_length=2, max_length=2, fail_fast=True),
+    ]
+    keep: Annotated[
+        str,
+        Field(max_length=ID_MAX_CHARS),
+        _form(re.compile(f"both|{ids.STATEMENT.pattern}"), "must be the statement_id of one side, or 'both'"),
+    ]
+
+
 class RemarkBody(Body):
     """POST …/log."""
 

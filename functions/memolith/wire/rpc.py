@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from memolith.app.erasure.service import Erasures
     from memolith.app.homes.service import Homes
     from memolith.app.indexer.indexer import Indexer
+    from memolith.core.objects.resolution_record import ResolutionRecord
+    from memolith.core.objects.run_record import RunRecord
 
 Fields = dict[str, Any]
 """What a payload says beside the name of the call."""
@@ -119,8 +121,8 @@ def _writes(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str, Any]]]
             "settled": encode_resolved(resolved),
         }
 
-    def dream(fields: Fields) -> dict[str, Any]:
-        return {"record": memolith.dreams.change_at_home(own(fields["store_id"]), fields).to_json().decode()}
+    def resolve_conflict(fields: Fields) -> dict[str, Any]:
+        return _record(memolith.conflict_resolutions.resolve_at_home(own(fields["store_id"]), fields))
 
     def due(fields: Fields) -> dict[str, Any]:
         return {"done": memolith.proposal_decisions.resume(own(fields["store_id"]), fields["proposal_id"])}
@@ -133,9 +135,14 @@ def _writes(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str, Any]]]
         "release": release,
         "dismiss": dismiss,
         "proposal": proposal,
-        "dream": dream,
+        "dream": lambda fields: _record(memolith.dreams.change_at_home(own(fields["store_id"]), fields)),
+        "resolve_conflict": resolve_conflict,
         "proposal_due": due,
     }
+
+
+def _record(record: ResolutionRecord | RunRecord) -> dict[str, Any]:
+    return {"record": record.to_json().decode()}
 
 
 def _peer_requests(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str, Any]]]:

@@ -11,7 +11,7 @@ from aws_cdk import aws_iam as iam
 
 from infra.constructs.functions.function import Shape
 from infra.constructs.functions.grants import Grants
-from infra.constructs.functions.writer import PUTS_AT_HOME, writing
+from infra.constructs.functions.writer import DECIDED, PUTS_AT_HOME, writing
 from infra.deployment import Deployment
 
 SHAPE = Shape(name="peerwriter", memory_mb=1024, timeout=Duration.seconds(29), scans=True)
@@ -19,4 +19,4 @@ SHAPE = Shape(name="peerwriter", memory_mb=1024, timeout=Duration.seconds(29), s
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
     """Return what the peerwriter may do."""
-    return writing(grants, deployment, region, PUTS_AT_HOME)
+    return writing(grants, deployment, region, (*PUTS_AT_HOME, DECIDED))

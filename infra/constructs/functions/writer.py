@@ -19,7 +19,10 @@ from infra.deployment import Deployment
 SHAPE = Shape(name="writer", memory_mb=1024, timeout=Duration.seconds(29), scans=True)
 
 PUTS_AT_HOME = ("log", "proposal", "redaction", "run", "store", "verdict")
-PUTS = (*PUTS_AT_HOME, "job", "session", "transcript")
+DECIDED = "resolution"
+"""What a person decides: no pipeline's function may put it."""
+
+PUTS = (*PUTS_AT_HOME, DECIDED, "job", "session", "transcript")
 PUTS_BEYOND = ("cut", "log", "redaction", "store")
 
 

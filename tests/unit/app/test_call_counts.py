@@ -16,6 +16,7 @@ import pytest
 
 from memolith.adapters.layered import CallCounts, Crash, Fault, Strike
 from memolith.app.api.transcripts import EventDraft, EventFilter
+from memolith.app.kernel.conflict_results import Conflict
 from memolith.app.kernel.results import (
     Memory,
     ReadConsistency,
@@ -47,6 +48,7 @@ class Stage:
     def __init__(self) -> None:
         self.instant = 0
         self.session: Session
+        self.conflict: Conflict
         self.spare_key = self.limited_key = ""
         self.trace = Trace()
         self.scene = Scene(parallel=self.trace)
@@ -269,6 +271,19 @@ class Stage:
     def conflicts(self) -> None:
         self.scene.at(HOME).conflicts.page(
             self.scene.call(), self.scene.store, path_prefix=None, superseded=False, limit=10
+        )
+
+    def disputed(self) -> None:
+        self.contradicted()
+        found = self.scene.at(HOME).conflicts.page(
+            self.scene.call(), self.scene.store, path_prefix=None, superseded=False, limit=10
+        )
+        self.conflict = found.items[0]
+
+    def resolve(self) -> None:
+        versions = [side.version_id for side in self.conflict.sides]
+        self.scene.at(HOME).conflict_resolutions.resolve(
+            self.scene.call(), self.scene.store, self.conflict.id, version_ids=versions, keep="both"
         )
 
     def conversations(self) -> None:
@@ -757,7 +772,31 @@ SEARCHES = [
     Path(
         "what contradicts each other",
         Stage.conflicts,
-        [OPEN_SEARCH, "query versions", *HEADS, "read versions"],
+        [OPEN_SEARCH, "query versions", *HEADS, "read stores", "read versions"],
+        [],
+        Stage.contradicted,
+    ),
+    Path(
+        "a decision about what contradicts each other",
+        Stage.resolve,
+        [
+            "read control+keys+stores",
+            "read control+stores+versions",
+            *HEADS,
+            "get log",
+            "get log",
+            "put resolution",
+            "read stores",
+            "read journal",
+            "transact journal+stores",
+        ],
+        [],
+        Stage.disputed,
+    ),
+    Path(
+        "a page of notes that contradict each other",
+        Stage.context,
+        [OPEN_SEARCH, "query versions", *HEADS, *HEADS, "read stores"],
         [],
         Stage.contradicted,
     ),

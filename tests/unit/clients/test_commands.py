@@ -68,6 +68,20 @@ def test_both_sides_of_a_contradiction_are_shown_with_their_time_and_author(desk
     assert "/ops/b.md:1: [day] [[Plan]]: we deploy on Fridays\n    agent, today, by apikey_" in shown
     assert len(desk.json("observations", desk.store, "--conflicts", "--in", "/ops/")["conflicts"]) == 1
     assert desk.ok("observations", desk.store, "--conflicts", "--superseded") == ""
+    [one] = desk.json("conflicts", "list", desk.store)["conflicts"]
+    assert "(disputed)" in desk.ok("observations", desk.store, "--category", "day")
+    assert "must name one of conf_" in desk.fails(
+        Exit.USAGE, "conflicts", "resolve", desk.store, "no", "--keep", "both"
+    )
+    keep = one["sides"][0]["statement_id"]
+    shown = desk.ok("conflicts", "resolve", desk.store, one["id"][:12], "--keep", keep[:12])
+    assert f"resolved: {keep}, by apikey_" in shown
+    assert desk.ok("conflicts", "list", desk.store) == ""
+    assert f"resolved: {keep}" in desk.ok("conflicts", "list", desk.store, "--status", "resolved")
+    again = desk.json("conflicts", "resolve", desk.store, one["id"], "--keep", keep)
+    assert (again["keep"], again["conflict_id"]) == (keep, one["id"])
+    assert "already" in desk.fails(Exit.FAILED, "conflicts", "resolve", desk.store, one["id"], "--keep", "both")
+    assert "(disputed)" not in desk.ok("observations", desk.store, "--category", "day")
     assert "--conflicts" in desk.fails(Exit.USAGE, "observations", desk.store, "--in", "/ops/")
     assert "--conflicts" in desk.fails(Exit.USAGE, "observations", desk.store, "--conflicts", "-c", "day")
 

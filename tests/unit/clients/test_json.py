@@ -32,6 +32,7 @@ ELSEWHERE = {
     "tests/laptop/processes.py": {"serve"},
     "tests/local_cloud/test_commands.py": {"dev up", "dev status", "dev replication", "dev faults", "dev down"},
     "tests/mount/mounted.py": {"mount"},
+    "tests/unit/clients/test_commands.py": {"conflicts resolve"},
     "tests/unit/clients/test_divergent.py": {f"divergent {word}" for word in ("list", "show", "restore", "dismiss")},
     "tests/unit/clients/test_erasure.py": {"erasure status", "erasure verify", "erasure resume"},
     "tests/unit/clients/test_homes.py": {f"homes {word}" for word in ("list", "move", "fail-over", "return")},
@@ -89,6 +90,7 @@ def of_the_api(desk: Desk, folder: Path) -> Iterator[tuple[str, list[str], bytes
     yield "activity", [store], b""
     yield "transcript search", ["gateway"], b""
     yield "observations", [store, "--conflicts"], b""
+    yield "conflicts list", [store], b""
     yield "log", [store, "/a.md"], b""
     yield "diff", [store, "/a.md"], b""
     yield "cp", [store, "/a.md", "/copied.md"], b""

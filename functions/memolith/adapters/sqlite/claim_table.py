@@ -31,6 +31,15 @@ SELECT key, max(updated_at) FROM claim JOIN doc ON doc.id = claim.doc
 WHERE key IN (SELECT key FROM claim GROUP BY key HAVING min(value) <> max(value))
 GROUP BY key ORDER BY 2 DESC, key LIMIT ?
 """
+_KEYS_AMONG = """
+SELECT key, max(updated_at) FROM claim JOIN doc ON doc.id = claim.doc
+WHERE key IN (
+  SELECT mine.key FROM doc JOIN claim mine ON mine.doc = doc.id
+  WHERE doc.memory_id IN (SELECT value FROM json_each(?))
+  AND EXISTS (SELECT 1 FROM claim other WHERE other.key = mine.key AND other.value <> mine.value)
+)
+GROUP BY key ORDER BY 2 DESC, key LIMIT ?
+"""
 _STATEMENTS = """
 SELECT memory_id, value, free, claim.number, o.line, o.category, o.text, o.tags, o.context, o.valid_since,
   o.valid_until, r.line, r.type, r.target, r.context
@@ -50,10 +59,11 @@ def insert(connection: sqlite3.Connection, doc: int, path: str, note: Note) -> N
         _insert(connection, doc, -1 - number, of_relation(relation, subjects))
 
 
-def differing(connection: sqlite3.Connection, limit: int) -> list[Sequence[ClaimRow]]:
+def differing(connection: sqlite3.Connection, limit: int, among: Sequence[str] | None) -> list[Sequence[ClaimRow]]:
     """Read the statements of keys that have several values, those of the newest notes first. A query for each key."""
     found: list[Sequence[ClaimRow]] = []
-    for key, _ in connection.execute(_KEYS, [limit]).fetchall():
+    asked = (_KEYS, [limit]) if among is None else (_KEYS_AMONG, [json.dumps(among), limit])
+    for key, _ in connection.execute(*asked).fetchall():
         found.append([_claim(row) for row in connection.execute(_STATEMENTS, [key, STATEMENTS_MAX])])
     return found
 

@@ -16,7 +16,7 @@ from memolith.app.auth.authorizer import AskHome
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.kernel.activity_results import Activity, decode_activity
 from memolith.app.kernel.conflict_results import Conflicts, decode_conflicts
-from memolith.app.kernel.graph_results import GraphAnswer, GraphContext, decode_answer, decode_context
+from memolith.app.kernel.graph_results import Dispute, GraphAnswer, GraphContext, decode_answer, decode_context
 from memolith.app.kernel.region import View
 from memolith.app.kernel.results import (
     DelegatedCredentials,
@@ -181,4 +181,6 @@ def decode(payload: Mapping[str, Any]) -> object:
 def _field(name: str, value: Any) -> Any:
     if name in _RECORDS and value is not None:
         return _RECORDS[name](**{part: _field(part, inner) for part, inner in value.items()})
+    if name == "disputed":
+        return tuple(Dispute(*one) for one in value)
     return tuple(value) if isinstance(value, list) else value

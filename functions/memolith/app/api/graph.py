@@ -10,12 +10,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from memolith.app.api.disputes import Disputes
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.memories import to_memory
 from memolith.app.api.past_packs import PastPacks
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.kernel.answer_size import Room, bounded, stated
-from memolith.app.kernel.graph_results import GraphAnswer, GraphContext, GraphEdge, GraphNode, GraphObservation
+from memolith.app.kernel.graph_results import (
+    Dispute,
+    GraphAnswer,
+    GraphContext,
+    GraphEdge,
+    GraphNode,
+    GraphObservation,
+    with_disputes,
+)
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Memory, RequestContext
 from memolith.app.log.log_reader import LogReader
@@ -53,7 +62,9 @@ class Graph:
         heads: Heads,
         logs: LogReader,
         past: PastPacks,
+        disputes: Disputes,
     ) -> None:
+        self._disputes = disputes
         self._past = past
         self._region = region
         self._logs = logs
@@ -157,7 +168,8 @@ class Graph:
         ]
         room.left += LIST_MAX_FULL_BYTES - GRAPH_MAX_BYTES
         items = [_with_content(one, contents, room) for one in items]
-        return GraphContext(tuple(items), more=more)
+        disputes = self._disputed(access, as_of, [node.memory_id for one in items for node in one.nodes])
+        return GraphContext(tuple(with_disputes(one, disputes) for one in items), more=more)
 
     @forwarded("observations")
     def observations(
@@ -195,7 +207,14 @@ class Graph:
         kept = shown[:limit]
         nodes = tuple(node_of(notes[id], heads[id]) for id in dict.fromkeys(id for id, _ in kept))
         answer = GraphAnswer(nodes, observations=_observations(kept), truncated=len(found) > limit)
-        return stated(answer, Room())
+        disputes = self._disputed(access, as_of, [one.memory_id for one in nodes])
+        return with_disputes(stated(answer, Room()), disputes)
+
+    def _disputed(
+        self, access: StoreAccess, as_of: int | None, memory_ids: Sequence[str]
+    ) -> Mapping[str, tuple[Dispute, ...]]:
+        """Return what is in dispute now; of the past nothing is said."""
+        return {} if as_of is not None else self._disputes.of(access, list(dict.fromkeys(memory_ids)))
 
     def _former(self, access: StoreAccess, as_of: int | None) -> FormerPaths | None:
         return None if as_of is not None else FormerPaths(self._region, self._logs, access)

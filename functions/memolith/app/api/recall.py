@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from memolith.app.api.disputes import Disputes
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.graph import node_of
 from memolith.app.auth.authorizer import Authorizer, Scope
-from memolith.app.kernel.graph_results import GraphAnswer, GraphNode
+from memolith.app.kernel.graph_results import GraphAnswer, GraphNode, with_disputes
 from memolith.app.kernel.results import RequestContext
 from memolith.app.pipelines.usage_log import UsageLog
 from memolith.app.search.pack_cache import PackCache
@@ -61,6 +62,7 @@ class Recall:
         packs: Packs,
         heads: Heads,
         usage: UsageLog,
+        disputes: Disputes,
         clock: Clock,
     ) -> None:
         self._authorizer = authorizer
@@ -69,6 +71,7 @@ class Recall:
         self._packs = packs
         self._heads = heads
         self._usage = usage
+        self._disputes = disputes
         self._clock = clock
 
     @forwarded("recall")
@@ -116,7 +119,9 @@ class Recall:
         ]
         unused = self._unused(access.store, [rows[one.found.memory_id] for one in kept])
         kept.sort(key=lambda one: (one.linked_with is not None, -_weight(one, unused), one.found.memory_id))
-        return GraphAnswer(tuple(_within(kept[:limit], notes, rows, texts, max_tokens * CHARS_PER_TOKEN, unused)))
+        shown = tuple(_within(kept[:limit], notes, rows, texts, max_tokens * CHARS_PER_TOKEN, unused))
+        disputes = self._disputes.of(access, [one.memory_id for one in shown])
+        return with_disputes(GraphAnswer(shown), disputes)
 
     def _unused(self, store: StoreRow, found: Sequence[MemoryRow]) -> dict[str, int]:
         """Return which of these memories count as unused, and after how many days; none where uses are not counted."""

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from memolith.app.api.disputes import Disputes
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.memories import to_memory
 from memolith.app.api.past_search import PastSearch, unchanged_since
@@ -115,9 +116,11 @@ class Search:
         verdicts: Verdicts,
         texts: TextReader,
         past: PastSearch,
+        disputes: Disputes,
         reranker: Reranker | None = None,
     ) -> None:
         self._past = past
+        self._disputes = disputes
         self._reranker = reranker
         self._region = region
         self._forwarded = reads
@@ -238,7 +241,7 @@ class Search:
             if len(hits) >= most:
                 break
         hits = self._reranked(asked.query, self._with_texts(hits[:most]))
-        return tuple(self._hit(one) for one in hits[: asked.limit])
+        return self._disputes.marked(accesses, [self._hit(one) for one in hits[: asked.limit]])
 
     def _best_at(self, access: StoreAccess, asked: _Asked, as_of: int) -> tuple[Hit, ...]:
         """Search the store as it was. The pack comes first: what changes meanwhile is then found as it was, once."""

@@ -68,7 +68,9 @@ if TYPE_CHECKING:
     from memolith.app.api.activity import RecentActivity
     from memolith.app.api.automatic import AutomaticPipelines
     from memolith.app.api.bulk_read import BulkRead
+    from memolith.app.api.conflict_resolution import ConflictResolutions
     from memolith.app.api.conflicts import ConflictList
+    from memolith.app.api.disputes import Disputes
     from memolith.app.api.dream_changes import DreamReversals
     from memolith.app.api.dream_runner import DreamRunner
     from memolith.app.api.dreams import Dreams
@@ -309,6 +311,7 @@ class Memolith:
             self._verdicts,
             self._texts,
             PastSearch(FormerTexts(self.snapshots, self._heads), self._packs),
+            self._disputes,
             self._reranker,
         )
 
@@ -332,7 +335,8 @@ class Memolith:
         from memolith.app.api.past_search import FormerTexts
 
         past = PastPacks(self._pack_cache, FormerTexts(self.snapshots, self._heads))
-        return Graph(self._region, self._authorizer, self._reads, self._pack_cache, self._heads, self._logs, past)
+        cache, disputes = self._pack_cache, self._disputes
+        return Graph(self._region, self._authorizer, self._reads, cache, self._heads, self._logs, past, disputes)
 
     @cached_property
     def activity(self) -> RecentActivity:
@@ -347,18 +351,26 @@ class Memolith:
         return ConflictList(self._region, self._authorizer, self._reads, self._pack_cache, self._heads)
 
     @cached_property
+    def conflict_resolutions(self) -> ConflictResolutions:
+        from memolith.app.api.conflict_resolution import ConflictResolutions
+        from memolith.app.proposals.resolution_log import ResolutionLog
+
+        region, forwarding, log = self._region, self._forwarding, ResolutionLog(self._region)
+        return ConflictResolutions(region, self._authorizer, forwarding, self._fence, log, self._heads, self._texts)
+
+    @cached_property
+    def _disputes(self) -> Disputes:
+        from memolith.app.api.disputes import Disputes
+
+        return Disputes(self._region, self._pack_cache, self._heads)
+
+    @cached_property
     def recall(self) -> Recall:
         from memolith.app.api.recall import Recall
 
-        return Recall(
-            self._authorizer,
-            self._reads,
-            self._pack_cache,
-            self._packs,
-            self._heads,
-            self._usage_log,
-            self._region.clock,
-        )
+        cache, heads, usage, disputes = self._pack_cache, self._heads, self._usage_log, self._disputes
+        clock = self._region.clock
+        return Recall(self._authorizer, self._reads, cache, self._packs, heads, usage, disputes, clock)
 
     @cached_property
     def _heads(self) -> Heads:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from memolith.core.graph.valid_time import Interval
+
+
+class Dispute(NamedTuple):
+    """An open conflict of a memory, and the line of its statement; None where the memory as a whole is in dispute."""
+
+    conflict_id: str
+    line: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,7 @@ class GraphNode:
     why: tuple[str, ...] = ()
     trust: str | None = None
     valid: Interval | None = None
+    disputed: tuple[Dispute, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,7 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True)
 class GraphObservation:
-    """A statement of a note, and when it says that it holds."""
+    """A statement of a note, when it says that it holds, and the ids of open conflicts that it is a side of."""
 
     memory_id: str
     line: int
@@ -56,6 +64,7 @@ class GraphObservation:
     tags: tuple[str, ...]
     context: str | None
     valid: Interval | None
+    disputed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +114,8 @@ def decode_context(fields: Mapping[str, Any]) -> GraphContext:
 
 def decode_node(fields: Mapping[str, Any]) -> GraphNode:
     """Parse what ``asdict`` made of a note. Raises TypeError."""
-    return GraphNode(**_tuples(fields))
+    disputed = tuple(Dispute(*one) for one in fields.get("disputed", ()))
+    return GraphNode(**_tuples({**fields, "disputed": disputed}))
 
 
 def decode_observation(fields: Mapping[str, Any]) -> GraphObservation:
@@ -115,3 +125,15 @@ def decode_observation(fields: Mapping[str, Any]) -> GraphObservation:
 
 def _tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+
+
+def with_disputes(answer: GraphAnswer, disputes: Mapping[str, tuple[Dispute, ...]]) -> GraphAnswer:
+    """Return the same with what is in dispute: its memories, and their statements."""
+    if not disputes:
+        return answer
+    nodes = (replace(one, disputed=disputes.get(one.memory_id, ())) for one in answer.nodes)
+    observations = (
+        replace(one, disputed=tuple(of.conflict_id for of in disputes.get(one.memory_id, ()) if of.line == one.line))
+        for one in answer.observations
+    )
+    return replace(answer, nodes=tuple(nodes), observations=tuple(observations))

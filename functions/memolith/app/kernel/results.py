@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from memolith.app.kernel.graph_results import Dispute
 from memolith.app.kernel.region import View
 from memolith.core.objects.session_record import Attachment, SessionRecord
 from memolith.core.objects.store_record import SCAN_POLICY_DEFAULT, SCAN_SECRETS_DEFAULT
@@ -176,14 +177,12 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory that a search found: without its content, with the place in it that answers best.
-
-    The greater `score` answers better; scores of two searches cannot be compared.
-    """
+    """A memory that a search found, the place in it that answers best (greater scores do), and its open conflicts."""
 
     memory: Memory
     score: float
     excerpt: str
+    disputed: tuple[Dispute, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,24 +84,29 @@ class PackCache:
             raise Unavailable("the search of this store is being made anew; try again") from damaged
         self._make_room(access.store.store_id)
 
-    def contents(self, access: StoreAccess, versions: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the texts of memories at these versions, as many as the segment has. Cold a LIST and a GET, else no
-        call.
+    @contextmanager
+    def held(self, access: StoreAccess) -> Iterator[Pack]:
+        """Yield the segment as it was last brought up to now. Cold a LIST and a GET, else no call.
 
         Raises:
             Unavailable: the bucket does not answer.
         """
         held = self._shelved(access.store.store_id)
-        with held.lock:
-            try:
+        try:
+            with held.lock:
                 self._renew(access, held)
-                has = held.pack.heads(list(versions))
-                found = held.pack.contents([id for id, version_id in versions.items() if has.get(id) == version_id])
-            except DamagedPack as damaged:
-                self._drop(access.store.store_id)
-                raise Unavailable("the pack of this store is being made anew; try again") from damaged
+                pack = held.pack
+            yield pack
+        except DamagedPack as damaged:
+            self._drop(access.store.store_id)
+            raise Unavailable("the pack of this store is being made anew; try again") from damaged
         self._make_room(access.store.store_id)
-        return found
+
+    def contents(self, access: StoreAccess, versions: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the texts of memories at these versions, as many as the segment has. Costs and raises as `held`."""
+        with self.held(access) as pack:
+            has = pack.heads(list(versions))
+            return pack.contents([id for id, version_id in versions.items() if has.get(id) == version_id])
 
     def forget(self) -> None:
         """Release every segment."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
+from memolith.clients.cli.conflicts import list_conflicts
 from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, say, visible
 from memolith.clients.cli.store_argument import StoreCommand
@@ -57,7 +58,7 @@ def observations(
         if query or category or tag or valid_at or as_of:
             said = "takes neither words nor --category, --tag, --valid-at or --as-of"
             raise typer.BadParameter(said, param_hint="--conflicts")
-        _conflicts(store, folder, superseded, limit, url, key, as_json)
+        list_conflicts(store, folder, "superseded" if superseded else "open", limit, url, key, as_json)
         return
     if folder is not None or superseded:
         raise typer.BadParameter("needs --conflicts", param_hint="--in" if folder is not None else "--superseded")
@@ -73,50 +74,8 @@ def observations(
         return
     for one in found["observations"]:
         category_shown = f"[{one['category']}] " if one["category"] else ""
-        line = f"{one['memory']['path']}:{one['line']}: {category_shown}{one['content']}"
+        mark = " (disputed)" if one.get("disputed") else ""
+        line = f"{one['memory']['path']}:{one['line']}: {category_shown}{one['content']}{mark}"
         say(visible(line))
     if found["truncated"]:
         typer.echo("there are more; ask for more with --limit", err=True)
-
-
-def _conflicts(
-    store: str, folder: str | None, superseded: bool, limit: int, url: str | None, key: str | None, as_json: bool
-) -> None:
-    asked: dict[str, str | int] = {"limit": limit, **({"path_prefix": folder} if folder else {})}
-    asked |= {"status": "superseded"} if superseded else {}
-    with speaking():
-        found = connect(url, key).get(f"/v1/memory_stores/{store}/conflicts", asked)
-    if as_json:
-        print(json.dumps(found, ensure_ascii=False))
-        return
-    for one in found["conflicts"]:
-        for mark, side in zip("-+", one["sides"], strict=True):
-            say(visible(f"{mark} {_place(side)}: {_said(side)}{_holds(side)}"))
-            say(visible(f"    {side['memory']['trust']}, {side['memory']['age']}, {_author(side)}"))
-        typer.echo("")
-    if found["truncated"]:
-        typer.echo("there are more; ask for more with --limit, or narrow them with --in", err=True)
-
-
-def _place(side: dict[str, Any]) -> str:
-    return str(side["memory"]["path"]) + ("" if side["line"] is None else f":{side['line']}")
-
-
-def _said(side: dict[str, Any]) -> str:
-    stated, relation = side["observation"], side["relation"]
-    if stated is not None:
-        return (f"[{stated['category']}] " if stated["category"] else "") + str(stated["content"])
-    return f"{relation['type']} [[{relation['target_text']}]]" if relation else "the memory as a whole"
-
-
-def _holds(side: dict[str, Any]) -> str:
-    valid = (side["observation"] or {}).get("valid") or side["memory"]["valid"]
-    if valid is None:
-        return ""
-    since, until = ((valid[name] or "")[:10] for name in ("from", "until"))
-    return f"  [{since}, {until})"
-
-
-def _author(side: dict[str, Any]) -> str:
-    found = next((text for name, text in (side["written_by"] or {}).items() if name.endswith("_id")), None)
-    return f"by {found}" if found else "by nobody who is known"

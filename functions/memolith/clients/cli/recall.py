@@ -41,8 +41,6 @@ def recall(
         print(json.dumps(found, ensure_ascii=False))
         return
     for one in found:
-        say(
-            visible(
-                f"{one['path']}  {one['title']} ({one['age']}, {one.get('trust', UNKNOWN)}): {'; '.join(one['why'])}"
-            )
-        )
+        mark = " (disputed)" if one.get("disputed") else ""
+        why = "; ".join(one["why"])
+        say(visible(f"{one['path']}  {one['title']} ({one['age']}, {one.get('trust', UNKNOWN)}){mark}: {why}"))

@@ -77,6 +77,7 @@ def search(
         print(json.dumps(found))
         return
     for hit in found:
-        say(f"{visible(hit['memory']['path'])}  ({hit['memory'].get('trust', UNKNOWN)})", "bold")
+        mark = " (disputed)" if hit.get("disputed") else ""
+        say(f"{visible(hit['memory']['path'])}  ({hit['memory'].get('trust', UNKNOWN)}){mark}", "bold")
         for line in hit["excerpt"].splitlines():
             say(f"    {visible(line)}")

@@ -77,6 +77,8 @@ class AllStores:
         there = self.projects()
         if len(there) == 1:
             return self._open(there[0].id).notes.search(asked)
+        if asked.as_of is not None:
+            raise ToolFailure(_which(None, there, there))
         if len(there) > SESSION_STORES_MAX:
             raise ToolFailure(texts.TOO_MANY_PROJECTS.format(most=SESSION_STORES_MAX, names=_names(there)))
         if not there:

@@ -54,6 +54,12 @@ class Remarked(BaseModel):
     """Whether it was the log's last entry already."""
 
 
+DISPUTED: Any = Field(
+    default=[],
+    description="Lines that are (disputed): another note says otherwise, see conflicts; null: all of the note",
+)
+
+
 class Found(BaseModel):
     """A note that a search found, and the place in it that answers best."""
 
@@ -66,6 +72,7 @@ class Found(BaseModel):
     score: float
     excerpt: str
     trust: str = TRUST
+    disputed: list[int | None] = DISPUTED
     project: str | None = Field(default=None, description="Its project, where several were searched")
 
 
@@ -112,6 +119,7 @@ class Recalled(BaseModel):
     age: str
     why: list[str]
     trust: str = TRUST
+    disputed: list[int | None] = DISPUTED
     content: str | None
 
 
@@ -127,6 +135,7 @@ class ConflictSide(BaseModel):
     path: str
     memory_id: str
     line: int | None
+    statement_id: str
     says: str | None
     valid: dict[str, str | None] | None
     written_at: str
@@ -137,7 +146,14 @@ class ConflictSide(BaseModel):
 class Conflict(BaseModel):
     """Two statements that contradict each other: by their `values`, or because a note has `declared` it."""
 
+    conflict_id: str
     kind: str
+    status: str = Field(description="open, superseded by a note, or resolved by a person")
+    keep: str | None = Field(
+        description="What a person decided: the statement_id of one side, or both; null if none has"
+    )
+    resolved_at: str | None
+    resolved_by: str | None
     sides: list[ConflictSide]
 
 

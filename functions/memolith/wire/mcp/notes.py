@@ -35,6 +35,7 @@ from memolith.wire.mcp.answers import (
     Written,
 )
 from memolith.wire.mcp.schemas import (
+    ConflictsArguments,
     ContextArguments,
     ConversationsArguments,
     SearchArguments,
@@ -132,7 +133,8 @@ class Notes:
     def context(self, asked: ContextArguments) -> Context:
         """Return a note, or a folder's notes, with what is linked with them. One question to the graph."""
         query = asked.model_dump(exclude={"project"})
-        answer = self._tree.graph("context", query | {"url": _url(asked.url)})
+        as_of = _since("as_of", asked.as_of, self._clock.now_us())
+        answer = self._tree.graph("context", query | {"url": _url(asked.url), "as_of": as_of})
         return Context.model_validate({name: answer[name] for name in Context.model_fields})
 
     def recall(self, query: str, recent_tools: list[str], loaded: list[str]) -> Recall:
@@ -143,19 +145,31 @@ class Notes:
             memories=[
                 Recalled(
                     path=f"{ROOT}{one['path']}",
+                    disputed=[of["line"] for of in one["disputed"]],
                     **{name: one[name] for name in ("memory_id", "title", "age", "why", "trust", "content")},
                 )
                 for one in answer["memories"]
             ]
         )
 
-    def conflicts(self, directory: str, limit: int) -> Conflicts:
+    def conflicts(self, asked: ConflictsArguments) -> Conflicts:
         """List statements that contradict each other, with both sides. One question to the graph."""
-        folder = note_place(directory)
-        answer = self._tree.graph("conflicts", {"path_prefix": f"{folder}/" if folder else None, "limit": limit})
+        folder = note_place(asked.directory)
+        query = {"path_prefix": f"{folder}/" if folder else None, "status": asked.status, "limit": asked.limit}
+        answer = self._tree.graph("conflicts", query)
         return Conflicts(
             conflicts=[
-                Conflict(kind=one["kind"], sides=[_side(side) for side in one["sides"]]) for one in answer["conflicts"]
+                Conflict(
+                    conflict_id=one["id"],
+                    kind=one["kind"],
+                    status=one["status"],
+                    keep=decided.get("keep"),
+                    resolved_at=decided.get("resolved_at"),
+                    resolved_by=_actor_id(decided.get("resolved_by") or {}),
+                    sides=[_side(side) for side in one["sides"]],
+                )
+                for one in answer["conflicts"]
+                for decided in [one["resolution"] or {}]
             ]
         )
 
@@ -171,10 +185,12 @@ class Notes:
         hits = [Spoken(**{name: one[name] for name in shown}) for one in answer["hits"]]
         return Conversations(hits=hits, truncated=answer["truncated"])
 
-    def backlinks(self, path: str, limit: int) -> Backlinks:
+    def backlinks(self, path: str, limit: int, as_of: str | None) -> Backlinks:
         """List the notes that link to one. One question to the graph."""
+        instant = _since("as_of", as_of, self._clock.now_us())
+        query = {"path": _url(path), "direction": "in", "limit": limit, "as_of": instant}
         try:
-            answer = self._tree.graph("graph", {"path": _url(path), "direction": "in", "limit": limit})
+            answer = self._tree.graph("graph", query)
         except Gone:
             raise ToolFailure(tool_texts.VIEW_MISSING.format(path=path)) from None
         if answer["candidates"]:
@@ -252,7 +268,7 @@ def _note(file: File, now_us: int) -> Note:
 def search_query(asked: SearchArguments, now_us: int) -> dict[str, str]:
     """Return what a search asks for as the API takes it. Raises ToolFailure."""
     folder = note_place(asked.directory)
-    since = _since("after_date", asked.after_date, now_us)
+    since, as_of = _since("after_date", asked.after_date, now_us), _since("as_of", asked.as_of, now_us)
     return {
         "query": asked.query,
         "limit": str(asked.limit),
@@ -260,6 +276,7 @@ def search_query(asked: SearchArguments, now_us: int) -> dict[str, str]:
         **({} if asked.type is None else {"type": asked.type}),
         **({"tags": ",".join(asked.tags)} if asked.tags else {}),
         **({} if since is None else {"updated_at[gte]": since}),
+        **({} if as_of is None else {"as_of": as_of}),
     }
 
 
@@ -283,6 +300,7 @@ def found(row: Mapping[str, Any], now_us: int, project: str | None = None) -> Fo
         score=row["score"],
         excerpt=row["excerpt"],
         trust=memory.get("trust", UNKNOWN),
+        disputed=[one["line"] for one in row.get("disputed", ())],
         project=project,
     )
 
@@ -318,6 +336,7 @@ def _side(side: Mapping[str, Any]) -> ConflictSide:
         path=f"{ROOT}{memory['path']}",
         memory_id=memory["memory_id"],
         line=side["line"],
+        statement_id=side["statement_id"],
         says=said,
         valid=(None if stated is None else stated["valid"]) or memory["valid"],
         written_at=side["written_at"],

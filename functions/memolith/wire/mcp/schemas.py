@@ -58,6 +58,13 @@ Timeframe = Annotated[
     str | None,
     Field(max_length=TIMEFRAME_MAX_CHARS, description="How far back: 7d, 24h, 2 weeks, yesterday, 2026-05, …"),
 ]
+AsOf = Annotated[
+    str | None,
+    Field(
+        max_length=TIMEFRAME_MAX_CHARS,
+        description="As one project was at this instant: 2026-05-01, 2026-05-01T12:00:00Z, yesterday, 7d",
+    ),
+]
 ProjectName = Annotated[
     str | None,
     Field(max_length=STORE_NAME_MAX_CHARS, description="A project's name or id; leave out where there is one alone"),
@@ -181,6 +188,7 @@ class SearchArguments(NoteArguments):
     after_date: Annotated[Timeframe, Field(description="Only notes that changed since: 2026-05-01, 7d, yesterday")] = (
         None
     )
+    as_of: AsOf = None
 
 
 class ContextArguments(NoteArguments):
@@ -199,6 +207,7 @@ class ContextArguments(NoteArguments):
     page: PageNumber = 1
     page_size: Annotated[int, Field(ge=1, le=CONTEXT_PAGE_MAX, description="Notes of a folder on a page")] = 10
     max_related: Annotated[int, Field(ge=0, le=CONTEXT_RELATED_MAX, description="Related notes in all")] = 10
+    as_of: AsOf = None
 
 
 class RecallArguments(NoteArguments):
@@ -218,6 +227,10 @@ class RecallArguments(NoteArguments):
 class ConflictsArguments(NoteArguments):
     """Of `conflicts`."""
 
+    status: Annotated[
+        Literal["open", "superseded", "resolved"],
+        Field(description="resolved: a person has decided; superseded: a note says that it supersedes the other"),
+    ] = "open"
     directory: Annotated[str, Field(max_length=PATH_MAX_CHARS, description="Only below this directory")] = "/memories"
     limit: Limit = ROWS_DEFAULT
 
@@ -245,6 +258,7 @@ class BacklinksArguments(NoteArguments):
 
     path: Path
     limit: Limit = ROWS_DEFAULT
+    as_of: AsOf = None
 
 
 def arguments_in_words(wrong: ValidationError) -> list[str]:

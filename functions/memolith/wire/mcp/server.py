@@ -248,13 +248,13 @@ TOOLS: dict[str, Offered] = {
         schemas.ConflictsArguments,
         answers.Conflicts,
         texts.CONFLICTS,
-        lambda store, given: store.notes.conflicts(given.directory, given.limit),
+        lambda store, given: store.notes.conflicts(given),
     ),
     "backlinks": _reading(
         schemas.BacklinksArguments,
         answers.Backlinks,
         texts.BACKLINKS,
-        lambda store, given: store.notes.backlinks(given.path, given.limit),
+        lambda store, given: store.notes.backlinks(given.path, given.limit, given.as_of),
     ),
     "search_sessions": _reading(
         schemas.ConversationsArguments,

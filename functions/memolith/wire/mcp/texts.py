@@ -45,7 +45,8 @@ RECALL = (
 BACKLINKS = "The notes that link to a note, by [[title]], by relation or by path."
 CONFLICTS = (
     "Statements of notes that contradict each other, with both sides: the same words but for one value, at the same "
-    "time. Check which is right before you rely on either; a note that says `supersedes [[other]]` settles it."
+    "time. Check which is right before you rely on either. A person decides (`memolith conflicts resolve`), or a note "
+    "that says `supersedes [[other]]`; with status=resolved, what was decided and by whom."
 )
 SEARCH_SESSIONS = (
     "Search what was said and done in earlier sessions with this store, where transcripts were kept. The last resort, "

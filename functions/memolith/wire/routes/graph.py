@@ -92,15 +92,30 @@ def list_observations(exchange: Exchange) -> Json:
 
 def list_conflicts(exchange: Exchange) -> Json:
     query = exchange.request.query
-    prefix = query.words("path_prefix")
+    prefix, status = query.words("path_prefix"), query.one_of("status", "open", "superseded", "resolved")
     answer = exchange.memolith.conflicts.page(
         exchange.call,
         exchange.store_id,
         path_prefix=None if prefix is None else check_path_prefix(prefix),
-        superseded=query.one_of("status", "open", "superseded") == "superseded",
+        superseded=status == "superseded",
+        resolved=status == "resolved",
         limit=query.limit(GRAPH_LIMIT_DEFAULT, GRAPH_LIMIT_MAX),
     )
     return graph_views.conflicts(answer, exchange.now_us)
+
+
+def resolve_conflict(exchange: Exchange) -> Json:
+    from memolith.wire.request_bodies import ConflictResolve, parse
+
+    body = parse(ConflictResolve, exchange.request.body())
+    answer = exchange.memolith.conflict_resolutions.resolve(
+        exchange.call,
+        exchange.store_id,
+        exchange.item_id,
+        version_ids=body.memory_version_ids,
+        keep=body.keep,
+    )
+    return graph_views.resolution(answer)
 
 
 def recall_memories(exchange: Exchange) -> Json:

@@ -21,7 +21,14 @@ from memolith.wire.routes.dreams import (
     retrieve_dream,
     revert_dream,
 )
-from memolith.wire.routes.graph import build_context, list_conflicts, list_observations, reach_graph, recall_memories
+from memolith.wire.routes.graph import (
+    build_context,
+    list_conflicts,
+    list_observations,
+    reach_graph,
+    recall_memories,
+    resolve_conflict,
+)
 from memolith.wire.routes.integrity import list_integrity_keys, prove_version
 from memolith.wire.routes.keys import create_key, list_keys, revoke_key
 from memolith.wire.routes.memories import (
@@ -124,6 +131,7 @@ ROUTES: tuple[Route, ...] = (
     Route((*_STORE, "context"), {"GET": build_context}),
     Route((*_STORE, "observations"), {"GET": list_observations}),
     Route((*_STORE, "conflicts"), {"GET": list_conflicts}),
+    Route((*_STORE, "conflicts", "*", "resolve"), {"POST": resolve_conflict}),
     Route((*_STORE, "recall"), {"GET": recall_memories}),
     Route((*_STORE, "activity"), {"GET": list_activity}),
     Route((*_STORE, "usage"), {"GET": list_usage}),

@@ -119,6 +119,15 @@ def scene() -> Scene:
     scene.at(AWAY).stores.archive(scene.call(), archived.id)
     scene.at(HOME).stores.delete(scene.call(), scene.create_store("deleted").id)
     scene.cloud.key("read")
+    said = [scene.create(f"/{name}.md", f"- [port] [[Gateway]]: the port is {name}\n") for name in (80, 90)]
+    scene.deliver()
+    [conflict] = scene.at(HOME).conflicts.page(
+        scene.call(), scene.store, path_prefix=None, superseded=False, limit=1
+    ).items  # fmt: skip
+    versions = [one.version_id for one in said]
+    scene.at(AWAY).conflict_resolutions.resolve(
+        scene.call(), scene.store, conflict.id, version_ids=versions, keep="both"
+    )
     scene.deliver()
     return scene
 

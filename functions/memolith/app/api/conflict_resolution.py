@@ -1,0 +1,182 @@
+"""Resolving a conflict: a person says which of two statements holds, or that both do. No machine does.
+
+The decision changes no memory and hides nothing: it takes the conflict off the list of what is open, for as long as
+both statements say what they said. It is put once, at the store's home.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from memolith.app.api.proposals import require_person
+from memolith.app.auth.authorizer import Authorizer, Scope
+from memolith.app.commit.forwarding import Forwarding
+from memolith.app.epochs.fence import Fence
+from memolith.app.kernel.conflict_results import Resolution, to_resolution
+from memolith.app.kernel.region import Region, View
+from memolith.app.kernel.results import RequestContext
+from memolith.app.proposals.resolution_log import ResolutionLog
+from memolith.app.safety.text_access import TextReader
+from memolith.app.search.packs import Heads
+from memolith.core import ids
+from memolith.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable, in_doubt
+from memolith.core.graph.disputes import Version, conflicts_between
+from memolith.core.graph.note import is_note, parse
+from memolith.core.integrity import Acknowledged
+from memolith.core.objects.resolution_record import ResolutionRecord
+from memolith.core.objects.store_record import StoreState
+from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.rows.identity import StoreRow
+from memolith.core.rows.resolutions import ResolutionRow
+
+BOTH = "both"
+_LIST_AGAIN = "list the conflicts again"
+
+
+class ConflictResolutions:
+    """The use case of resolving, and what of it is done at a store's home."""
+
+    def __init__(
+        self,
+        region: Region,
+        authorizer: Authorizer,
+        forwarding: Forwarding,
+        fence: Fence,
+        log: ResolutionLog,
+        heads: Heads,
+        texts: TextReader,
+    ) -> None:
+        self._region = region
+        self._authorizer = authorizer
+        self._forwarding = forwarding
+        self._fence = fence
+        self._log = log
+        self._heads = heads
+        self._texts = texts
+
+    def resolve(
+        self, call: RequestContext, store_id: str, conflict_id: str, *, version_ids: Sequence[str], keep: str
+    ) -> Resolution:
+        """Decide about a conflict, as it was listed: for one of its statements, or that ``both`` stand. Repeatable.
+
+        `version_ids` are those of both sides: of a memory that was changed since, nothing is decided. At home two index
+        reads, a GET for each side, a PUT and a transaction; elsewhere one invocation.
+
+        Raises:
+            PermissionDenied: neither an admin's key nor a person's.
+            InvalidRequest: it is resolved otherwise, or is none between these versions. NotFound: there is no such id.
+            Busy, Unavailable, OutcomeUnknown; Unauthenticated.
+        """
+        access = self._authorizer.enter_store(call, Scope.write, store_id)
+        require_person(call, access, "resolve a conflict")
+        if ids.CONFLICT.fullmatch(conflict_id) is None:
+            raise NotFound("conflict", conflict_id)
+        if keep != BOTH and ids.STATEMENT.fullmatch(keep) is None:
+            raise InvalidRequest("keep", f"must be the statement_id of one side, or {BOTH!r}")
+        if len(version_ids) != 2 or any(ids.VERSION.fullmatch(id) is None for id in version_ids):
+            raise InvalidRequest("memory_version_ids", "must be the memory_version_id of both sides")
+        request: dict[str, Any] = {"store_id": store_id, "conflict_id": conflict_id, "actor": access.actor}
+        request |= {"version_ids": list(version_ids), "keep": keep}
+        store, answer = self._forwarding.reach(access.view, access.store, {"call": "resolve_conflict", **request})
+        if answer is None:
+            return to_resolution(self.resolve_at_home(store, request))
+        record = ResolutionRecord.from_json(answer["record"].encode())
+        try:
+            self._log.fold(access.view, record)
+        except Unavailable as error:
+            message = f"{conflict_id} was resolved at its home, but not every index says so yet"
+            raise in_doubt(message, error) from error
+        return to_resolution(record)
+
+    def resolve_at_home(self, store: StoreRow, request: Mapping[str, Any]) -> ResolutionRecord:
+        """Put the decision, if there is none yet; return the one that holds. Repeatable.
+
+        Raises:
+            InvalidRequest, NotFound; Busy, Unavailable: nothing was done. OutcomeUnknown: repeat the call.
+        """
+        store_id, conflict_id = store.store_id, request["conflict_id"]
+        place = ResolutionRow.key(store_id, conflict_id)
+        versions = [VersionRow.key(store_id, id) for id in request["version_ids"]]
+        view = self._region.view([StoreRow.key(store_id), place, *dict.fromkeys(versions)])
+        store = self._own(view, store)
+        if place in view.rows:
+            return _agreed(ResolutionRow.from_attributes(view.rows[place]).record, request["keep"])
+        rows = [VersionRow.from_attributes(view.rows[key]) for key in versions if key in view.rows]
+        first, second = self._sides(view, store, rows)
+        known = dict(conflicts_between(bytes.fromhex(store.salt), first, second))
+        if conflict_id not in known:
+            raise InvalidRequest("conflict_id", f"is no conflict between these versions; {_LIST_AGAIN}")
+        statements = known[conflict_id]
+        if request["keep"] not in (BOTH, *statements):
+            raise InvalidRequest("keep", f"must be the statement_id of one side, or {BOTH!r}")
+        draft = ResolutionRecord(
+            store_id=store_id,
+            conflict_id=conflict_id,
+            epoch=store.epochs[-1],
+            statement_ids=statements,
+            memory_ids=(first.memory_id, second.memory_id),
+            kept=None if request["keep"] == BOTH else request["keep"],
+            at=self._region.clock.now_us(),
+            by=request["actor"],
+        )
+        return _agreed(self._put(view, store, draft), request["keep"])
+
+    def _own(self, view: View, store: StoreRow) -> StoreRow:
+        key = StoreRow.key(store.store_id)
+        row = StoreRow.from_attributes(view.rows[key]) if key in view.rows else store
+        if row.is_deleted:
+            raise NotFound("memory_store", row.store_id)
+        if row.state != StoreState.ACTIVE or row.home != self._region.name:
+            raise Unavailable("the store's home is being moved; try again")
+        if row.archived_at is not None:
+            raise InvalidRequest("memory_store_id", "the memory store is archived and takes no decisions")
+        return row
+
+    def _sides(self, view: View, store: StoreRow, versions: Sequence[VersionRow]) -> tuple[Version, Version]:
+        """Read both texts. Raises InvalidRequest unless both are what their memories say now, and may be shown."""
+        memory_ids = [row.memory_id or "" for row in versions]
+        heads = self._heads.of(view, store, list(dict.fromkeys(memory_ids))) if len(versions) == 2 else {}
+        current = [head for row in versions if (head := heads.get(row.memory_id or "")) is not None]
+        if len(current) != 2 or any(
+            head.version_id != row.version_id for head, row in zip(current, versions, strict=True)
+        ):
+            raise InvalidRequest("memory_version_ids", f"name a version that is no memory's present one; {_LIST_AGAIN}")
+        first, second = map(self._side, current)
+        return first, second
+
+    def _side(self, head: MemoryRow) -> Version:
+        version_id, path = head.version_id or "", head.path or ""
+        text = self._texts.read(head.store_id, head.ref, Acknowledged(head.content_sha256 or "", version_id))
+        if text is None or not is_note(path):
+            raise InvalidRequest("memory_version_ids", f"name a text that was erased; {_LIST_AGAIN}")
+        return Version(head.memory_id, version_id, path, parse(path, text))
+
+    def _put(self, view: View, store: StoreRow, draft: ResolutionRecord) -> ResolutionRecord:
+        """Put a record and project it; return the one that holds. Fenced, as any write of the home."""
+        if not self._fence.may_put(view, store):
+            raise Unavailable("the store's home changed while this was decided; try again")
+        stored = self._log.put(draft)
+        self._log.fold_own(view, stored)
+        with _decided(draft.conflict_id):
+            if not self._fence.is_current(view, store):
+                raise Unavailable("the store's home may have changed meanwhile")
+        return stored
+
+
+def _agreed(record: ResolutionRecord, keep: str) -> ResolutionRecord:
+    """Return the decision that holds. Raises InvalidRequest where it is another than the caller's."""
+    held = record.kept or BOTH
+    if held != keep:
+        raise InvalidRequest("conflict_id", f"the conflict is resolved already: {held}, by {record.by}")
+    return record
+
+
+@contextmanager
+def _decided(conflict_id: str) -> Iterator[None]:
+    """Translate errors after the decision was put: no answer may say any more that nothing was done."""
+    try:
+        yield
+    except Unavailable as error:
+        raise OutcomeUnknown(f"{conflict_id} may be resolved; repeat the call") from error
