@@ -127,6 +127,7 @@ def memolith(tmp_path: Path, author: Person) -> Iterator[Any]:
     """The command line of the author, with a server of its own: exit code, and the answer as JSON."""
     with serving(tmp_path / "memolith") as server:
         told = {"HOME": str(author.home), "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": server.api_key}
+        told["XDG_CONFIG_HOME"] = ""  # the author's Basic Memory has its configuration at home
 
         def run(*words: str) -> tuple[int, Any]:
             command = [sys.executable, "-m", "memolith.clients.cli", *words, "--json"]
