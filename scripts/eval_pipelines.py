@@ -84,6 +84,7 @@ def rows(figures: Figures, *, service: str) -> list[Row]:
         none("planted orders in memory, of any class", figures.orders_stored, orders),
         none("facts written by a person that are lost", figures.human_facts_lost, f"of {figures.human_facts}"),
         none("versions that a second run makes", figures.versions_again, f"after {figures.versions:,} of the first"),
+        none("texts of erased sessions that are left anywhere", figures.erased_left, f"of {figures.erased} that stood"),
         none("questions of a second run", figures.questions_again, f"after {figures.questions} of the first"),
     ]
 

@@ -20,8 +20,14 @@ from scripts.pipelines.sessions import Fact, Session, human_note
 from tests.support.cloud import Cloud
 
 REGION = "us-east-1"
+ERASED_EVERY = 6
 WRITTEN_BY_HAND = 6
 """Memories that a person wrote before any session."""
+
+
+def _as_stored(text: str) -> str:
+    """Return a text as it stands in JSON."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 @dataclass(slots=True)
@@ -43,6 +49,8 @@ class Figures:
     questions_again: int = 0
     versions: int = 0
     versions_again: int = 0
+    erased: int = 0
+    erased_left: int = 0
     failures: list[str] = field(default_factory=list)
     """What went wrong, one line each, for whoever wants to know why a figure is what it is."""
 
@@ -131,7 +139,29 @@ class Trial:
         figures.versions_again = self._versions() - figures.versions
         self._cloud.deliver()
         self._judge(runs)
+        self._erase(runs)
         return figures
+
+    def _erase(self, runs: list[_Run]) -> None:
+        """Have every sixth session erased, and look for what was said there alone, and was not made a memory."""
+        kept = "\n".join(
+            [*(one.content or "" for one in self._memories()), *(n.content for r in runs for n in r.notes)]
+        )
+        said = [_as_stored(event.text) for run in runs for event in run.session.events]
+        before = self._stored()
+        chosen = runs[::ERASED_EVERY]
+        texts = [text for run in chosen for text in {_as_stored(event.text) for event in run.session.events}]
+        texts = [
+            text for text in texts if sum(text in one for one in said) == 1 and text not in kept and text in before
+        ]
+        for run in chosen:
+            self._memolith.sessions.delete(self._admin, run.id)
+        self._cloud.deliver()
+        self._cloud.peers.call(REGION, "eraser", {"call": "sweep"})
+        after = self._stored()
+        left = [text for text in texts if text in after]
+        self._figures.erased, self._figures.erased_left = len(texts), len(left)
+        self._figures.failures += [f"left of an erased session: {text}" for text in left]
 
     def _record(self, session: Session) -> _Run:
         stores = [StoreToAttach(self._store, "read_write", "")]

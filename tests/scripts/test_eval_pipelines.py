@@ -42,6 +42,7 @@ def test_a_run_keeps_out_what_must_be_kept_out_and_a_second_one_writes_nothing(
     safe = [row for row in rows(figures, service=STAND_IN) if row.most]
     assert [str(row) for row in safe if not row.met] == []
     assert figures.recall[0] > 0 and figures.precision[1] > 0 and figures.questions == len(made)
+    assert figures.erased > 0, "what was erased stood somewhere before"
 
 
 def test_the_stand_in_meets_every_floor(capsys: pytest.CaptureFixture[str]) -> None:

@@ -143,10 +143,11 @@ def test_a_backup_says_what_it_leaves_out_and_keeps_the_records_of_a_store_if_as
     edit = {"op": "create", "path": "/b.md", "content": "wanted", "why": "said twice"}
     opened = desk.backend.raw("POST", f"/v1/memory_stores/{desk.store}/proposals", body={"why": "w", "edits": [edit]})
     desk.backend.raw("POST", f"/v1/memory_stores/{desk.store}/proposals/{opened.body['id']}/withdraw")
-    [without] = [row for row in desk.json("backup", "create", "bare")["rows"] if row["path"] == desk.store]
+    [without] = [row for row in desk.json("backup", "create", "bare")["rows"] if row["result"] == "noted"]
     assert "without proposals, sessions, transcripts and dreams" in without["reason"]
     assert desk.json("backup", "verify", "bare")[0]["records"] is None
-    [kept] = [row for row in desk.json("backup", "create", "whole", "--records")["rows"] if row["path"] == desk.store]
+    assert "without proposals" in desk.run("backup", "create", "told")[1], "people are told, too"
+    [kept] = [row for row in desk.json("backup", "create", "whole", "--records")["rows"] if row["result"] == "noted"]
     assert "1 events, 1 proposals, 1 sessions; these are not restored" in kept["reason"]
     [stored] = desk.json("backup", "verify", "whole")
     file = next(Path("whole").glob("*.records.gz"))

@@ -62,7 +62,8 @@ def create(
                 written = backup.write(client, folder, store or (), rows.append, advance, with_records=records)
         except OSError as error:
             raise InvalidRequest("FOLDER", f"{error.filename or folder} cannot be written: {error.strerror}") from error
-        rows.extend(Row(one.store_id, "written", _beside(one)) for one in written)
+        for one in written:
+            rows += [Row(one.store_id, "written"), Row(one.store_id, "noted", _beside(one))]
         ending["versions"] = sum(one.versions for one in written)
 
 
