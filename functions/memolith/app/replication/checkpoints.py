@@ -12,6 +12,7 @@ Every step can be repeated and taken up by another invocation; two at once get i
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -59,6 +60,8 @@ CLOSE_ATTEMPTS = 20
 
 TRUSTED_US = JOURNAL_LIFETIME_US // 2
 """For how long a period may be open, and then wait to be published, until its first rows may have expired."""
+
+_log = logging.getLogger(__name__)
 
 
 class Checkpoints:
@@ -253,7 +256,7 @@ class Checkpoints:
         if not self._put(key, body):
             body = self._body(key)
         stands = Checkpoint.from_json(body)
-        ours = stands.run == state.run
+        ours = stands.run == state.run and self._is_true(checkpoint, stands)
         over = JournalStateRow(
             run=state.run,
             open=state.open,
@@ -267,6 +270,19 @@ class Checkpoints:
         self._set(state, over)
         if ours:
             self._region.metrics.count("checkpoint_published")
+
+    def _is_true(self, made: Checkpoint, stands: Checkpoint) -> bool:
+        """Tell whether what stands in the place of a checkpoint says the same; another signature of it may.
+
+        Where it does not, somebody else put it there before this home could, and the next one names all that there is.
+        A listing may see more each time.
+        """
+        if made.listed or made.root is None or stands.statement == made.statement:
+            return True
+        self._region.metrics.count("integrity_broken")
+        reason = "it is not what this home has in its journal"
+        _log.error("a checkpoint of this home is not true", extra={"key": str(made.key), "reason": reason})
+        return False
 
     def _checkpoint(self, state: JournalStateRow) -> Checkpoint:
         return Checkpoint(

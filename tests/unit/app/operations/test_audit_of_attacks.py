@@ -134,6 +134,23 @@ def test_a_checkpoint_in_the_place_of_another_is_altered_though_its_signature_is
     assert AWAY in found_there[Flaw.ROLLED_BACK]
 
 
+def test_a_checkpoint_that_is_put_before_its_home_can_rings_and_leaves_nothing_unnamed(scene: Scene) -> None:
+    """Its key is known beforehand, and so is the one before it, which it has to name: that takes no signature."""
+    objects = scene.cloud.sites[HOME].region.objects
+    scene.create("/a")
+    sealed(scene)
+    last = Checkpoint.from_json(objects.get(str(CheckpointKey(HOME, audited(scene).until))).body)
+    made = scene.create("/b")
+    forged = replace(stripped(last), period=last.period + 1, previous=sha256_of(objects.get(str(last.key)).body))
+    objects.put_if_absent(str(forged.key), forged.to_json(), {})
+    sealed(scene)
+    assert scene.cloud.metrics.total("integrity_broken") == 1
+    sealed(scene)
+    after = Checkpoint.from_json(objects.get(str(CheckpointKey(HOME, last.period + 2))).body)
+    assert key_of(scene, made.version_id) in {name.key for name in after.names}
+    assert found(audited(scene)) == {key_of(scene, made.version_id): Flaw.UNACKNOWLEDGED}
+
+
 def stripped(checkpoint: Checkpoint) -> Checkpoint:
     """Another checkpoint in its place, by somebody who has no key."""
     root = grown(Frontier(), ()).root.hex()
