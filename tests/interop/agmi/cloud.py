@@ -109,9 +109,12 @@ class Cloud:
 
     def sealed(self) -> set[str]:
         """Return the keys of everything that the home's checkpoints have a digest of."""
-        parsed = [key for key in self.keys(f"{self.home}/checkpoint/") if isinstance(parse_key(key), CheckpointKey)]
-        names = [name for key in parsed for name in Checkpoint.from_json(self.read(key).body).names]
-        return {name.key for name in names if name.digest is not None}
+        return {name.key for one in self.checkpoints() for name in one.names if name.digest is not None}
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """Return the home's checkpoints, without their parts."""
+        keys = [key for key in self.keys(f"{self.home}/checkpoint/") if isinstance(parse_key(key), CheckpointKey)]
+        return [Checkpoint.from_json(self.read(key).body) for key in keys]
 
     def _audit(self) -> list[dict[str, Any]]:
         """Return what an operator's audit of the home finds."""
@@ -122,8 +125,8 @@ class Cloud:
         return list(report["findings"])
 
     def witness(self) -> None:
-        """Has the other region fold what is sealed, and keep what it saw."""
-        wanted = self.last_period()
+        """Has the other region fold what is sealed, and keep what it saw: none of what names nothing."""
+        wanted = max(one.period for one in self.checkpoints() if one.names or one.parts)
         self.until(lambda: self.tick(self.away) and self.last_witnessed() >= wanted)
 
     def last_witnessed(self) -> int:

@@ -271,13 +271,13 @@ class Checkpoints:
         if ours:
             self._region.metrics.count("checkpoint_published")
 
-    def _is_true(self, made: Checkpoint, stands: Checkpoint) -> bool:
+    def _is_true(self, made: Checkpoint, found: Checkpoint) -> bool:
         """Tell whether what stands in the place of a checkpoint says the same; another signature of it may.
 
         Where it does not, somebody else put it there before this home could, and the next one names all that there is.
         A listing may see more each time.
         """
-        if made.listed or made.root is None or stands.statement == made.statement:
+        if made.listed or made.root is None or found.statement == made.statement:
             return True
         self._region.metrics.count("integrity_broken")
         reason = "it is not what this home has in its journal"
