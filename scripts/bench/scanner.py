@@ -234,10 +234,9 @@ def deep(bench: Bench) -> Iterator[Row]:
 
 def languages(bench: Bench) -> Iterator[Row]:
     """Measure the repository's own texts in ten languages, by half, kind and language; see `scripts.scanner_corpus`."""
-    yield Row(
-        "language", "held-out texts are the frozen ones", "yes", "yes" if corpus.frozen() else "NO", corpus.frozen()
-    )
-    for name in ("development", "intents", "intents_six", "signs", "intents_check", "held_out"):
+    frozen = all(map(corpus.frozen, corpus.HELD_OUT))
+    yield Row("language", "held-out texts are the frozen ones", "yes", "yes" if frozen else "NO", frozen)
+    for name in ("development", "intents", "intents_six", "signs", "orders", "intents_check", *corpus.HELD_OUT):
         texts = corpus.read(name)
         for kind in dict.fromkeys(text.kind for text in texts):
             yield _share(bench, f"{name}: {kind}", [text for text in texts if text.kind == kind])

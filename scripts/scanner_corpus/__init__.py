@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+HELD_OUT = ("held_out", "held_out_two")
+"""Texts for measuring only."""
+
 HARMLESS = frozenset({"note", "about"})
 """Kinds of texts that no rule may reject; `about` are texts about attacks."""
 
@@ -40,7 +43,7 @@ def _texts(content: str) -> Iterator[Text]:
             yield Text(language, kind, line.replace("\\n", "\n"))
 
 
-def frozen() -> bool:
-    """Whether the held-out texts are the ones that were frozen before any rule was tuned."""
-    digest = hashlib.sha256((FOLDER / "held_out.txt").read_bytes()).hexdigest()
-    return digest == (FOLDER / "held_out.sha256").read_text().strip()
+def frozen(name: str) -> bool:
+    """Whether held-out texts are the ones that were frozen before any rule was tuned after them."""
+    digest = hashlib.sha256((FOLDER / f"{name}.txt").read_bytes()).hexdigest()
+    return digest == (FOLDER / f"{name}.sha256").read_text().strip()

@@ -13,21 +13,22 @@ from scripts import scanner_corpus
 LANGUAGES = {"en", "de", "fr", "es", "it", "pt", "pl", "ru", "zh", "ja"}
 
 
-def test_the_held_out_texts_are_the_frozen_ones() -> None:
-    assert scanner_corpus.frozen()
+@pytest.mark.parametrize("name", scanner_corpus.HELD_OUT)
+def test_the_held_out_texts_are_the_frozen_ones(name: str) -> None:
+    assert scanner_corpus.frozen(name)
 
 
-@pytest.mark.parametrize("name", ["development", "held_out"])
-def test_a_corpus_has_attacks_and_harmless_texts_in_every_language(name: str) -> None:
+@pytest.mark.parametrize(("name", "least"), [("development", 13), ("held_out", 13), ("held_out_two", 10)])
+def test_a_corpus_has_attacks_and_harmless_texts_in_every_language(name: str, least: int) -> None:
     texts = scanner_corpus.read(name)
     attacks = Counter(text.language for text in texts if not text.harmless)
     harmless = Counter(text.language for text in texts if text.harmless)
     assert set(attacks) == set(harmless) == LANGUAGES
     assert min(attacks.values()) >= 15
-    assert min(harmless.values()) >= 13
+    assert min(harmless.values()) >= least
 
 
-NAMES = ["development", "held_out", "intents", "intents_check", "intents_six", "signs"]
+NAMES = ["development", "held_out", "held_out_two", "intents", "intents_check", "intents_six", "orders", "signs"]
 
 
 @pytest.mark.parametrize(("one", "other"), list(combinations(NAMES, 2)))
@@ -36,9 +37,10 @@ def test_no_two_corpora_share_an_attack(one: str, other: str) -> None:
     assert attacks[0].isdisjoint(attacks[1])
 
 
-def test_the_two_frozen_halves_share_no_text() -> None:
+@pytest.mark.parametrize("name", scanner_corpus.HELD_OUT)
+def test_held_out_texts_are_no_development_texts(name: str) -> None:
     development = {text.text for text in scanner_corpus.read("development")}
-    assert development.isdisjoint(text.text for text in scanner_corpus.read("held_out"))
+    assert development.isdisjoint(text.text for text in scanner_corpus.read(name))
 
 
 @pytest.mark.parametrize("name", ["intents", "intents_six"])
