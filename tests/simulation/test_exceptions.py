@@ -13,7 +13,7 @@ from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
 from tests.simulation.checkers.exceptions import EXCEPTIONS, without
 from tests.simulation.kinds import deciding, losing, redacting, visiting, working
-from tests.simulation.options import Options, Weights, eroding, failing_over, retaining, tearing
+from tests.simulation.options import Options, Weights, failing_over, retaining, tearing
 from tests.simulation.world import World
 
 MORE = 40
@@ -53,7 +53,6 @@ NEEDED = {
     "was_imported_with_an_old_time": Needed(visiting, 300001, "a_history_of_the_store_is_whole"),
     "lacks_an_abort_entry": Needed(losing, 100016, "replicas_converge"),
     "was_dismissed_and_counts": Needed(deciding, 82, "a_head_is_never_blanked"),
-    "is_of_a_deleted_store": Needed(eroding, 200043, "replicas_converge"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
     "unknown_since_a_take_over": Needed(failing_over, 83, "a_demanded_read_is_no_older"),

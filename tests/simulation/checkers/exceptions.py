@@ -308,18 +308,6 @@ def was_done_by_the_lost_home(evidence: Evidence) -> bool:
     return evidence.worked.lost
 
 
-# ---- stores that are deleted ----------------------------------------------------------------------------------------
-
-
-@exception(
-    "Who is at a path of a deleted store, and what was aborted there, nobody can ask: a region that hears of the "
-    "deletion first keeps no row of what comes afterwards. That the store's text is nowhere is looked at all the same."
-)
-def is_of_a_deleted_store(evidence: Evidence, store_id: str) -> bool:
-    records = (tables["stores"].get((store_id, "record"), {}) for tables in evidence.rows.values())
-    return any(record.get("state") == "deleted" for record in records)
-
-
 # ---- objects that never came ----------------------------------------------------------------------------------------
 
 

@@ -176,9 +176,9 @@ def _facts(
     Where a row was put back to what the cut says, it does not tell any more how its path came to be free.
     """
     if table == "logs":
-        logs = {key: row for key, row in rows.items() if not exceptions.is_of_a_deleted_store(evidence, key[0])}
+        logs = rows
         if exceptions.lacks_an_abort_entry(evidence):
-            logs = {key: told for key, row in logs.items() if len(told := _without_aborts(row)) > 2}
+            logs = {key: told for key, row in rows.items() if len(told := _without_aborts(row)) > 2}
         return {
             key: occupant_of(LogRow.from_attributes(row)) if evidence.had_terms(key[0]) else row
             for key, row in logs.items()
