@@ -113,6 +113,10 @@ class OldRedactionsOnly(retaining.RetentionPass):
         return False
 
 
+def _never(self: eraser.Eraser, entry: Entry) -> bool:
+    return False
+
+
 BUGS = (
     Bug(
         "forget one region in a redaction",
@@ -151,7 +155,9 @@ BUGS = (
     ),
     Bug(
         "keep what comes after retention took it",
-        lambda: in_place_of((erasure_service, "RetentionPass", OldRedactionsOnly)),
+        lambda: in_place_of(
+            (erasure_service, "RetentionPass", OldRedactionsOnly), (eraser.Eraser, "_is_over_its_blank", _never)
+        ),
         ("retired_text_is_nowhere",),
         keeping_little,
     ),
