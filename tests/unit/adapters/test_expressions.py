@@ -16,7 +16,7 @@ from memolith.adapters.aws.expressions import (
     to_item,
     turning,
 )
-from memolith.core.rows import content, control, identity, journal, proposals, safety
+from memolith.core.rows import content, control, identity, journal, proposals, resolutions, safety
 from memolith.core.rows.base import Attributes, Row, RowKey
 from memolith.core.rows.content import VersionRow
 from memolith.core.tables import TABLES
@@ -42,7 +42,7 @@ def condition(table: str, before: Attributes | None, after: Attributes | None) -
 
 def test_every_kind_of_row_has_its_table() -> None:
     """A kind that is missing would not be compared whole."""
-    modules = (content, control, identity, journal, proposals, safety)
+    modules = (content, control, identity, journal, proposals, resolutions, safety)
     kinds = {
         one for module in modules for _, one in inspect.getmembers(module, inspect.isclass) if issubclass(one, Row)
     } - {Row}

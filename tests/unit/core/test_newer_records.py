@@ -36,6 +36,7 @@ from memolith.core.objects.schema import SCHEMA
 from memolith.core.objects.search_pack import Manifest
 from memolith.core.objects.session_record import Attachment, Pin, SessionRecord, StorePins
 from memolith.core.objects.store_record import StoreRecord
+from memolith.core.objects.usage_record import MemoryUse, UsageRecord
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
 from memolith.core.objects.witness import Witness
 from memolith.core.rows.base import Row
@@ -64,6 +65,7 @@ RECORDS: list[Any] = [
         "wrkspc_x", STORE, "drm_x", 1, DreamStatus.PENDING, 1, "me", "m", "propose", STORE, "sesn_x", ("sesn_y",)
     ),
     JobRecord(STORE, "extract", "all", 1, 1, JobEvent.CLAIMED, 1, "me", "token", 2, 3),
+    UsageRecord(STORE, 1, 1, 2, 1, {"sesn_x": {"us-east-1": 3}}, {"mem_x": MemoryUse(1, 2, 20_000, 20_001)}),
     ProposalRecord(
         STORE,
         "prop_x",
@@ -93,7 +95,7 @@ RECORDS: list[Any] = [
     ),
     Checkpoint("us-east-1", 3, 4, "run", previous=HASH, previous_statement=HASH, root=HASH),
 ]
-FREE = {"metadata", "findings", "tails", "residents", "occupants", "names", "seal"}
+FREE = {"cursors", "metadata", "findings", "tails", "residents", "occupants", "names", "seal"}
 """Fields whose values have no fields of their own."""
 
 
@@ -103,8 +105,13 @@ def with_more(value: Any) -> Any:
         return [with_more(one) for one in value]
     if not isinstance(value, dict):
         return value
-    inner = {name: one if name in FREE else with_more(one) for name, one in value.items()}
+    inner = {name: one if name in FREE or is_counts(one) else with_more(one) for name, one in value.items()}
     return {"of_a_newer_release": {"colour": "red"}, **inner}
+
+
+def is_counts(value: Any) -> bool:
+    """Whether a value maps ids to numbers, and so has no fields of its own."""
+    return isinstance(value, dict) and all(isinstance(one, list) for one in value.values())
 
 
 def kind_of(record: Any) -> str:

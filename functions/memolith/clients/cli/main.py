@@ -78,18 +78,20 @@ TOGETHER: dict[tuple[str, ...], str] = {
     ("serve", "dev", "mount", "sync", "mcp"): "Run it; mount, sync, speak MCP.",
     ("stores", "use", "keys", "sessions"): "Manage stores, keys and sessions.",
     ("ls", "search", "recall", "activity"): "List, find, recall; what changed last.",
-    ("context", "graph", "observations", "conflicts"): "Show links, statements, conflicts.",
+    ("context", "graph", "observations"): "Show what is linked, and what is stated.",
     ("cat", "put", "edit", "cp", "mv", "rm"): "Print, write, edit, copy, move, delete.",
     ("log", "diff", "restore", "transcript"): "Show history, versions, transcripts.",
     ("import", "export", "backup"): "Copy from and to folders and tars; back up.",
     ("lint", "scan", "quarantine", "audit"): "Check texts, and what is stored.",
     ("remember", "cite", "extract", "dream"): "Take a remark; distill what was said.",
-    ("proposals", "why", "usage"): "Review proposals; explain a line; count uses.",
+    ("conflicts", "proposals", "why", "usage"): "Decide; explain a line; see what is used.",
     ("doctor", "index", "erasure", "repair"): "Find and mend damage; verify erasure.",
     ("divergent", "homes", "regions"): "Move homes, fail over; change the regions.",
 }
 """Commands that share one line of the help, and that line; it stands where the first of them stands."""
 
+NAMES_WIDTH = 34
+"""How wide the column of the commands' names may be; a line of 80 characters has room for what they do."""
 
 USUAL_NAMES = {
     "list": "ls",
@@ -161,7 +163,7 @@ class LazyGroup(TyperGroup):
             names = next((names for names in TOGETHER if name in names), (name,))
             rows.setdefault(names, TOGETHER.get(names, text))
         with formatter.section("Commands"):
-            formatter.write_dl([(", ".join(names), text) for names, text in rows.items()])
+            formatter.write_dl([(", ".join(names), text) for names, text in rows.items()], col_max=NAMES_WIDTH)
 
 
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)

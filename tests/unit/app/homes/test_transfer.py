@@ -190,7 +190,7 @@ def test_while_writes_pause_only_what_was_written_since_is_read(scene: Scene) ->
     paused = Paused()
     with scene.intercepted_by(paused):
         assert move(scene)["state"] == "moved"
-    assert paused.asked.count("objects.list") == 24, "21 places there, 2 of them here, and the log"
+    assert paused.asked.count("objects.list") == 27, "24 places there, 2 of them here, and the log"
     assert "objects.head" not in paused.asked
 
 
