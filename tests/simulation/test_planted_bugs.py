@@ -15,7 +15,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "consistency.md"
 ROWS = re.findall(r"^\| ([^|]+) \| (\d+) \| ([^|]+) \|$", DOCUMENT.read_text(), re.MULTILINE)
 """Defect, seed and checkers, as ``make sim BUGS=1`` said at the document's writing."""
 
-SEEDS = 250
+SEEDS = 1_000
 """How many worlds a defect may hide in. A change of the product moves the seed at which it is found, not the fact."""
 
 
