@@ -188,7 +188,7 @@ eval-pipelines: setup ## 120 made-up sessions through extraction: what is found,
 	$(BIN)/python -m scripts.eval_pipelines $(ARGS)
 
 sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them, SEED=17 alone, KIND=failing_over of another kind, KIND=all of every kind, BUGS=1 for planted defects)
-	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),250) --bugs,$(if $(KIND),--kind $(KIND)) $(if $(SEED),--seed $(SEED),$(or $(N),2000)))
+	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),1000) --bugs,$(if $(KIND),--kind $(KIND)) $(if $(SEED),--seed $(SEED),$(or $(N),2000)))
 
 clean: ## remove what the other commands made
 	rm -rf .venv node_modules $(ADK)/.venv $(AGMI)/.venv $(LANGGRAPH)/.venv $(BASIC_MEMORY)/.venv $(LOCALSTACK)/.venv $(INSPECTOR)/node_modules cdk.out .memolith .bundle .mypy_cache .ruff_cache .hypothesis
