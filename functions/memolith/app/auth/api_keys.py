@@ -10,7 +10,7 @@ from functools import partial
 
 from memolith.app.auth.key_searches import KeySearches
 from memolith.app.auth.newest_first import newest
-from memolith.app.index.ack_journal import AckJournal, commit_joined
+from memolith.app.index.ack_journal import commit_joined_everywhere
 from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.port_calls import find, require
 from memolith.app.kernel.region import Region, View
@@ -213,17 +213,14 @@ class ApiKeys:
         the index, or the caller is about to acknowledge it as its `own`.
         """
         key = ApiKeyRow.key(record.workspace_id, record.key_id)
-        for index in view.indexes:
-            here = name is not None and index.generation == view.index.generation
-            commit_joined(
-                self._region,
-                index,
-                partial(self._changes, index, key, record),
-                AckJournal(self._region, view.period),
-                [name] if here and name is not None else [],
-                own=own,
-                contended="the key's row stayed contended; read before trying again",
-            )
+        commit_joined_everywhere(
+            self._region,
+            view,
+            partial(self._changes, key=key, record=record),
+            name,
+            own=own,
+            contended="the key's row stayed contended; read before trying again",
+        )
 
     def _changes(self, index: Index, key: RowKey, record: ApiKeyRecord) -> list[Change]:
         attributes = self._region.read(index, [key]).get(key)

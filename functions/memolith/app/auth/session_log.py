@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from memolith.app.auth.newest_first import newest
-from memolith.app.index.ack_journal import AckJournal, commit_joined
+from memolith.app.index.ack_journal import commit_joined_everywhere
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
@@ -47,17 +47,14 @@ class SessionLog:
         """
         key = SessionRow.key(record.workspace_id, record.session_id)
         context = at.rank if record.pinned_at is not None else None
-        for index in view.indexes:
-            here = name is not None and index.generation == view.index.generation
-            commit_joined(
-                self._region,
-                index,
-                partial(self._changes, index, key, record, context),
-                AckJournal(self._region, view.period),
-                [name] if here and name is not None else [],
-                own=own,
-                contended="the session's row stayed contended; read before trying again",
-            )
+        commit_joined_everywhere(
+            self._region,
+            view,
+            partial(self._changes, key=key, record=record, context=context),
+            name,
+            own=own,
+            contended="the session's row stayed contended; read before trying again",
+        )
 
     def _changes(self, index: Index, key: RowKey, record: SessionRecord, context: str | None) -> list[Change]:
         attributes = self._region.read(index, [key]).get(key)

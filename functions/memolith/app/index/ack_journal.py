@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
-from memolith.app.kernel.region import Region
+from memolith.app.kernel.region import Region, View
 from memolith.core.errors import OutcomeUnknown
 from memolith.core.objects.checkpoint import Named
 from memolith.core.rows.base import Attributes
@@ -196,6 +197,34 @@ def commit_joined(
         if journal is not None:
             journal.look_again()
     raise OutcomeUnknown(contended)
+
+
+def commit_joined_everywhere(
+    region: Region,
+    view: View,
+    work_out: Callable[[Index], list[Change]],
+    name: Named | None,
+    *,
+    own: bool,
+    contended: str,
+    attempts: int = JOIN_ATTEMPTS,
+) -> None:
+    """Join one object into a few rows of every generation of tables that is written, as `commit_joined` does.
+
+    `name` is the object, if this home put it: it is logged with the rows of the tables that serve.
+    """
+    for index in view.indexes:
+        serving = name is not None and index.generation == view.index.generation
+        commit_joined(
+            region,
+            index,
+            partial(work_out, index),
+            AckJournal(region, view.period) if serving else None,
+            [name] if serving and name is not None else [],
+            own=own,
+            contended=contended,
+            attempts=attempts,
+        )
 
 
 def commit_logged(index: Index, changes: Sequence[Change], journal: AckJournal | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from memolith.app.index.ack_journal import AckJournal, commit_joined
+from memolith.app.index.ack_journal import commit_joined_everywhere
 from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
@@ -68,17 +68,14 @@ class TranscriptLog:
             raise ValueError(f"{key}: the part says that it is of another session")
         row = TranscriptRow.of(part, key.region, key.sequence, len(body))
         row_key = TranscriptRow.key(key.workspace_id, key.session_id, key.region, key.sequence)
-        for index in view.indexes:
-            here = name is not None and index.generation == view.index.generation
-            commit_joined(
-                self._region,
-                index,
-                partial(self._changes, index, row_key, row),
-                AckJournal(self._region, view.period),
-                [name] if here and name is not None else [],
-                own=own,
-                contended="the transcript's row stayed contended; read before trying again",
-            )
+        commit_joined_everywhere(
+            self._region,
+            view,
+            partial(self._changes, key=row_key, row=row),
+            name,
+            own=own,
+            contended="the transcript's row stayed contended; read before trying again",
+        )
         return row
 
     def _changes(self, index: Index, key: RowKey, row: TranscriptRow) -> list[Change]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from memolith.app.index.ack_journal import AckJournal, commit_joined
+from memolith.app.index.ack_journal import commit_joined_everywhere
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
@@ -41,17 +41,14 @@ class RunLog:
 
     def fold(self, view: View, record: RunRecord, region: str, name: Named | None = None, own: bool = False) -> None:
         """Join a record that `region` put into every generation of tables. See `SessionLog.fold`."""
-        for index in view.indexes:
-            here = name is not None and index.generation == view.index.generation
-            commit_joined(
-                self._region,
-                index,
-                partial(self._changes, index, DreamRow.of(record, region), record),
-                AckJournal(self._region, view.period),
-                [name] if here and name is not None else [],
-                own=own,
-                contended="the dream's row stayed contended; read before trying again",
-            )
+        commit_joined_everywhere(
+            self._region,
+            view,
+            partial(self._changes, row=DreamRow.of(record, region), record=record),
+            name,
+            own=own,
+            contended="the dream's row stayed contended; read before trying again",
+        )
 
     def _changes(self, index: Index, row: DreamRow, record: RunRecord) -> list[Change]:
         """Return the changes of the row and of its copies."""

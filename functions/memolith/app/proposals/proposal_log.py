@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from memolith.app.index.ack_journal import AckJournal, commit_joined
+from memolith.app.index.ack_journal import commit_joined_everywhere
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
@@ -105,18 +105,15 @@ class ProposalLog:
         Raises:
             Unavailable, OutcomeUnknown: the index could not be brought so far; the record itself stands.
         """
-        for index in view.indexes:
-            here = name is not None and index.generation == view.index.generation
-            commit_joined(
-                self._region,
-                index,
-                partial(self._changes, index, record),
-                AckJournal(self._region, view.period) if here else None,
-                [name] if here and name is not None else [],
-                own=own,
-                contended="the proposal's row stayed contended; repeat the call",
-                attempts=FOLD_ATTEMPTS,
-            )
+        commit_joined_everywhere(
+            self._region,
+            view,
+            partial(self._changes, record=record),
+            name,
+            own=own,
+            contended="the proposal's row stayed contended; repeat the call",
+            attempts=FOLD_ATTEMPTS,
+        )
 
     def _changes(self, index: Index, record: ProposalRecord) -> list[Change]:
         """Return what a record says that the index does not have yet. The proposal's own row guards the others."""

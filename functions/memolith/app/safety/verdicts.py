@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from memolith.app.index.ack_journal import AckJournal, commit_joined
+from memolith.app.index.ack_journal import commit_joined_everywhere
 from memolith.app.kernel.port_calls import find, require
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
@@ -121,19 +121,16 @@ class Verdicts:
         Raises:
             Unavailable, OutcomeUnknown: the index could not be brought so far; the verdict itself stands.
         """
-        for index in view.indexes:
-            serving = index.generation == view.index.generation
-            journalled = journal and serving and record.region == self._region.name
-            commit_joined(
-                self._region,
-                index,
-                partial(self._changed, index, record),
-                AckJournal(self._region, view.period) if journalled else None,
-                [Named(str(record.key))],
-                own=new,
-                contended="the verdict's row stayed contended; repeat the call",
-                attempts=FOLD_ATTEMPTS,
-            )
+        here = journal and record.region == self._region.name
+        commit_joined_everywhere(
+            self._region,
+            view,
+            partial(self._changed, record=record),
+            Named(str(record.key)) if here else None,
+            own=new,
+            contended="the verdict's row stayed contended; repeat the call",
+            attempts=FOLD_ATTEMPTS,
+        )
 
     def _fold_own(self, view: View, record: VerdictRecord) -> None:
         try:
