@@ -14,7 +14,7 @@ from memolith.app.auth.newest_first import newest
 from memolith.app.index.ack_journal import commit_joined_everywhere
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.app.log.conditional_put import Put, has_body, put_if_absent
 from memolith.core import ids
 from memolith.core.errors import Busy, Unavailable
 from memolith.core.object_keys import SESSION_UPDATES_FROM, SessionKey
@@ -112,15 +112,11 @@ class SessionLog:
             key = SessionKey(self._region.name, record.workspace_id, record.session_id, sequence)
             changed = replace(patched(record), updated=key.rank, updated_at=now_us)
             body = changed.to_json()
-            is_mine = partial(self._is, str(key), body)
+            is_mine = partial(has_body, self._region, str(key), body)
             if put_if_absent(self._region, str(key), body, {}, is_mine=is_mine) is Put.MINE:
                 return changed, key, named_record(key, body)
             record = replace(self.context(key), archived_at=record.archived_at)
         raise Busy(f"others kept changing session {record.session_id}; try again")
-
-    def _is(self, key: str, body: bytes) -> bool | None:
-        found = find(self._region.objects, key)
-        return None if found is None else found.body == body
 
     def put_trust(self, record: SessionRecord, at: SessionKey, trust: str) -> tuple[SessionRecord, Named]:
         """Put the version of a record that lowers the session's trust class; an object at its key stays. One PUT.

@@ -9,7 +9,7 @@ from memolith.app.index.ack_journal import commit_joined_everywhere
 from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.app.log.conditional_put import Put, has_body, put_if_absent
 from memolith.core.errors import Unavailable
 from memolith.core.object_keys import TRANSCRIPT_ERASURE, TranscriptKey
 from memolith.core.objects.checkpoint import Named
@@ -34,13 +34,8 @@ class TranscriptLog:
 
     def put(self, key: TranscriptKey, part: TranscriptPart) -> Put:
         """Put one part, or find its key taken by another. One PUT. Raises as `put_if_absent`."""
-
-        def is_mine() -> bool | None:
-            found = find(self._region.objects, str(key))
-            return None if found is None else found.body == body
-
         body = part.to_lines()
-        return put_if_absent(self._region, str(key), body, {}, is_mine=is_mine)
+        return put_if_absent(self._region, str(key), body, {}, is_mine=partial(has_body, self._region, str(key), body))
 
     def read(self, key: TranscriptKey) -> TranscriptPart:
         """Read a part: from this bucket, or that of the region which wrote it.

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import Enum
 
+from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region
 from memolith.app.log.log_reader import LogReader
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
@@ -85,6 +86,15 @@ def put_if_absent(
     if in_doubt:
         raise _unknown(region, key, at)
     raise Busy("others kept writing here; try again")
+
+
+def has_body(region: Region, key: str, body: bytes) -> bool | None:
+    """Tell whether an object has just this body, for `put_if_absent` to ask as `is_mine`; None where the key is free.
+
+    One GET. Raises Unavailable.
+    """
+    found = find(region.objects, key)
+    return None if found is None else found.body == body
 
 
 def _unknown(region: Region, key: str, at: str | None) -> OutcomeUnknown:

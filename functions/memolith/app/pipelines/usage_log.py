@@ -10,7 +10,7 @@ from functools import partial
 
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region
-from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.app.log.conditional_put import Put, has_body, put_if_absent
 from memolith.app.pipelines.job_log import last_keys
 from memolith.core.errors import Unavailable
 from memolith.core.objects.usage_record import JOB_KEY, KIND, UsageRecord
@@ -57,12 +57,8 @@ class UsageLog:
             Unavailable, Busy, OutcomeUnknown: unknown; the next look goes on from what stands there.
         """
         key, body = str(record.key(self._region.name)), record.to_json()
-        is_mine = partial(self._is, key, body)
+        is_mine = partial(has_body, self._region, key, body)
         return put_if_absent(self._region, key, body, {}, is_mine=is_mine) is Put.MINE
-
-    def _is(self, key: str, body: bytes) -> bool | None:
-        found = find(self._region.objects, key)
-        return None if found is None else found.body == body
 
     def _read(self, key: str) -> UsageRecord | None:
         found = find(self._region.objects, key)
