@@ -81,6 +81,17 @@ def contradicts(version: VersionRow | None, head: MemoryRow | None, joined: Vers
     return (position > str(head.ref)) != ((joined.generation or 0) > head.generation)
 
 
+def is_made_of(head: MemoryRow, joined: MemoryRow) -> bool:
+    """Tell whether an entry is the one that a memory's row was made of. `joined` is the row that it makes of nothing.
+
+    What was erased, by its order or with its store, has nothing left to compare.
+    """
+    if any(getattr(head, name) != getattr(joined, name) for name in ("memory_id", "version_id", "gone", "trust")):
+        return False
+    erased = head.path is None or joined.path is None
+    return erased or all(getattr(head, name) == getattr(joined, name) for name in _TEXT)
+
+
 def is_overtaken(head: MemoryRow | None, joined: VersionRow) -> bool:
     """Tell whether its memory has a later version in the same log and epoch: then its generation is taken, too."""
     if head is None or joined.position is None or _log_of(str(head.ref)) != _log_of(joined.position):

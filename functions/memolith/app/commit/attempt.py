@@ -10,10 +10,10 @@ from typing import Any
 from memolith.app.kernel.peer_messages import decode_error, decode_resolved, encode_error, encode_resolved
 from memolith.app.kernel.region import View
 from memolith.core.errors import MemolithError
-from memolith.core.log_position import LogRef, Slot
+from memolith.core.log_position import Slot
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, RowKey
-from memolith.core.rows.content import MemoryRow
+from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.scanner import RedactedSecret
 
@@ -72,8 +72,8 @@ class Attempt:
     """One command on its way through the loop.
 
     `passed_on_us` is set for a call that another copy may be carrying out too: when its first rows were about to be
-    read, by the clock. `own` are the ids that the command's version may come to have, and `done` is where one of them
-    was found to stand already.
+    read, by the clock. `own` are the ids that the command's version may come to have, and `done` is the row of
+    one of them that was found to stand already.
     """
 
     view: View
@@ -83,6 +83,6 @@ class Attempt:
     passed_on_us: int | None = None
     number: int = 0
     own: tuple[str, ...] = ()
-    done: LogRef | None = None
+    done: VersionRow | None = None
     claimed: dict[RowKey, Attributes | None] = field(default_factory=dict)
     tails: dict[str, Slot] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from memolith.core.commands import WriteCommand
 from memolith.core.drafts import Draft, draft_of
 from memolith.core.epochs import current_epoch
 from memolith.core.errors import Unavailable, unindexed
-from memolith.core.log_position import LogKey, LogRef, Slot
+from memolith.core.log_position import LogKey, Slot
 from memolith.core.objects.entry import Entry
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, RowKey
@@ -67,7 +67,7 @@ class LogSteps:
         return MemoryRow.from_attributes(rows[key]) if key in rows else None
 
     def was_done(self, attempt: Attempt, head: MemoryRow | None, suspect: bool = False) -> bool:
-        """Return whether another copy of a passed-on call has carried it out; `attempt.done` says where then.
+        """Return whether another copy of a passed-on call has carried it out; `attempt.done` is its version then.
 
         To be asked once the rows that the command would be decided by have been read. One read from the second attempt
         on; at first, where something is `suspect`, or `head` was written while the first batch was being read: a batch
@@ -78,7 +78,7 @@ class LogSteps:
         is_new = head is not None and head.updated_at > attempt.passed_on_us + WRITE_MIN_US
         if suspect or is_new or attempt.number:
             keys = [VersionRow.key(attempt.store.store_id, version_id) for version_id in attempt.own]
-            attempt.done = known_position(self._region.read(attempt.view.index, keys), keys)
+            attempt.done = known_version(self._region.read(attempt.view.index, keys), keys)
         return attempt.done is not None
 
     def occupancy(self, attempt: Attempt, hash: str, path: str) -> tuple[LogRow | None, PathRow | None]:
@@ -145,8 +145,8 @@ class LogSteps:
     def observe(self, attempt: Attempt, entry: Entry, paths_too: bool = False) -> None:
         """Fold one entry that was met, and finish its rename where that is half done."""
         resolved = self.logs.resolve(entry, self._finish, store=attempt.store)
-        self._projector.fold(attempt.view, resolved, paths_too=paths_too, salt=attempt.store.salt)
-        attempt.outcome.resolved.extend(resolved)
+        changed = self._projector.fold(attempt.view, resolved, paths_too=paths_too, salt=attempt.store.salt)
+        attempt.outcome.resolved.extend(one for one in resolved if one.entry.key not in changed)
 
     def _finish(self, moved_in: Entry) -> None:
         departure = decide.moved_out(moved_in)
@@ -207,12 +207,12 @@ def known_rows(head: MemoryRow, entry: Entry) -> dict[RowKey, Attributes | None]
     }
 
 
-def known_position(rows: Mapping[RowKey, Attributes], keys: Sequence[RowKey]) -> LogRef | None:
-    """Return where the first of these versions stands, of those that are known to stand anywhere."""
+def known_version(rows: Mapping[RowKey, Attributes], keys: Sequence[RowKey]) -> VersionRow | None:
+    """Return the row of the first of these versions that is known to stand anywhere."""
     for key in keys:
         row = VersionRow.from_attributes(rows[key]) if key in rows else None
         if row is not None and row.position is not None:
-            return LogRef.parse(row.position)
+            return row
     return None
 
 

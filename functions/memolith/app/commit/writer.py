@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memolith.app.commit.attempt import Attempt, Outcome, Step
-from memolith.app.commit.log_steps import body_of, known_position, known_rows
+from memolith.app.commit.log_steps import body_of, known_rows, known_version
 from memolith.app.commit.parts import WriterParts
 from memolith.app.index.path_claims import IntentConflict
 from memolith.app.kernel.region import Region, View
@@ -26,6 +26,7 @@ from memolith.core import decide, fold
 from memolith.core.commands import AdoptVersion, Command, DeleteMemory, WriteCommand, is_deletion, version_ids
 from memolith.core.epochs import current_epoch
 from memolith.core.errors import Busy, InvalidRequest, MemolithError, NotFound, OutcomeUnknown, Unavailable, in_doubt
+from memolith.core.integrity import contradicts, is_made_of
 from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry, Operation
@@ -206,20 +207,22 @@ class Writer:
         """Folds what the log has after `head`; whether there was anything. One HEAD where there was not."""
         return self._steps.has_more(Attempt(view, store, Outcome()), head)
 
-    def done(self, view: View, command: Command) -> LogRef | None:
-        """Where a version of the command's own stands, by the rows that `view` has. No call."""
-        return known_position(view.rows, [VersionRow.key(command.store_id, id) for id in version_ids(command)])
+    def done(self, view: View, command: Command) -> VersionRow | None:
+        """Return the row of a version of the command's own that stands already, of those that `view` has. No call."""
+        return known_version(view.rows, [VersionRow.key(command.store_id, id) for id in version_ids(command)])
 
-    def recall(self, view: View, store: StoreRow, position: LogRef) -> Outcome:
-        """Return what the write at `position` did. One HEAD, two for a rename; the lease as for any answer.
+    def recall(self, view: View, store: StoreRow, done: VersionRow) -> Outcome:
+        """Return what the write of a version did. One HEAD, two for a rename; the lease as for any answer.
 
         Raises:
             OutcomeUnknown: this cannot be told now; it was done, if the store's home has not changed meanwhile.
         """
         _require_home(self._region.name, store)
-        key = position.key_in(store.store_id)
+        key = done.ref.key_in(store.store_id)
         try:
-            entry = self._steps.logs.entry(key)
+            entry = self._steps.logs.acknowledged_entry(
+                key, lambda one: not contradicts(done, None, fold.join_version(None, one))
+            )
             if entry is not None:
                 outcome = Outcome(fold.join_memory(None, entry), resolved=list(self._steps.logs.resolve(entry)))
                 self._steps.replica.secure(store, key)
@@ -240,11 +243,15 @@ class Writer:
         self._steps.replica.confirm(store)
 
     def attach_entries(self, outcome: Outcome) -> None:
-        """Add the head that an outcome was decided against, where nothing on the way was it. One HEAD, or two."""
+        """Add the head that an outcome was decided against, where nothing on the way was it. One HEAD, or two.
+
+        Only what this region's row of it says: the region that asked would believe an altered object.
+        """
         row = outcome.memory
         if row is None or any(one.entry.version_id == row.version_id for one in outcome.resolved):
             return
-        entry = self._steps.logs.entry(LogKey(row.store_id, row.path_hash, Slot.parse(row.slot)))
+        key = row.ref.key_in(row.store_id)
+        entry = self._steps.logs.acknowledged_entry(key, lambda one: is_made_of(row, fold.join_memory(None, one)))
         if entry is not None:
             outcome.resolved.extend(self._steps.logs.resolve(entry))
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memolith.app.kernel.batching import gallop
+from memolith.app.kernel.damage_report import report_damage
 from memolith.app.kernel.port_calls import find_head
 from memolith.app.kernel.region import Region
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.core.epochs import current_epoch
 from memolith.core.errors import Unavailable
+from memolith.core.integrity import Damage
 from memolith.core.log_position import Epoch, LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.store_record import parse_epoch
@@ -32,6 +34,20 @@ class LogReader:
         """Return the entry in a slot, or None while it is free. One HEAD. Raises Unavailable."""
         found = find_head(self._region.objects, str(key), region)
         return None if found is None else Entry.from_metadata(key, found.metadata)
+
+    def acknowledged_entry(self, key: LogKey, is_acknowledged: Callable[[Entry], bool]) -> Entry | None:
+        """Return the entry in a slot, as this region's tables have it; None where no region's object says the same.
+
+        One HEAD. Where this region's object was changed after its slot was taken, it is reported, and each further
+        region costs one more. Raises Unavailable.
+        """
+        for at in dict.fromkeys((self._region.name, *self._region.regions)):
+            entry = self.entry(key, at)
+            if entry is not None and is_acknowledged(entry):
+                return entry
+            if entry is not None:
+                report_damage(self._region, {(key, at): Damage.REPLACED})
+        return None
 
     def next_slot(self, store: StoreRow, path_hash: str, known: Slot | None) -> Slot:
         """Return the slot to look at, or to put, after `known`; the first one, when nothing is known.

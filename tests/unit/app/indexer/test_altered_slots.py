@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 import pytest
 
+from memolith.adapters.layered import Call
 from memolith.adapters.memory import MemoryErasableObjects
 from memolith.app.indexer.indexer import Malformed
 from memolith.app.kernel.results import Memory
+from memolith.core.commands import UpdateMemory, to_payload
 from memolith.core.decide import sha256_hex
+from memolith.core.errors import PreconditionFailed
 from memolith.core.objects.entry import Entry
+from memolith.wire.rpc import peerwriter_calls
+from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
 
+T = TypeVar("T")
 FORGED = "nobody wrote this"
 TEXTS = ("first", "second", "third")
 Change = Callable[[Entry, Entry], Entry]
@@ -85,3 +92,62 @@ def test_the_event_of_an_altered_slot_changes_no_row_and_no_journal(
     assert rows(scene, at) == before
     assert scene.version(versions[victim].version_id, at=at).content == TEXTS[victim]
     assert scene.read(versions[0], at=at).content == TEXTS[2]
+
+
+# ---- what a home tells another region -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "trust"), [(FORGED, None), ("fourth", "u")], ids=["another text", "another class"])
+def test_a_region_that_the_home_refuses_is_not_told_of_an_object_put_over_the_head(
+    scene: Scene, versions: list[Memory], text: str, trust: str | None
+) -> None:
+    head = scene.update(versions[0], "fourth")
+    entry = entry_of(scene, head.version_id)
+    overwritten(scene, replace(entry, trust=trust or entry.trust), HOME, text)
+    with pytest.raises(PreconditionFailed):
+        scene.update(versions[0], "fifth", expected=sha256_hex("of long ago"), at=AWAY)
+    seen = scene.read(versions[0], at=AWAY)
+    assert (seen.content, seen.trust) == (TEXTS[2], head.trust)
+
+
+def test_a_region_that_the_home_refuses_is_told_of_an_altered_head_from_the_copy_that_is_whole(
+    scene: Scene, versions: list[Memory]
+) -> None:
+    undo = scene.remember_index(AWAY)
+    head = scene.update(versions[0], "fourth")
+    scene.deliver()
+    undo()
+    overwritten(scene, entry_of(scene, head.version_id), HOME)
+    with pytest.raises(PreconditionFailed):
+        scene.update(versions[0], "fifth", expected=sha256_hex("of long ago"), at=AWAY)
+    assert scene.read(versions[0], at=AWAY).content == "fourth"
+
+
+def test_a_call_that_arrives_twice_is_not_answered_with_an_object_put_over_its_version(
+    scene: Scene, versions: list[Memory]
+) -> None:
+    region = scene.cloud.sites[AWAY].region
+    actor = scene.call().credentials.actor
+    command = UpdateMemory(scene.store, versions[0].id, region.new_id("memver"), actor, "fourth", None)
+    payload = {"call": "write", "workspace_id": WORKSPACE, **to_payload(command)}
+    assert peerwriter_calls(scene.at(HOME))(payload)["refusal"] is None
+    overwritten(scene, entry_of(scene, command.version_id), HOME)
+    assert peerwriter_calls(scene.at(HOME))(payload)["error"]["type"] == "OutcomeUnknown"
+
+
+def test_a_region_whose_write_comes_second_at_the_home_is_not_told_of_an_object_put_over_the_first(
+    scene: Scene, versions: list[Memory]
+) -> None:
+    theirs: list[Memory] = []
+
+    def overtaken(call: Call, act: Callable[[], T]) -> T:
+        if call.name == "objects.put_if_absent" and not theirs:
+            theirs.append(versions[0])
+            theirs[0] = scene.update(versions[0], "theirs")
+            overwritten(scene, entry_of(scene, theirs[0].version_id), HOME)
+        return act()
+
+    with scene.intercepted_by(overtaken):
+        mine = scene.update(versions[0], "mine", at=AWAY, full=True)
+    assert (mine.content, scene.read(versions[0], at=AWAY).content) == ("mine", "mine")
+    assert theirs[0].version_id not in {row["version_id"] for row in scene.cloud.rows(AWAY, "versions").values()}
