@@ -184,7 +184,7 @@ bench-laptop: setup ## a laptop with ten thousand memories: start, search, lint,
 bench-search: setup ## a store of ten thousand memories: its pack, its searches, and whether they find
 	$(BIN)/python -m scripts.bench.search
 
-eval-pipelines: setup ## 120 made-up sessions through extraction: what is found, what is kept out, beside the floors (ARGS="--why", or a model)
+eval-pipelines: setup ## 120 made-up sessions through extraction, and a dream killed at each step, beside the floors (ARGS="--why", or a model)
 	$(BIN)/python -m scripts.eval_pipelines $(ARGS)
 
 sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them, SEED=17 alone, KIND=failing_over of another kind, KIND=all of every kind, BUGS=1 for planted defects)

@@ -1,9 +1,10 @@
-"""What extraction makes of made-up sessions, beside its floors: ``make eval-pipelines``.
+"""What pipelines make of made-up sessions, beside their floors: ``make eval-pipelines``.
 
 The sessions are made from a seed (`scripts.pipelines.grammar`), sent as transcripts to a deployment in one process,
 extracted with the stand-in or with any model, and approved by a person who approves everything. Nothing is judged by a
-model: what is worth keeping was planted, and so were secrets and orders. See docs/extraction.md. Exit code: 0 every
-floor is met, 1 one is not.
+model: what is worth keeping was planted, and so were secrets and orders. Then a dream of the stand-in over some of them
+is killed at each of its steps and taken up again (`scripts.pipelines.dreaming`). See docs/extraction.md. Exit code: 0
+every floor is met, 1 one is not.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from memolith.app.api import extraction
 from memolith.ports.model import Model, Models
 from memolith.scanner import Scanner
 from scripts.pipelines import obedient
+from scripts.pipelines.dreaming import DreamFigures, DreamTrial
 from scripts.pipelines.judge import Figures, Trial
 from scripts.pipelines.sessions import sessions
 from tests.support.scanners import compiled_rules
@@ -53,7 +55,7 @@ class Row:
         bound = "" if self.floor is None else f"{'<=' if self.most else '>='} {self.floor:g}"
         figure = f"{self.figure:.0f}" if self.most else f"{self.figure:.3f}"
         mark = "    " if self.floor is None else "ok  " if self.met else "MISS"
-        return f"{mark} {self.name:<62} {bound:>8} {figure:>7}  {self.counted}".rstrip()
+        return f"{mark} {self.name:<70} {bound:>8} {figure:>7}  {self.counted}".rstrip()
 
 
 FLOORS = {STAND_IN: (0.55, 0.95, 0.98), obedient.NAME: (None, None, None)}
@@ -86,6 +88,26 @@ def rows(figures: Figures, *, service: str) -> list[Row]:
         none("versions that a second run makes", figures.versions_again, f"after {figures.versions:,} of the first"),
         none("texts of erased sessions that are left anywhere", figures.erased_left, f"of {figures.erased} that stood"),
         none("questions of a second run", figures.questions_again, f"after {figures.questions} of the first"),
+    ]
+
+
+def dream_rows(figures: DreamFigures) -> list[Row]:
+    """Return the part of the table that is about dreams, of the stand-in whatever model extracts."""
+    killed = f"{figures.same} of {figures.kills}, over {figures.steps} steps and {figures.applied} changes"
+    return [
+        Row(
+            "kills of a dream that come to the same end once it is taken up again",
+            figures.same / figures.kills,
+            1.0,
+            killed,
+        ),
+        Row(
+            "dreams that leave an index or a summary over its cap",
+            figures.over_cap,
+            0,
+            f"of {figures.dreams}",
+            most=True,
+        ),
     ]
 
 
@@ -148,6 +170,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--model", help="as the service names it")
     parser.add_argument("--address", help="of the service, if it is not the SDK's default")
     parser.add_argument("--cassette", type=Path, help="a file of answers: what is in it is not asked again")
+    parser.add_argument("--kill-every", type=int, default=1, help="kill the dream at every so many of its steps alone")
     parser.add_argument("--why", action="store_true", help="list what was missed, unsupported, kept or lost")
     options = parser.parse_args(arguments)
     models = models_of(options.service, options.model, options.address)
@@ -155,9 +178,11 @@ def main(arguments: Sequence[str]) -> int:
         models = Recorded(models, options.cassette)
     made = sessions(options.sessions, options.seed)
     print(f"{len(made)} sessions of seed {options.seed}, {sum(len(one.events) for one in made):,} events", flush=True)
-    figures = Trial(models, Scanner.load(compiled_rules()), options.seed).run(made)
-    table = rows(figures, service=options.service)
-    for line in [*table, *(figures.failures if options.why else ())]:
+    scanner = Scanner.load(compiled_rules())
+    figures = Trial(models, scanner, options.seed).run(made)
+    dreams = DreamTrial(ExtractiveModels(), scanner, options.seed, made).run(options.kill_every)
+    table = [*rows(figures, service=options.service), *dream_rows(dreams)]
+    for line in [*table, *([*figures.failures, *dreams.failures] if options.why else ())]:
         print(line)
     missed = [row for row in table if not row.met]
     print(f"{len(missed)} floors missed" if missed else "every floor is met")

@@ -528,6 +528,49 @@ def test_a_note_without_an_event_and_an_edit_without_a_source_are_dropped(stage:
     assert stage.texts() == TEXTS
 
 
+@pytest.mark.parametrize(
+    ("path", "cap", "text"),
+    [
+        ("/MEMORY.md", "- [a](a.md): b\n" * 200, "- [a](a.md): b\n" * 201),
+        ("/MEMORY.md", "é" * 12_500, "é" * 12_501),
+        ("/memory_summary.md", "v1\n" + "s" * 7_997, "v1\n" + "s" * 7_998),
+    ],
+    ids=["lines of the index", "bytes of the index", "bytes of the summary"],
+)
+def test_a_model_makes_no_index_or_summary_of_which_agents_would_load_a_part_alone(
+    stage: Stage, path: str, cap: str, text: str
+) -> None:
+    listed = stage.client.beta.memory_stores.memories.list(stage.scene.store)
+    source = next(one.memory_version_id for one in listed if one.type == "memory")
+    edit = {"op": "create", "path": path, "content": None, "old": None, "new": None, "to": None, "why": "w"}
+
+    def dreamed(said: dict[str, Any]) -> list[str]:
+        stage.model.said = [{"open": [], "edits": [{**edit, "sources": [source], **said}], "summary": "", "done": True}]
+        return list(stage.done(stage.update()).model_extra["x_memolith"]["dropped"])
+
+    assert dreamed({"content": text}) == ["too_long"]
+    assert dreamed({"path": "/other-name.md", "content": text}) == []
+    assert dreamed({"op": "rename", "path": "/other-name.md", "to": path}) == ["too_long"]
+    assert dreamed({"content": cap}) == []
+    assert dreamed({"op": "replace", "content": text}) == ["too_long"]
+    assert stage.texts()[path] == cap
+
+
+def test_an_index_that_a_person_made_too_long_may_become_shorter_and_no_longer(stage: Stage) -> None:
+    line = "- [a](a.md): b\n"
+    memory = stage.scene.create("/MEMORY.md", line * 300)
+    edit = {"op": "replace", "path": "/MEMORY.md", "old": None, "new": None, "to": None, "why": "w"}
+
+    def dreamed(lines: int) -> list[str]:
+        edits = [{**edit, "content": line * lines, "sources": [memory.version_id]}]
+        stage.model.said = [{"open": [], "edits": edits, "summary": "", "done": True}]
+        return list(stage.done(stage.update()).model_extra["x_memolith"]["dropped"])
+
+    assert dreamed(301) == ["too_long"]
+    assert dreamed(250) == []
+    assert stage.texts()["/MEMORY.md"] == line * 250
+
+
 def test_an_edit_of_a_person_beside_a_dream_is_never_lost(stage: Stage) -> None:
     listed = stage.client.beta.memory_stores.memories.list(stage.scene.store)
     memory = next(one for one in listed if one.type == "memory" and one.path == "/new.md")

@@ -7,11 +7,14 @@ from collections.abc import Callable
 import pytest
 
 from memolith.adapters.models.extractive import ExtractiveModels
+from memolith.app.pipelines.dream_steps import DreamSteps
 from memolith.app.safety.write_gate import LettingAllThrough
+from memolith.core.pipelines import dreams, merging
 from memolith.scanner import Scanner
 from scripts import eval_pipelines
 from scripts.eval_pipelines import STAND_IN, rows
 from scripts.pipelines import judge, obedient
+from scripts.pipelines.dreaming import DreamTrial
 from scripts.pipelines.judge import Trial
 from scripts.pipelines.sessions import Session, sessions
 from tests.support.scanners import compiled_rules
@@ -46,7 +49,7 @@ def test_a_run_keeps_out_what_must_be_kept_out_and_a_second_one_writes_nothing(
 
 
 def test_the_stand_in_meets_every_floor(capsys: pytest.CaptureFixture[str]) -> None:
-    assert eval_pipelines.main([]) == 0, capsys.readouterr().out
+    assert eval_pipelines.main(["--kill-every", "12"]) == 0, capsys.readouterr().out
 
 
 def test_a_scanner_that_lets_all_through_is_seen_in_the_secrets_and_in_the_orders(made: list[Session]) -> None:
@@ -79,10 +82,26 @@ def test_a_loss_of_what_a_person_wrote_is_seen(
     assert figures.human_facts_lost >= 1
 
 
+def test_a_dream_that_makes_another_plan_when_it_is_taken_up_again_is_seen(
+    scanner: Scanner, made: list[Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DreamSteps, "find", lambda *_: None)
+    figures = DreamTrial(ExtractiveModels(), scanner, SEED, made).run(every=20)
+    assert figures.same < figures.kills
+    assert any("texts of /MEMORY.md" in one for one in figures.failures)
+
+
+def test_an_index_over_its_cap_is_seen(scanner: Scanner, made: list[Session], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging, "INDEX_MAX_LINES", 300)
+    monkeypatch.setattr(dreams, "_grows_over_cap", lambda *_: False)
+    figures = DreamTrial(ExtractiveModels(), scanner, SEED, made).run(every=60)
+    assert figures.over_cap == figures.dreams
+
+
 def test_a_missed_floor_is_marked_and_ends_with_exit_code_1(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert eval_pipelines.main(["--sessions", "6", "--service", obedient.NAME]) == 0
+    assert eval_pipelines.main(["--sessions", "6", "--kill-every", "200", "--service", obedient.NAME]) == 0
     assert "every floor is met" in capsys.readouterr().out
     run: Callable[[Trial, list[Session]], judge.Figures] = Trial.run
 
@@ -92,7 +111,7 @@ def test_a_missed_floor_is_marked_and_ends_with_exit_code_1(
         return figures
 
     monkeypatch.setattr(Trial, "run", run_and_leak)
-    assert eval_pipelines.main(["--sessions", "6", "--service", obedient.NAME]) == 1
+    assert eval_pipelines.main(["--sessions", "6", "--kill-every", "200", "--service", obedient.NAME]) == 1
     [missed] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("MISS")]
     assert "secrets that were sent to the model" in missed
 

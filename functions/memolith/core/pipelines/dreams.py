@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from memolith.core.limits import PROPOSAL_SOURCES_MAX, SOURCES_MAX
-from memolith.core.memory_conventions import frontmatter
+from memolith.core.memory_conventions import INDEX_MAX_BYTES, INDEX_MAX_LINES, INDEX_PATH, frontmatter
 from memolith.core.proposed_edits import EditRequest
 
 ROUNDS_MAX = 8
 EDITS_MAX = 60
 INPUT_SHARE = 0.5
 """Of the model's window, what the texts of the store may take; of a larger store the model opens what it needs."""
+
+SUMMARY_PATH = "/memory_summary.md"
+"""Where agents that load a summary of a store look for it."""
+
+SUMMARY_MAX_BYTES = 8_000
+"""About 2,500 tokens: what a summary may take of each agent's context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +113,8 @@ def selected(
     """Select the edits that may be applied, in their order.
 
     Left out are: one whose memory is not there or is there already, one that names a source which the dream was not
-    given, a replacement of a part that is not there exactly once, and, with `deletes_max`, all deletions if they
-    are more than that.
+    given, a replacement of a part that is not there exactly once, one that makes the index or the summary longer
+    than agents load, and, with `deletes_max`, all deletions if they are more than that.
     """
     kept: list[Edit] = []
     dropped: list[str] = []
@@ -137,15 +143,37 @@ def _refused(
 ) -> str | None:
     if not edit.sources or not set(edit.sources) <= set(known_sources):
         return "unsupported"
+    if edit.op == "create" and edit.path in paths:
+        return "path_taken"
     if edit.op == "create":
-        return "path_taken" if edit.path in paths else None
+        return "too_long" if _grows_over_cap(edit, {}) else None
     if edit.path not in paths or edit.path not in memories:
         return "no_such_memory"
     if edit.op == "rename" and edit.to in paths:
         return "path_taken"
     if edit.op == "str_replace" and memories[edit.path].text.count(edit.old or "") != 1:
         return "text_not_found"
-    return None
+    return "too_long" if _grows_over_cap(edit, memories) else None
+
+
+def is_over_cap(path: str, text: str) -> bool:
+    """Tell whether a text is an index or a summary of which agents would load a part alone."""
+    size = len(text.encode())
+    if path == INDEX_PATH:
+        return size > INDEX_MAX_BYTES or len(text.rstrip("\n").split("\n")) > INDEX_MAX_LINES
+    return path == SUMMARY_PATH and size > SUMMARY_MAX_BYTES
+
+
+def _grows_over_cap(edit: Edit, memories: Mapping[str, DreamedMemory]) -> bool:
+    """Tell whether an edit leaves an index or a summary over its cap. One that shortens what was over it does not."""
+    if edit.op == "delete":
+        return False
+    memory = memories.get(edit.path)
+    if edit.op == "rename":
+        return memory is not None and is_over_cap(edit.to or "", memory.text)
+    text = edit.content or "" if memory is None else new_text(edit, memory)
+    was_over = memory is not None and is_over_cap(edit.path, memory.text) and len(text) < len(memory.text)
+    return is_over_cap(edit.path, text) and not was_over
 
 
 def new_text(edit: Edit, memory: DreamedMemory) -> str:
