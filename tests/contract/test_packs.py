@@ -83,11 +83,13 @@ def test_what_is_changed_replaces_and_what_is_gone_is_not_found(pack: Pack) -> N
     assert pack.extent() == (1, 2.0)
 
 
-def test_words_are_counted_and_those_that_begin_alike_are_offered(pack: Pack) -> None:
+def test_words_are_counted_and_those_that_begin_or_end_alike_are_offered(pack: Pack) -> None:
     assert pack.frequencies(["door", "red", "none"]) == {"door": 2, "red": 2}
     assert pack.name_frequencies(["ada", "red"]) == {"ada": 1}
     assert pack.stems_from("do") == {"door": 2}
     assert pack.stems_from("ad") == {}, "a name that is no stem of a text"
+    assert pack.stems_to("oor") == {"door": 2}
+    assert pack.stems_to("door") == pack.stems_to("da") == pack.stems_to("_oor") == {}
     pack.change([], ["a", "b"])
     assert pack.stems_from("") == pack.frequencies(["door"]) == pack.name_frequencies(["ada"]) == {}
 

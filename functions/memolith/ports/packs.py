@@ -128,6 +128,9 @@ class Pack(GraphPack, VectorPack, Protocol):
     def stems_from(self, beginning: str) -> Mapping[str, int]:
         """Return stems that begin so, and in how many memories each is."""
 
+    def stems_to(self, ending: str) -> Mapping[str, int]:
+        """Return stems that end so and are longer, and in how many memories each is."""
+
     def documents(self, memory_ids: Sequence[str]) -> list[Document]:
         """Return those that it has of these, without their texts and properties, in no order."""
 

@@ -40,8 +40,8 @@ NEAR_TOKENS = 4
 """How far words that stand side by side may be apart in the index: some of them stand there with parts of them."""
 
 COMPRESSION = 6
-STEMS_FROM_MAX = 5_000
-"""How many stems are offered that begin alike."""
+STEMS_MAX = 5_000
+"""How many stems are offered that begin or end alike."""
 
 _SCHEMA = f"""
 CREATE TABLE doc (
@@ -199,14 +199,16 @@ class SqlitePack(graph_tables.GraphTables, vector_table.VectorTable):
 
     def stems_from(self, beginning: str) -> Mapping[str, int]:
         """Scan a range of the stems."""
-        query = "SELECT stem, texts FROM stem WHERE stem >= ? AND stem < ? AND texts > 0 LIMIT ?"
-        after = f"{beginning}\U0010ffff"
-        with self._asking() as connection:
-            return dict(connection.execute(query, (beginning, after, STEMS_FROM_MAX)).fetchall())
+        return self._stems("stem >= ? AND stem < ?", beginning, f"{beginning}\U0010ffff")
+
+    def stems_to(self, ending: str) -> Mapping[str, int]:
+        """Scan all stems."""
+        return self._stems("substr(stem, ?) = ? AND stem <> ?", -len(ending), ending, ending)
 
     def documents(self, memory_ids: Sequence[str]) -> list[Document]:
         """Read the rows. One query for some hundreds."""
-        return [_document(row) for row in self._rows(memory_ids)]
+        with self._asking() as connection:
+            return [_document(row) for row in _rows(connection, memory_ids)]
 
     def contents(self, memory_ids: Sequence[str]) -> Mapping[str, str]:
         """Read the texts. One query for some hundreds."""
@@ -239,9 +241,10 @@ class SqlitePack(graph_tables.GraphTables, vector_table.VectorTable):
         """Close the database, which deletes it."""
         self._database.close()
 
-    def _rows(self, memory_ids: Sequence[str]) -> list[tuple[object, ...]]:
+    def _stems(self, condition: str, *parameters: object) -> Mapping[str, int]:
+        query = f"SELECT stem, texts FROM stem WHERE {condition} AND texts > 0 LIMIT {STEMS_MAX}"
         with self._asking() as connection:
-            return _rows(connection, memory_ids)
+            return dict(connection.execute(query, parameters).fetchall())
 
     def _frequencies(self, words: Sequence[str], column: str) -> Mapping[str, int]:
         found: dict[str, int] = {}

@@ -55,6 +55,12 @@ NEAR_AMONG_MAX = 10_000
 BEGINNING_CHARS = 5
 """How much words have in common at least of which one stands for the other with another ending."""
 
+PART_CHARS = 4
+"""How long each of two words is at least that are written as one (``Datenbank|migration``)."""
+
+ANY_PART = "datenbank"
+"""What stands for any first part of a longer word where only the rest counts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -147,12 +153,12 @@ def understand(packs: Packs, pack: Pack, query: str, now_us: int, within: Restri
     """Read a query by what the pack knows of its words."""
     count, average_length = pack.extent()
     asked = analysis.query_words(query, packs.stem)
-    frequencies = dict(pack.frequencies(asked.stems))
+    frequencies = dict(pack.frequencies(list(asked.stems)))
     stems: dict[str, float] = {}
     looking: list[str] = []
     places: dict[str, int] = {}
-    for place, stem in enumerate(asked.stems):
-        known = [(stem, 1.0)] if stem in frequencies else list(_replacements(pack, stem, frequencies))
+    for place, (stem, word) in enumerate(asked.stems.items()):
+        known = [(stem, 1.0)] if stem in frequencies else list(_replacements(packs, pack, word, frequencies))
         stems.update({one: max(sure, stems.get(one, 0.0)) for one, sure in known})
         places |= {one: places.get(one, place) for one, _ in known}
         if stem in asked.telling:
@@ -186,22 +192,54 @@ def _rarest(stems: Sequence[str], frequencies: Mapping[str, int], count: int) ->
     return tuple((rare or ordered[:COMMON_LOOKING_MAX])[:LOOKING_MAX])
 
 
-def _replacements(pack: Pack, stem: str, frequencies: dict[str, int]) -> Iterator[tuple[str, float]]:
-    """Yield what a store has in place of a word that it has not: the same with another ending; or with one slip.
+def _replacements(packs: Packs, pack: Pack, word: str, frequencies: dict[str, int]) -> Iterator[tuple[str, float]]:
+    """Yield what a store has in place of a word that it has not: the same with another ending; a longer word that ends
+    with it, or the two words that it is made of; or the same with one slip.
 
     Endings first: they are what stems of other languages than English differ by (``Rechnung``, ``Rechnungen``).
     """
+    stem = packs.stem(word)
     if len(stem) < REPLACED_FROM_CHARS or not stem.isalpha():
         return
-    near = pack.stems_from(stem[:BEGINNING_CHARS]) if len(stem) >= BEGINNING_CHARS else {}
-    found = [one for one in near if one.startswith(stem) or (stem.startswith(one) and len(stem) - len(one) <= 3)]
-    if not found:
-        slips = {one: count for one, count in pack.stems_from(stem[:1]).items() if ranking.alike(stem, one)}
-        found = [max(slips, key=lambda one: (slips[one], one))] if slips else []
-        near = slips
-    for one in sorted(found, key=lambda one: (-near[one], one))[:REPLACEMENTS_MAX]:
-        frequencies[one] = near[one]
+    found = _other_endings(pack, stem) or _longer(packs, pack, word) or _halves(packs, pack, word) or _slip(pack, stem)
+    for one in sorted(found, key=lambda one: (-found[one], one))[:REPLACEMENTS_MAX]:
+        frequencies[one] = found[one]
         yield one, REPLACEMENT_SURENESS
+
+
+def _other_endings(pack: Pack, stem: str) -> Mapping[str, int]:
+    near = pack.stems_from(stem[:BEGINNING_CHARS]) if len(stem) >= BEGINNING_CHARS else {}
+    return {
+        one: count
+        for one, count in near.items()
+        if one.startswith(stem) or (stem.startswith(one) and len(stem) - len(one) <= 3)
+    }
+
+
+def _longer(packs: Packs, pack: Pack, word: str) -> Mapping[str, int]:
+    """Find words that end with this one, by what a stemmer leaves of it there: of a longer word it takes off more."""
+    if len(word) < BEGINNING_CHARS:
+        return {}
+    ending = packs.stem(f"{ANY_PART}{word}").removeprefix(ANY_PART)
+    longer = pack.stems_to(ending) if len(ending) >= PART_CHARS else {}
+    return {one: count for one, count in longer.items() if len(one) - len(ending) >= PART_CHARS}
+
+
+def _halves(packs: Packs, pack: Pack, word: str) -> Mapping[str, int]:
+    """Find the two words that this one is made of, the first of them as long as can be."""
+    cuts = range(len(word) - PART_CHARS, PART_CHARS - 1, -1)
+    halves = [(packs.stem(word[:cut]), packs.stem(word[cut:])) for cut in cuts]
+    known = pack.frequencies([half for both in halves for half in both])
+    both = next((both for both in halves if all(half in known for half in both)), ())
+    return {half: known[half] for half in both}
+
+
+def _slip(pack: Pack, stem: str) -> Mapping[str, int]:
+    slips = {one: count for one, count in pack.stems_from(stem[:1]).items() if ranking.alike(stem, one)}
+    if not slips:
+        return slips
+    first = max(slips, key=lambda one: (slips[one], one))
+    return {first: slips[first]}
 
 
 def _candidates(pack: Pack, question: Question) -> list[str]:

@@ -7,7 +7,7 @@ it is a library's work; everything here is pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from memolith.core.search.words import Word, words
@@ -132,13 +132,13 @@ class QueryWords:
     """What a query asks for.
 
     Attributes:
-        stems: all that count, in the order of their first place.
+        stems: all that count, in the order of their first place, each with the first word of which it is the stem.
         telling: those of them that look for memories.
         capitals: words that are written as names are.
         lowers: all words that tell, any of which a query in small letters may mean as a name.
     """
 
-    stems: tuple[str, ...]
+    stems: Mapping[str, str]
     telling: tuple[str, ...]
     capitals: frozenset[str]
     lowers: frozenset[str]
@@ -150,8 +150,11 @@ def query_words(query: str, stem: Stem) -> QueryWords:
     named = {word.lower for word in found if is_name(query, word)}
     kept = [word for word in found if word.lower not in STOP_WORDS or word.lower in named] or found
     telling = [word for word in kept if word.lower not in WEAK_WORDS or word.lower in named] or kept
+    stems: dict[str, str] = {}
+    for word in kept:
+        stems.setdefault(stem(word.lower), word.lower)
     return QueryWords(
-        tuple(dict.fromkeys(stem(word.lower) for word in kept)),
+        stems,
         tuple(dict.fromkeys(stem(word.lower) for word in telling)),
         frozenset(word.lower for word in telling if _is_capital(word)),
         frozenset(word.lower for word in telling),

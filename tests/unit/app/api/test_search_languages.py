@@ -33,6 +33,8 @@ TEXTS = {
     "/mail.md": "Send an email when the health_check fails.",
     "/de.md": "Rechnungsfreigabe nur durch zwei Personen.",
     "/de2.md": "Alle Verträge sind unterschrieben.",
+    "/de3.md": "Am Sonntag war die Datenbankmigration.",
+    "/de4.md": "Die Sicherung der Kopie dauerte lange.",
 }
 
 
@@ -65,13 +67,14 @@ def filled() -> Searched:
         ("apigateway", "/gateway.md"), ("api gateway", "/gateway.md"), ("UserById", "/gateway.md"),
         ("getUserById", "/gateway.md"), ("e-mail", "/mail.md"), ("health check", "/mail.md"),
         ("healthcheck", "/mail.md"),
-        ("Rechnung", "/de.md"), ("Vertrag", "/de2.md"),
+        ("Rechnung", "/de.md"), ("Vertrag", "/de2.md"), ("Freigabe", "/de.md"),
+        ("Datenbank", "/de3.md"), ("Migration", "/de3.md"), ("Sicherungskopie", "/de4.md"),
     ],
 )  # fmt: skip
 def test_a_word_finds_the_text_that_has_it_first(filled: Searched, query: str, path: str) -> None:
     assert filled.search(query)[:1] == [path]
 
 
-@pytest.mark.parametrize("query", ["Who is O'Connor?", "équipe", "Redis", "猫", "서울"])
+@pytest.mark.parametrize("query", ["Who is O'Connor?", "équipe", "Redis", "猫", "서울", "Migration"])
 def test_a_word_that_one_text_has_finds_no_other(filled: Searched, query: str) -> None:
     assert len(filled.search(query)) == 1
