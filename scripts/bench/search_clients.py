@@ -2,7 +2,8 @@
 
 A rate by the clock is this machine's and of whatever else it does; the processor's time of an answer is not. Python
 runs one thread at a time, so that a second of the server's holds as many answers as fit into a second of a processor,
-and more as far as SQLite works beside it.
+and more as far as SQLite works beside it. What the new memories leave to the server, a second scan of each
+and a pack, is done before: beside it, each search waits for the other.
 """
 
 from __future__ import annotations
@@ -59,11 +60,12 @@ def measured(server: Running, store: str, queries: list[str], clients: int) -> R
 
 
 def four_at_once(count: int) -> Rate:
-    """Serve a store of so many memories from a folder, and search it with four clients once it is warm."""
+    """Serve a store of so many memories from a folder, and search it with four clients once it has settled."""
     with quick_folder() as folder:
         store, texts = fill(folder / "root", count)
         load_scanner(folder / "root", lambda: None)
         queries = [query for query, _ in texts.questions(CLIENTS * EACH)]
         with serving(folder / "root") as server:
             measured(server, store, queries[:EACH], 1)
+            server.settle()
             return measured(server, store, queries, CLIENTS)
