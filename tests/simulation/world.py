@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import Faulty, RandomFaults
-from memolith.adapters.memory import MemoryBuckets, MemoryTables, SeededRandomness
+from memolith.adapters.memory import MemoryBuckets, MemoryIndex, MemoryTables, SeededRandomness
 from memolith.app.api.service import Memolith
 from memolith.app.indexer.rebuild import Rebuild
 from memolith.app.indexer.service import make_indexer
@@ -24,6 +24,7 @@ from memolith.app.kernel.no_models import NO_MODELS
 from memolith.app.kernel.results import Credentials, RequestContext
 from memolith.core import errors
 from memolith.core.retention import DAY_US
+from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LATE_PREFIX, VersionRow
 from memolith.ports.errors import OutcomeUnknown, Unavailable
 from memolith.wire.rpc import keys_calls
@@ -233,19 +234,23 @@ class World:
 
         Like every read of the API, with the mark of the table that it reads: only then is what the region says of
         itself an answer that a client could get.
+
+        A batch is no snapshot: one transaction moves a version's row from the history to the late ones, and a batch in
+        the middle of it has neither. What the batch lacks is therefore looked up in the same tables at one instant.
         """
         answers = [one.answer for one in self.history.operations[-ASKED_MAX:] if one.acknowledged]
         asked = {one.version_id: one.memory_id for one in answers if isinstance(one, Seen)}
-        kinds = (VersionRow.key, VersionRow.late_key)
-        keys = [key(store_id, id) for store_id in self.stores for id in asked for key in kinds]
+        keys = [key for store_id in self.stores for id in asked for key in _places_of(store_id, id)]
         try:
             view = site.use(lambda sandbox: sandbox.region.view(keys, marked=sorted({key.table for key in keys})))
         except errors.MemolithError:
             return
+        tables = MemoryIndex(site.database, view.index.generation)
+        rows = {**view.rows, **tables.read(_missed(self.stores, asked, view.rows))}
         counted: dict[str, str] = {}
         late: dict[str, str] = {}
         for key in keys:
-            row = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None
+            row = VersionRow.from_attributes(rows[key]) if key in rows else None
             if row is not None and row.position is not None:
                 (late if key.sk.startswith(LATE_PREFIX) else counted)[row.version_id] = row.position
         self.history.claims.append(
@@ -496,3 +501,14 @@ def _refusal(error: errors.MemolithError) -> Refusal:
         getattr(error, "conflicting_path", ""),
         getattr(error, "conflicting_memory_id", "") or getattr(error, "id", ""),
     )
+
+
+def _places_of(store_id: str, version_id: str) -> tuple[RowKey, RowKey]:
+    return VersionRow.key(store_id, version_id), VersionRow.late_key(store_id, version_id)
+
+
+def _missed(stores: Iterable[str], asked: Iterable[str], rows: Mapping[RowKey, Attributes]) -> list[RowKey]:
+    """Return where the versions would be that a batch has in neither place of any store."""
+    versions = list(asked)
+    seen = {key.sk.removeprefix(LATE_PREFIX) for key, row in rows.items() if "position" in row}
+    return [key for store in stores for id in versions if id not in seen for key in _places_of(store, id)]

@@ -10,6 +10,7 @@ first; `store_repair` repairs the rest.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from memolith.app.epochs.stragglers import Stragglers
 from memolith.app.index.epoch_rows import EpochRows, RestoredRows
@@ -161,8 +162,11 @@ class EpochRepair:
             Unavailable, OutcomeUnknown: not all of it is done.
         """
         if not self._stragglers.counts_elsewhere(view, store, version):
-            self._rows.mark_divergent(view, store, version)
+            self._rows.mark_divergent(view, store, version, partial(self._is_straggler, store))
         self._repair_rows(view, store, version, *self._rows_of(view, store, version))
+
+    def _is_straggler(self, store: StoreRow, position: LogRef) -> bool:
+        return self._snapshots.is_straggler(store, position.path_hash, position.slot)
 
     def is_over(self, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> bool:
         """Tell whether entries of an older epoch show as live what the snapshot knows to be gone.

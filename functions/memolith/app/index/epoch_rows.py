@@ -10,12 +10,17 @@ from memolith.app.index.row_transactions import RowChanges, RowTransactions
 from memolith.app.kernel.region import View
 from memolith.core import fold
 from memolith.core.epochs import current_epoch
-from memolith.core.log_position import Epoch
+from memolith.core.log_position import Epoch, LogRef
 from memolith.core.objects.entry import Entry
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import UNSEEN_ORDER, LogRow, MemoryRow, PathRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.ports.index import Change
+
+
+def _counts(_: LogRef) -> bool:
+    """Say of no position that it is a straggler."""
+    return False
 
 
 @dataclass(slots=True)
@@ -83,14 +88,18 @@ class EpochRows:
         for version in restored.stragglers:
             self._move_out(rows, version)
 
-    def mark_divergent(self, view: View, store: StoreRow, entry: Entry) -> None:
+    def mark_divergent(
+        self, view: View, store: StoreRow, entry: Entry, is_straggler: Callable[[LogRef], bool] = _counts
+    ) -> None:
         """Move a straggler's version out of the history as divergent, unless it was replayed. A read and a transaction.
 
-        Raises as `restore`.
+        `is_straggler` says of the position that its row in the history names whether that one is a straggler too.
+        Raises as `restore`, and what `is_straggler` raises.
         """
         row = fold.join_version(None, entry)
         keys = _version_keys(store.store_id, row.version_id)
-        self._commit(view, store.store_id, current_epoch(store), keys, partial(self._move_out, row=row))
+        change = partial(self._move_out, row=row, is_straggler=is_straggler)
+        self._commit(view, store.store_id, current_epoch(store), keys, change)
 
     def return_to_history(self, view: View, store: StoreRow, entry: Entry, instead_of: str | None = None) -> None:
         """Move a version into the history at its entry, which counts, and nowhere else.
@@ -129,8 +138,9 @@ class EpochRows:
         rows.after[key] = fold.join_version(stored, entry)
         rows.after[late_key] = None
 
-    def _move_out(self, rows: RowChanges, row: VersionRow) -> None:
-        """Move a version out of the history; one in the history at another position was replayed, and stays.
+    def _move_out(self, rows: RowChanges, row: VersionRow, is_straggler: Callable[[LogRef], bool] = _counts) -> None:
+        """Move a version out of the history; one in the history at another position that counts was replayed, and
+        stays.
 
         Of a straggler at several positions, as where a home that lost its epoch had replayed it, the row names the
         last.
@@ -139,8 +149,10 @@ class EpochRows:
         rows.load([key, late_key])
         stored, divergent = rows.version(key), rows.version(late_key)
         if stored is not None and stored.position not in (None, row.position):
-            rows.after[late_key] = None
-            return
+            if not is_straggler(stored.ref):
+                rows.after[late_key] = None
+                return
+            row = stored if fold.is_behind(row.position, stored.position) else row
         if divergent is not None and divergent.position and fold.is_behind(row.position, divergent.position):
             blank = divergent.blank or row.blank
             row = replace(divergent, redacted_at=row.redacted_at, redacted_by=row.redacted_by, blank=blank)
