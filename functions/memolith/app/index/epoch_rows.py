@@ -6,15 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from memolith.app.index.ack_journal import AckJournal
 from memolith.app.index.row_transactions import RowChanges, RowTransactions
-from memolith.app.kernel.region import View
+from memolith.app.kernel.region import Region, View
 from memolith.core import fold
 from memolith.core.epochs import current_epoch
 from memolith.core.log_position import Epoch, LogRef
+from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.entry import Entry
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import UNSEEN_ORDER, LogRow, MemoryRow, PathRow, VersionRow
 from memolith.core.rows.identity import StoreRow
+from memolith.core.sealing import entry_digest
 from memolith.ports.index import Change
 
 
@@ -51,12 +54,16 @@ class EpochRows:
     row: nothing changes once these tables know a later epoch.
     """
 
-    def __init__(self, transactions: RowTransactions) -> None:
+    def __init__(self, region: Region, transactions: RowTransactions) -> None:
+        self._region = region
         self._transactions = transactions
 
     def restore(self, view: View, restored: RestoredRows) -> bool:
         """Restore rows of older epochs to the snapshot, where they are unchanged since the check; return whether any
         changed.
+
+        A version of this region's own that the snapshot brings into the history is logged as acknowledged: its writer
+        may have died before it was, and its event, which then brings nothing new, does not log it.
 
         A read and a transaction.
 
@@ -70,7 +77,8 @@ class EpochRows:
             *(PathRow.key(store_id, path) for path in restored.paths),
         ]
         change = partial(self._restore, restored=restored)
-        return self._commit(view, store_id, Epoch.parse(restored.present), keys, change)
+        entries = [entry for _, entry in restored.memories.values() if entry is not None]
+        return self._commit(view, store_id, Epoch.parse(restored.present), keys, change, entries)
 
     def _restore(self, rows: RowChanges, restored: RestoredRows) -> None:
         store_id = restored.store_id
@@ -112,22 +120,45 @@ class EpochRows:
         self._commit(view, store.store_id, current_epoch(store), keys, change)
 
     def _commit(
-        self, view: View, store_id: str, epoch: Epoch, keys: Sequence[RowKey], change: Callable[[RowChanges], None]
+        self,
+        view: View,
+        store_id: str,
+        epoch: Epoch,
+        keys: Sequence[RowKey],
+        change: Callable[[RowChanges], None],
+        entries: Sequence[Entry] = (),
     ) -> bool:
-        """Commit a change of these rows to each generation that knows no later epoch; return whether any changed."""
+        """Commit a change of these rows to each generation that knows no later epoch; return whether any changed.
+
+        Of the `entries`, which come into the history, those are logged that are of this home and new.
+        """
         store_key, changed = StoreRow.key(store_id), list[Change]()
 
-        def work_out(rows: RowChanges) -> list[Change]:
+        def work_out(rows: RowChanges, journal: AckJournal | None) -> list[Change]:
             rows.load([store_key, *keys])
             if _is_ended(rows, store_key, epoch):
                 return []
             change(rows)
             changes = rows.changes([store_key])
             changed.extend(changes)
-            return changes
+            return changes if journal is None else changes + journal.changes(self._names(rows, store_key, entries))
 
-        self._transactions.commit_everywhere(view, work_out)
+        for index in view.indexes:
+            serving = view.complete and index.generation == view.index.generation
+            journal = AckJournal(self._region, view.period) if serving else None
+            self._transactions.commit(index, partial(work_out, journal=journal), journal=journal)
         return bool(changed)
+
+    def _names(self, rows: RowChanges, store_key: RowKey, entries: Sequence[Entry]) -> list[Named]:
+        attributes = rows.before[store_key]
+        salt = "" if attributes is None else StoreRow.from_attributes(attributes).salt
+        own = [entry for entry in entries if entry.slot.epoch.home == self._region.name]
+        keys = {entry: VersionRow.key(entry.key.store_id, entry.version_id) for entry in own}
+        return [
+            Named(str(entry.key), entry.version_id, entry_digest(entry, salt))
+            for entry, key in keys.items()
+            if (rows.before.get(key) or {}).get("memory_id") is None
+        ]
 
     def _join_history(self, rows: RowChanges, entry: Entry, instead_of: str | None = None) -> None:
         key, late_key = _version_keys(entry.key.store_id, entry.version_id)

@@ -32,5 +32,5 @@ class IndexParts:
             logs=LogReader(region, snapshots),
             store_log=StoreLog(region),
             projector=Projector(region, transactions),
-            epoch_rows=EpochRows(transactions),
+            epoch_rows=EpochRows(region, transactions),
         )

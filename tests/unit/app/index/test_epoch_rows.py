@@ -1,4 +1,4 @@
-"""A version that came late at two positions is divergent at the later one, whichever of them is handled first."""
+"""Rows of closed epochs: versions that came late twice, and versions that a snapshot brings before their events."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from memolith.app.index.epoch_rows import EpochRows
+from memolith.adapters.layered import Crash, Fault, Strike
+from memolith.app.index.epoch_rows import EpochRows, RestoredRows
 from memolith.app.index.row_transactions import RowTransactions
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
-from memolith.core.log_position import Epoch, LogRef, Slot
-from memolith.core.rows.content import VersionRow
+from memolith.core.epochs import current_epoch
+from memolith.core.log_position import Epoch, LogKey, LogRef, Slot
+from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -30,10 +32,31 @@ def test_the_row_of_a_version_that_came_late_twice_names_the_later_position_in_a
     assert original is not None
     copied = Slot(Epoch(2, AWAY), 2)
     copy = replace(original, key=replace(original.key, slot=copied), adopts=original.slot)
-    rows, view = EpochRows(RowTransactions(site.region)), site.region.view([])
+    rows, view = EpochRows(site.region, RowTransactions(site.region)), site.region.view([])
     for entry in (original, copy) if first == "the original" else (copy, original):
         rows.mark_divergent(view, store, entry, lambda _: True)
     late_key = VersionRow.late_key(scene.store, memory.version_id)
     found = site.region.index.read([key, late_key])
     assert key not in found
     assert VersionRow.from_attributes(found[late_key]).ref == LogRef(row.ref.path_hash, copied)
+
+
+def test_a_version_of_ones_own_that_a_snapshot_brings_is_logged_as_acknowledged() -> None:
+    """Its writer died after the put to the second region, whose failover began with it; its own event comes later."""
+    scene = Scene()
+    memory = scene.create("/a", "1")
+    scene.deliver()
+    site = scene.cloud.sites[HOME]
+    with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_AFTER, "objects.put_if_absent")):
+        scene.update(memory, "2")
+    store_key, memory_key = StoreRow.key(scene.store), MemoryRow.key(scene.store, memory.id)
+    known = site.region.index.read([store_key, memory_key])
+    store, head = StoreRow.from_attributes(known[store_key]), MemoryRow.from_attributes(known[memory_key])
+    slot = replace(head.ref.slot, sequence=head.ref.slot.sequence + 1)
+    entry = LogReader(site.region, EpochSnapshots(site.region)).entry(LogKey(scene.store, head.path_hash, slot))
+    assert entry is not None
+    restored = RestoredRows(scene.store, str(current_epoch(store)), memories={memory.id: (head.slot, entry)})
+    rows = EpochRows(site.region, RowTransactions(site.region))
+    assert rows.restore(site.region.view([]), restored)
+    scene.deliver()
+    assert str(entry.key) in scene.journaled()
