@@ -13,7 +13,7 @@ from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
 from tests.simulation.checkers.exceptions import EXCEPTIONS, without
 from tests.simulation.kinds import deciding, losing, redacting, visiting, working
-from tests.simulation.options import Options, Weights, failing_over, retaining, tearing
+from tests.simulation.options import Options, Weights, failing_over, remembering, retaining, tearing
 from tests.simulation.world import World
 
 MORE = 40
@@ -41,6 +41,7 @@ class Needed:
 NEEDED = {
     "came_late": Needed(failing_over, 53, "a_region_never_goes_back"),
     "came_late_in_a_lost_term": Needed(deciding, 17, "own_writes_are_in_the_history"),
+    "landed_without_an_answer": Needed(remembering, 321, "a_snapshot_is_what_the_history_says"),
     "has_late_versions": Needed(failing_over, 14, "a_listing_shows_each_path_once"),
     "stands_apart": Needed(failing_over, 101, "nothing_acknowledged_is_lost"),
     "deletion_came_late": Needed(deciding, 37, "a_region_never_goes_back"),

@@ -77,6 +77,19 @@ def came_late(evidence: Evidence, store_id: str, version_id: str) -> bool:
 
 
 @exception(
+    "A write whose caller was never answered may have landed. A snapshot waits a minute for its event, and "
+    "may lack it if the event takes longer. Whatever was acknowledged is in the snapshot."
+)
+def landed_without_an_answer(evidence: Evidence, operation: Operation, memory_id: str, version_id: str) -> bool:
+    told = any(
+        one.answer.version_id == version_id if isinstance(one.answer, Seen) else one.asked.get("memory_id") == memory_id
+        for one in evidence.history.operations
+        if one.kind in ("create", "update", "delete") and one.acknowledged and one.store_id == operation.store_id
+    )
+    return version_id in evidence.written and not told
+
+
+@exception(
     "A home that lost its epoch to another has shown the store by its own cut for a while: what was written before its "
     "term may not have been in that cut, and counts again since the other's term follows the one before."
 )
