@@ -14,6 +14,8 @@ import unicodedata
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
+from memolith.scanner.findings import Severity
+
 DECODINGS = 3
 
 REMEDY = "Use a plain path of named segments, such as /notes/todo.md."
@@ -21,11 +23,12 @@ REMEDY = "Use a plain path of named segments, such as /notes/todo.md."
 
 @dataclass(frozen=True)
 class PathRule:
-    """One rule: an id, one line why, and the shape of a decoded path that it refuses."""
+    """One rule: an id, one line why, the shape of a decoded path that it finds, and how much that weighs."""
 
     id: str
     reason: str
     pattern: re.Pattern[str]
+    severity: Severity = Severity.HIGH
 
 
 _ODD_DOTS = str.maketrans(
@@ -74,6 +77,12 @@ RULES: tuple[PathRule, ...] = (
             r"(?:windows|winnt)/(?:win\.ini|system\.ini|system32|repair)|boot\.ini|web-inf/|dev/(?:null|tcp|udp|sd[a-z]))",
             re.IGNORECASE,
         ),
+    ),
+    PathRule(
+        "path-repository",
+        "a folder of version control or of SSH, whose files programs run or obey",
+        re.compile(r"(?:^|/)(?:\.(?:git|hg|svn|jj|ssh)|git~1)(?:/|$)", re.IGNORECASE),
+        Severity.MEDIUM,
     ),
     PathRule(
         "path-encoded",

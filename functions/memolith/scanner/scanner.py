@@ -338,7 +338,7 @@ def _path_findings(path: str) -> Iterator[Finding]:
     for rule_id in path_policy.hits(path):
         rule = path_policy.BY_ID[rule_id]
         shown = excerpt(path, 0, len(path), ())
-        yield Finding(rule.id, Family.PATH, Severity.HIGH, rule.reason, path_policy.REMEDY, 0, 0, shown)
+        yield Finding(rule.id, Family.PATH, rule.severity, rule.reason, path_policy.REMEDY, 0, 0, shown)
 
 
 def _unfinished(budget: Budget, then: str) -> Iterator[Finding]:

@@ -92,6 +92,16 @@ def test_a_store_and_a_folder_are_linted_alike(terminal: Terminal, tmp_path: Pat
     assert (store.exit_code, folder.exit_code) == (1, 1)
 
 
+def test_paths_of_a_store_that_look_alike_are_a_mistake(terminal: Terminal) -> None:
+    for path in ("/Notes.md", "/notes.md"):
+        terminal.create(path, GOOD)
+    ran = terminal.run("lint", terminal.store)
+    assert (ran.exit_code, ran.stdout) == (
+        1,
+        "/notes.md:1: path-twin: /notes.md is easily taken for /Notes.md\n2 memories read, 1 remarks\n",
+    )
+
+
 def test_the_exit_code_says_whether_anything_is_amiss_or_could_not_be_read(terminal: Terminal, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(GOOD)
     clean = terminal.run("lint", str(tmp_path))

@@ -20,6 +20,7 @@ from memolith.core.errors import MemolithError
 from memolith.core.graph import resolution
 from memolith.core.graph.note import Note, parse
 from memolith.core.memory_conventions import Remark, folders_of, lint
+from memolith.core.path_twins import twins
 
 EXIT_CLEAN, EXIT_REMARKS, EXIT_UNFINISHED = 0, 1, 2
 """Nothing amiss, but for warnings; something is; the memories could not be read, and nothing is said about them."""
@@ -36,7 +37,8 @@ def command(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Check memories for mistakes: frontmatter, Why and How-to-apply lines, the index, links, observations.
+    """Check memories for mistakes: frontmatter, Why and How-to-apply lines, the index, links, observations,
+    paths that look alike.
 
     What cannot be read as text (withheld, not UTF-8) is listed as unread; links to it are not reported as broken.
 
@@ -77,7 +79,7 @@ def _remarks(sources: list[Source]) -> tuple[list[Remark], int]:
         remarks += lint(source.path, text, paths, folders)
         if source.path.endswith(".md"):
             notes[source.path] = parse(source.path, text)
-    remarks += _of_links(notes, paths)
+    remarks += [*_of_links(notes, paths), *twins(paths)]
     return sorted(remarks, key=lambda remark: (remark.path, remark.line, remark.rule, remark.message)), read
 
 
