@@ -44,7 +44,9 @@ def twins(paths: Iterable[str]) -> Iterator[Remark]:
         names = {place.rpartition("/")[2] for place in spellings}
         if others and (len(names) > 1 or any(place == memory for place, memory in spellings.items())):
             for place in others:
-                yield Remark(spellings[place], 1, "path-twin", f"{_visible(place)} is easily taken for {_visible(first)}")
+                yield Remark(
+                    spellings[place], 1, "path-twin", f"{_visible(place)} is easily taken for {_visible(first)}"
+                )
 
 
 def _visible(path: str) -> str:
