@@ -70,7 +70,7 @@ def run(case: Case, checked: Callable[[Evidence], list[Violation]] = check) -> F
     return Failure(case, tuple(violations), tuple(world.history.lines())) if violations else None
 
 
-def shrink(failure: Failure, tries: int = 1_500) -> Failure:
+def shrink(failure: Failure, tries: int = 1_500, checked: Callable[[Evidence], list[Violation]] = check) -> Failure:
     """The smallest failure of the same checkers that `tries` runs find."""
     left = tries
     smallest = failure
@@ -78,7 +78,7 @@ def shrink(failure: Failure, tries: int = 1_500) -> Failure:
     while progress:
         progress = False
         for candidate in _smaller(smallest.case):
-            found, used = _fails_alike(candidate, failure.checkers, left)
+            found, used = _fails_alike(candidate, failure.checkers, left, checked)
             left -= used
             if found is not None:
                 smallest, progress = found, True
@@ -88,9 +88,11 @@ def shrink(failure: Failure, tries: int = 1_500) -> Failure:
     return smallest
 
 
-def _fails_alike(case: Case, checkers: frozenset[str], left: int) -> tuple[Failure | None, int]:
+def _fails_alike(
+    case: Case, checkers: frozenset[str], left: int, checked: Callable[[Evidence], list[Violation]]
+) -> tuple[Failure | None, int]:
     for used in range(1, min(SCHEDULES, left) + 1):
-        found = run(replace(case, schedule=(case.schedule + used - 1) % 1_000))
+        found = run(replace(case, schedule=(case.schedule + used - 1) % 1_000), checked)
         if found is not None and found.checkers & checkers:
             return found, used
     return None, min(SCHEDULES, left)
