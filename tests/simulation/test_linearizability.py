@@ -1,0 +1,82 @@
+"""The search for an order of operations says the same as trying every order, on histories that are right and wrong."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations
+from typing import Any
+
+import pytest
+
+from tests.simulation.checkers.linearizability import State, _after, _step, linearizable, sha256
+from tests.simulation.history import Operation, Refusal, Seen
+
+HISTORIES = 400
+OPERATIONS = 5
+PATHS = ("/a", "/b")
+TEXTS = ("one", "two")
+
+
+def in_some_order(operations: Sequence[Operation]) -> bool:
+    """Tell whether any order of the answered operations, and of any of the others, is right. Tries every one."""
+    steps = [_step(one, {}, None) for one in operations]
+    told = [step for step in steps if not step.open]
+    unknown = [step for step in steps if step.open]
+    for size in range(len(unknown) + 1):
+        for taken in combinations(unknown, size):
+            for order in permutations([*told, *taken]):
+                in_time = all(a.invoked <= b.returned for a, b in combinations(order, 2))
+                if in_time and any(True for _ in _states_after(order)):
+                    return True
+    return False
+
+
+def _states_after(order: Sequence[Any]) -> Iterator[State]:
+    states: list[State] = [()]
+    for step in order:
+        states = [after for state in states for after in _after(state, step)]
+    yield from states
+
+
+def drawn_history(chance: random.Random) -> list[Operation]:
+    """Draw operations that overlap, with answers some of which cannot be."""
+    found = []
+    for number in range(OPERATIONS):
+        invoked = chance.randrange(12)
+        kind = chance.choice(("create", "update", "delete", "read"))
+        asked: dict[str, Any] = {"home": True, "expected": None, "memory_id": chance.choice(("m0", "m1"))}
+        if kind == "create":
+            asked |= {"path": chance.choice(PATHS), "content": chance.choice(TEXTS)}
+        elif kind == "update":
+            asked |= {"path": chance.choice((None, *PATHS)), "content": chance.choice((None, *TEXTS))}
+        answered = chance.random() < 0.8
+        operation = Operation(number, "c", "r", "s", True, kind, asked, invoked)
+        if answered:
+            operation.returned = invoked + 1 + chance.randrange(8)
+            operation.answer = drawn_answer(chance, kind, asked)
+        found.append(operation)
+    return found
+
+
+def drawn_answer(chance: random.Random, kind: str, asked: dict[str, Any]) -> Any:
+    if kind != "create" and chance.random() < 0.3:
+        return Refusal("NotFound")
+    if kind in ("create", "update") and chance.random() < 0.2:
+        return Refusal("PathConflict", path=asked["path"] or "/a", memory_id=chance.choice(("m0", "m1")))
+    memory_id = chance.choice(("m0", "m1")) if kind == "create" else asked["memory_id"]
+    if kind == "delete":
+        return memory_id
+    path, text = asked.get("path") or chance.choice(PATHS), asked.get("content") or chance.choice(TEXTS)
+    return Seen(memory_id, "memver", path, sha256(text))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_search_for_an_order_agrees_with_trying_every_order(seed: int) -> None:
+    chance, found = random.Random(seed), list[bool]()
+    for _ in range(HISTORIES):
+        operations = drawn_history(chance)
+        right = in_some_order(operations)
+        found.append(right)
+        assert linearizable(operations, {}) == right, [str(one) for one in operations]
+    assert HISTORIES / 20 < sum(found) < HISTORIES
