@@ -29,11 +29,12 @@ from tests.simulation.decisions import decide
 from tests.simulation.history import Listed, Refusal, Seen, Snapshot
 from tests.simulation.options import Options
 from tests.simulation.ports import BIRTH_US
+from tests.simulation.resolutions import resolve, statement
 from tests.simulation.visits import visit
 
 _KINDS = (
     *("create", "write", "rename", "delete", "read", "list", "redact", "history", "withhold", "release", "past"),
-    *("restore", "dismiss", "search", "bring", "session"),
+    *("restore", "dismiss", "search", "bring", "session", "resolve"),
 )
 PAGES_MAX = 50
 INSTANT_US = 10_000_000
@@ -42,7 +43,10 @@ SHARED_TEXTS = ("shared text x.", "shared text y.")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One intention. `pick` chooses among what is known when its time comes; `shared` is text that others write too."""
+    """One intention. `pick` chooses among what is known when its time comes; `shared` is text that others write too.
+
+    `stated` is what every text of its own ends with.
+    """
 
     number: int
     kind: str
@@ -51,6 +55,11 @@ class Step:
     path: str
     shared: str | None
     careful: bool
+    stated: str = ""
+
+    def text(self, client: str) -> str:
+        """A text that no other step writes."""
+        return f"text {self.number} of {client}.{self.stated}"
 
     def __str__(self) -> str:
         return f"{self.kind} {self.path} pick={self.pick} {'careful' if self.careful else ''} {self.shared or ''}"
@@ -83,6 +92,7 @@ def drawn_plans(seed: int, options: Options) -> tuple[Plan, ...]:
             path=f"/only-{number:02d}." if chance.random() < 0.08 else chance.choice(options.paths),
             shared=chance.choice(SHARED_TEXTS) if chance.random() < 0.15 else None,
             careful=chance.random() < 0.5,
+            stated=statement(number) if options.disputed else "",
         )
         steps[chance.randrange(options.clients)].append(step)
     regions = [options.regions[number % len(options.regions)] for number in range(options.clients)]
@@ -142,6 +152,8 @@ class Client:
             self.past(store_id, step)
         elif step.kind in ("search", "bring", "session"):
             visit(self, store_id, step)
+        elif step.kind == "resolve":
+            resolve(self, store_id, step)
         elif memory_id is None:
             return
         elif step.kind in ("write", "rename"):
@@ -183,7 +195,7 @@ class Client:
     # ---- writing ------------------------------------------------------------------------------------------------
 
     def _create(self, store_id: str, step: Step) -> None:
-        path, content = step.path, f"text {step.number} of {self.plan.client}."
+        path, content = step.path, step.text(self.plan.client)
         self._learn(
             store_id,
             self.invoke(
@@ -198,7 +210,7 @@ class Client:
         )
 
     def _update(self, store_id: str, step: Step, memory_id: str) -> None:
-        text: str | None = step.shared or f"text {step.number} of {self.plan.client}."
+        text: str | None = step.shared or step.text(self.plan.client)
         path = step.path if step.kind == "rename" else None
         if path is not None and step.pick % 3:
             text = None

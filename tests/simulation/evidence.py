@@ -18,6 +18,7 @@ from memolith.core.fold import tail_of
 from memolith.core.log_position import Epoch, LogKey, LogRef
 from memolith.core.object_keys import LOCAL_PREFIX, parse_key
 from memolith.core.objects.entry import Entry
+from memolith.core.objects.resolution_record import ResolutionRecord
 from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.base import mark_key
 from memolith.core.rows.content import LATE_PREFIX, LogRow
@@ -107,6 +108,7 @@ class Evidence:
         audits: what audits said of the homes, untouched and after each thing that was done to a copy of their buckets.
         deceived: what regions made of a checkpoint that is not the chain's.
         journals_lost: whether a journal, or a region's tables, vanished on the way.
+        resolutions: every record of a decision about a conflict, from the bucket of the home that put it.
         worked: what two workers left of a store besides the clients', where there are any.
         elsewhere: those of `taken_over` that ask for a second region, and that another region took over, too or alone.
     """
@@ -139,6 +141,7 @@ class Evidence:
     deceived: Sequence[Deceived] = ()
     journals_lost: bool = False
     worked: Worked = field(default_factory=Worked)
+    resolutions: Sequence[ResolutionRecord] = ()
 
     def had_terms(self, store_id: str) -> bool:
         """Whether any region knows of more than one term of a store; a move that is given up begins one, too."""
@@ -190,6 +193,7 @@ def gather(world: World) -> Evidence:
     evidence.apart = {store_id: _apart(world, store_id, defects) for store_id in world.stores}
     evidence.doomed = [] if world.doomed is None else world.doomed.needles
     evidence.worked = Worked() if world.workers is None else world.workers.gather()
+    evidence.resolutions = tuple(_resolutions(world))
     evidence.again = {name: _again(world, name, defects) for name, _ in sites}
     evidence.audits = tuple(world.tampering.audits)
     evidence.deceived = tuple(world.tampering.deceived)
@@ -426,6 +430,13 @@ def _shown(memolith: Memolith, store_id: str, versions: Sequence[Version]) -> It
 
 def _seen(memory: Memory) -> Seen:
     return Seen(memory.id, memory.version_id, memory.path, memory.content_sha256)
+
+
+def _resolutions(world: World) -> Iterator[ResolutionRecord]:
+    for region in world.options.regions:
+        for key in world.buckets.page(region, f"{region}/resolution/", None, 1000).keys:
+            for version in world.buckets.versions(region, key):
+                yield ResolutionRecord.from_json(version.object.body)
 
 
 def _objects(world: World, region: str) -> list[tuple[str, bytes]]:

@@ -45,8 +45,8 @@ class Operation:
         home: whether the region was the store's home as it was invoked.
         kind: create, update, delete, read, page, versions, history, redact, withhold, release, past; divergent, which
             is a look at what stands apart, and dismiss. Restoring such a version is the ordinary write that it makes;
-            `asked` then names it under "restores". Search, whose answer is a page; session. What is brought in from
-            elsewhere is a create.
+            `asked` then names it under "restores". Search, whose answer is a page; session; conflicts, which is a look
+            at what is open, and resolve. What is brought in from elsewhere is a create.
         asked: the call's arguments.
         invoked, returned: moments (`Scheduler.tick`); `returned` is None while, or because, no answer came.
         answer: what was answered: None is an outcome that nobody knows.

@@ -92,6 +92,11 @@ def working(seed: int) -> Options:
     return _working(random.Random(f"working {seed}"), drawn(seed))
 
 
+def contradicting(seed: int) -> Options:
+    """Clients write what contradicts what others have written, and resolve it; homes move, or are lost."""
+    return _contradicting(random.Random(f"contradicting {seed}"), drawn(seed))
+
+
 def mixed(seed: int) -> Options:
     """The world of a seed with some of what losing, emptied, disagreeing and repeating add, often several at once."""
     chance, options = random.Random(f"mixed {seed}"), drawn(seed)
@@ -256,6 +261,29 @@ def _working(chance: random.Random, options: Options) -> Options:
     )
 
 
+def _contradicting(chance: random.Random, options: Options) -> Options:
+    """Little is written besides, so that what was listed as open is what its memories say when it is resolved."""
+    moves, failovers = chance.choice([(0, 0), (1, 0), (2, 0), (0, 1), (1, 1)])
+    return replace(
+        options,
+        disputed=True,
+        clients=4,
+        operations=36,
+        stores=1,
+        paths=MANY_PATHS[:5],
+        weights=Weights(create=5, write=3, rename=1, delete=0, read=0, list=0, redact=0, history=0, resolve=14),
+        links=replace(options.links, cuts=0),
+        moves=moves,
+        failovers=failovers,
+        moved_s=15.0,
+        lost_s=12.0,
+        paces=PACES,
+        packs=True,
+        think_s=chance.choice([0.2, 1.0]),
+        day_s=0.0,
+    )
+
+
 KINDS_OF_FAULTS = (
     losing,
     emptied,
@@ -271,6 +299,7 @@ KINDS_OF_FAULTS = (
     conflicting,
     telling,
     working,
+    contradicting,
     mixed,
 )
 """Every kind that is about a fault which `drawn` does not have."""

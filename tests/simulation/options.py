@@ -37,6 +37,7 @@ class Weights:
     search: int = 0
     session: int = 0
     bring: int = 0
+    resolve: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,7 @@ class Options:
         remembered_s: for how long a process goes by what it has read of which tables serve.
         told: events say which version of an object they tell of, by which a home knows what it has acknowledged.
         workers: two workers do the dreams of a store besides the clients', which others write.
+        disputed: what clients write contradicts what they have written elsewhere.
         joins: the last region joins while the others are written: nothing is copied to it before, and nobody calls it.
     """
 
@@ -150,6 +152,7 @@ class Options:
     packs: bool = False
     joins: bool = False
     workers: bool = False
+    disputed: bool = False
     damaged: int = 0
     tampered: bool = False
     hold_s: float = 0.0

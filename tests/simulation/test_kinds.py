@@ -14,6 +14,7 @@ import pytest
 from tests.simulation.kinds import (
     KINDS_OF_FAULTS,
     conflicting,
+    contradicting,
     crossing,
     damaging,
     deciding,
@@ -48,6 +49,7 @@ SWITCHES = (
     "tampered",
     "hold_s",
     "workers",
+    "disputed",
 )
 """The options that are off in every world of `drawn`."""
 
@@ -111,7 +113,20 @@ def test_every_switch_is_used_by_some_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [conflicting, crossing, damaging, deciding, joining, mixed, scattering, telling, visiting, working]
+    "kind",
+    [
+        conflicting,
+        contradicting,
+        crossing,
+        damaging,
+        deciding,
+        joining,
+        mixed,
+        scattering,
+        telling,
+        visiting,
+        working,
+    ],
 )
 def test_the_same_seed_is_the_same_history_in_other_kinds_of_worlds(kind: Callable[[int], Options]) -> None:
     first, second = lived(3, kind(3)), lived(3, kind(3))
@@ -222,6 +237,23 @@ def test_divergent_versions_are_restored_and_dismissed() -> None:
 
 def test_clients_search_attend_sessions_and_bring_in_what_was_elsewhere() -> None:
     assert_acknowledged(visiting, [0, 1], {"search", "session", "session session_id", "create brought"})
+
+
+def test_conflicts_are_resolved_and_some_are_resolved_otherwise_already() -> None:
+    """What the checkers of resolutions look at is there: decisions, callers who come second, and homes that moved."""
+    found: set[str] = set()
+    for seed in searched([8]):
+        world = lived(seed, contradicting(seed))
+        made = [one for one in world.history.operations if one.kind == "resolve"]
+        decided = {one.asked["conflict_id"]: one for one in made if one.acknowledged}
+        later = [one for one in made if one.refused and one.asked["conflict_id"] in decided]
+        found |= {"resolved"} if decided else set()
+        found |= {"resolved otherwise"} if any(one.answer.name == "InvalidRequest" for one in later) else set()
+        found |= {"away from home"} if any(not one.home for one in decided.values()) else set()
+        found |= {"taken over"} if decided and world.operators.taken_over else set()
+        if len(found) == 4:
+            return
+    pytest.fail(f"in {SEEDS} worlds there was no more than {found}")
 
 
 def test_dreams_are_done_and_taken_up_again_and_their_texts_are_written_over() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.simulation.kinds import (
     conflicting,
+    contradicting,
     crossing,
     deciding,
     disagreeing,
@@ -26,7 +27,9 @@ from tests.simulation.options import Options
 from tests.simulation.test_worlds import OF_A_KIND, check_all
 
 
-@pytest.mark.parametrize("kind", [disagreeing, visiting, joining, conflicting, deciding, crossing, redacting])
+@pytest.mark.parametrize(
+    "kind", [disagreeing, visiting, joining, conflicting, deciding, crossing, redacting, contradicting]
+)
 def test_every_promise_is_kept_in_worlds_of_one_fault(kind: Callable[[int], Options]) -> None:
     check_all(list(OF_A_KIND), kind)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tests.simulation.bugs import commits, completeness, erasing, folding, homes, jobs, reading
+from tests.simulation.bugs import commits, completeness, erasing, folding, homes, jobs, reading, resolutions
 from tests.simulation.bugs.planting import Bug
 from tests.simulation.shrinking import case_of, run
 
@@ -22,6 +22,7 @@ BUGS: tuple[Bug, ...] = (
     *completeness.BUGS,
     *homes.BUGS,
     *jobs.BUGS,
+    *resolutions.BUGS,
 )
 
 

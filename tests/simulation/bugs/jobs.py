@@ -25,6 +25,8 @@ _claim = jobs.claim
 class UnconditionalJobs(UnconditionalObjects):
     """A record of a job is put whatever stands there; anything else is put as it should."""
 
+    part = "/job/"
+
     def put_if_absent(
         self,
         key: str,
@@ -33,7 +35,7 @@ class UnconditionalJobs(UnconditionalObjects):
         content_sha256: str | None = None,
         region: str | None = None,
     ) -> str | None:
-        if "/job/" in key:
+        if self.part in key:
             return super().put_if_absent(key, body, metadata, content_sha256, region)
         return MemoryObjects.put_if_absent(self, key, body, metadata, content_sha256, region)
 

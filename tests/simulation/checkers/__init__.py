@@ -14,6 +14,7 @@ from tests.simulation.checkers import (
     linearizability,
     promises,
     readers,
+    resolutions,
     retention,
     sessions,
     snapshots,
@@ -169,6 +170,9 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     jobs.a_job_is_done_once_its_run_is_over,
     jobs.a_dream_changes_only_what_it_read,
     jobs.every_dream_ends,
+    resolutions.a_conflict_is_resolved_once,
+    resolutions.the_resolution_of_the_last_epoch_holds,
+    resolutions.what_is_resolved_is_open_no_more,
     verdicts.withheld_texts_are_shown_nowhere,
     verdicts.released_texts_are_shown_everywhere,
 )
