@@ -105,10 +105,11 @@ class Stores:
             second_region=chosen_second(region.name, region.regions, None, durability, second_region),
         )
         placed = PlacedRecord(Slot(epoch, 1), record)
-        if not self._records.put(placed):
+        sealed_name = self._records.put(placed)
+        if sealed_name is None:
             raise Unavailable("the new store's id is taken; try again")
         self._second.keep_record(to_row(placed))
-        self._records.fold_own(access.view, placed)
+        self._records.fold_own(access.view, placed, sealed_name)
         call.home = region.name
         return to_store(to_row(placed))
 

@@ -40,8 +40,8 @@ class Ownership(StoreProjector):
             if record is None:
                 return row
             placed = PlacedRecord(Slot.parse(row.slot).following, record)
-            if self.put(placed, exact=True):
-                self.fold_own(view, placed)
+            if (name := self.put(placed, exact=True)) is not None:
+                self.fold_own(view, placed, name)
                 return to_row(placed)
             self._region.back_off(attempt)
         raise Busy("others kept writing here; try again")
@@ -76,7 +76,8 @@ class Ownership(StoreProjector):
         epoch = parse_epoch(row.epochs[-1])
         record = replace(to_record(row, MOVER).begun(), follows=row.slot)
         placed = PlacedRecord(Slot(epoch, 1), record)
-        if not self.put(placed):
+        name = self.put(placed)
+        if name is None:
             raise Unavailable("the store's new home has another record; try again")
-        self.fold_own(view, placed)
+        self.fold_own(view, placed, name)
         return to_row(placed)

@@ -107,7 +107,7 @@ class Deadlines:
         if not record.may_end(self._region.name, now_us):
             return False
         final = replace(record.ended(max(now_us, record.updated_at + 1)), version_id=self._region.new_id("memver"))
-        return self._records.put(PlacedRecord(placed.slot.following, final))
+        return self._records.put(PlacedRecord(placed.slot.following, final)) is not None
 
 
 def _waits(placed: PlacedRecord, row: WaitRow) -> bool:

@@ -143,12 +143,13 @@ class Failover:
     def _record_after_put(self, view: View, before: StoreRow, record: StoreRecord) -> StoreRow:
         """Put the record that follows `before`, or take the one that another caller put first; project the result."""
         placed = PlacedRecord(Slot.parse(before.slot).following, record)
-        if not self._records.put(placed):
+        name = self._records.put(placed)
+        if name is None:
             found = self._records.newer(before)
             if found is None:
                 raise Unavailable("somebody else is failing over at this moment; repeat it")
             placed = found
-        self._records.fold_own(view, placed)
+        self._records.fold_own(view, placed, name)
         return to_row(placed)
 
     def _store(self, view: View, store_id: str) -> StoreRow:

@@ -75,8 +75,8 @@ class Handoff:
                 version_id=self._region.new_id("memver"),
             )
             placed = PlacedRecord(Slot.parse(slot).following, record)
-            if self._records.put(placed):
-                self._records.fold_own(view, placed)
+            if (name := self._records.put(placed)) is not None:
+                self._records.fold_own(view, placed, name)
                 return encode_placed(placed)
             view, row = self._newest(store_id)
         return encode_placed(self._placed(row))

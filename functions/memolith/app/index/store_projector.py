@@ -21,28 +21,33 @@ from memolith.ports.index import Change, Index
 class StoreProjector(StoreLog):
     """Writes the rows of stores' records besides."""
 
-    def fold_own(self, view: View, placed: PlacedRecord) -> None:
-        """Project what this call put: an index that fails now leaves it unacknowledged."""
+    def fold_own(self, view: View, placed: PlacedRecord, name: Named | None = None) -> None:
+        """Project what this call put under its `name`: an index that fails now leaves it unacknowledged."""
         try:
-            self.fold(view, placed, own=True)
+            self.fold(view, placed, own=True, name=name)
         except Unavailable as error:
             raise unindexed("the record was written", error) from error
 
-    def fold(self, view: View, placed: PlacedRecord, journal: bool = True, own: bool = False) -> StoreRow:
+    def fold(
+        self, view: View, placed: PlacedRecord, journal: bool = True, own: bool = False, name: Named | None = None
+    ) -> StoreRow:
         """Join one version of a record, by id and into its workspace's listing; return the row of the highest slot.
 
         A record of this home is logged as acknowledged where it was new to the index, or the caller is about to
-        acknowledge it.
+        acknowledge it; under `name`, which has a digest where the caller put the object, or else its key alone.
         """
         standing = to_row(placed)
+        name = name or Named(str(StoreKey(standing.store_id, placed.slot)))
         for index in view.indexes:
             serving = index.generation == view.index.generation
             here = journal and serving and placed.slot.epoch.home == self._region.name
-            row = self._fold_into(index, placed, AckJournal(self._region, view.period) if here else None, own)
+            row = self._fold_into(index, placed, AckJournal(self._region, view.period) if here else None, own, name)
             standing = row if serving else standing
         return standing
 
-    def _fold_into(self, index: Index, placed: PlacedRecord, journal: AckJournal | None, own: bool) -> StoreRow:
+    def _fold_into(
+        self, index: Index, placed: PlacedRecord, journal: AckJournal | None, own: bool, name: Named
+    ) -> StoreRow:
         standing = after = to_row(placed)
         key = StoreRow.key(after.store_id)
         listing = StoreRow.listing_key(after.workspace_id, after.created_at, after.store_id)
@@ -54,7 +59,6 @@ class StoreProjector(StoreLog):
             standing = StoreRow.from_attributes(rows[key]) if held else after
             return [] if held else self._changes(key, listing, rows, after)
 
-        name = Named(str(StoreKey(after.store_id, placed.slot)))
         contended = "the store's row stayed contended; read before trying again"
         commit_joined(self._region, index, work_out, journal, [name], own=own, contended=contended)
         return standing

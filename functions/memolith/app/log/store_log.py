@@ -9,8 +9,10 @@ from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core import ids
 from memolith.core.log_position import Slot
 from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.store_record import StoreRecord, StoreState
 from memolith.core.rows.identity import StoreRow
+from memolith.core.sealing import named_record
 from memolith.core.store_records import PlacedRecord, to_row
 
 
@@ -74,23 +76,27 @@ class StoreLog:
                     return record
         return None
 
-    def put(self, placed: PlacedRecord, exact: bool = False) -> bool:
-        """Take the record's slot; return False when another record has taken it.
+    def put(self, placed: PlacedRecord, exact: bool = False) -> Named | None:
+        """Take the record's slot; return how a checkpoint names the object, None when another record has taken it.
 
-        `exact`: also one of the same version_id that another copy of the call has put, at another instant.
+        `exact`: also one of the same version_id that another copy of the call has put, at another instant. Without it
+        such a record is named without a digest: what stands is not what this call would have put.
 
         Raises:
             Unavailable, Busy: nothing was done. OutcomeUnknown: it may have been.
         """
         key, body = str(StoreKey(placed.record.store_id, placed.slot)), placed.record.to_json()
+        name = named_record(key, body)
 
         def is_mine() -> bool | None:
+            nonlocal name
             found = find(self._region.objects, key)
-            if found is None or exact:
-                return None if found is None else found.body == body
-            return StoreRecord.from_json(found.body).version_id == placed.record.version_id
+            if found is None or found.body == body:
+                return None if found is None else True
+            name = Named(key)
+            return not exact and StoreRecord.from_json(found.body).version_id == placed.record.version_id
 
-        return put_if_absent(self._region, key, body, {}, is_mine=is_mine) is Put.MINE
+        return name if put_if_absent(self._region, key, body, {}, is_mine=is_mine) is Put.MINE else None
 
     def newer(self, row: StoreRow, region: str | None = None, own: str | None = None) -> PlacedRecord | None:
         """Return what the record's log has after `row`, in `region`'s bucket (default: this one). One GET if nothing.

@@ -25,6 +25,7 @@ from memolith.core.objects.verdict_record import VerdictRecord
 from memolith.core.rows.base import Row, RowKey
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.safety import SightingRow, VerdictRow
+from memolith.core.sealing import named_record
 from memolith.ports.index import Change, Index
 
 FOLD_ATTEMPTS = 20
@@ -116,17 +117,19 @@ class Verdicts:
     def fold(self, view: View, record: VerdictRecord, journal: bool = True, new: bool = False) -> None:
         """Join one verdict into every generation of tables. Repeatable, in any order.
 
-        At home it is logged as acknowledged if it changes a row, and in any case if it is `new`.
+        At home it is logged as acknowledged if it changes a row, and in any case if it is `new`: then with its digest,
+        as this call has put it.
 
         Raises:
             Unavailable, OutcomeUnknown: the index could not be brought so far; the verdict itself stands.
         """
         here = journal and record.region == self._region.name
+        key = str(record.key)
         commit_joined_everywhere(
             self._region,
             view,
             partial(self._changed, record=record),
-            Named(str(record.key)) if here else None,
+            (named_record(key, record.to_json()) if new else Named(key)) if here else None,
             own=new,
             contended="the verdict's row stayed contended; repeat the call",
             attempts=FOLD_ATTEMPTS,
