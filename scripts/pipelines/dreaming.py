@@ -45,7 +45,7 @@ class End:
     status: str
     texts: dict[str, str | None]
     versions: dict[str, int]
-    changes: tuple[int, int, int, int]
+    changes: tuple[int, int, int, int, int]
     left: int
 
 
@@ -229,7 +229,7 @@ class _Site:
             over.status.value,
             {one.path: one.content for one in page.items if isinstance(one, Memory)},
             versions,
-            (over.created, over.changed, over.deleted, over.conflicts),
+            (over.created, over.changed, over.deleted, over.conflicts, sum(map(len, over.sources.values()))),
             len(kept),
         )
 

@@ -808,14 +808,19 @@ def person(stage: Stage) -> str:
 
 
 def test_a_dreams_changes_are_the_lines_that_it_wrote_and_a_person_takes_them_back(stage: Stage) -> None:
+    listed = stage.client.beta.memory_stores.memories.list(stage.scene.store)
+    read = [one.memory_version_id for one in listed if one.type == "memory" and one.path != "/other.md"]
     dream = stage.done(stage.update())
     assert stage.texts() != TEXTS
+    assert "memver_" not in json.dumps(stage.scene.cloud.rows(HOME, "keys")[dream.id, "dream"]), "no row has sources"
+    stage.client.beta.dreams.archive(dream.id)
     changes = ask(stage, "GET", f"/v1/dreams/{dream.id}/changes")
     assert (changes["type"], changes["proposal"]) == ("dream_changes", None)
     found = {one["path"]: one for one in changes["data"]}
     assert {path: one["operation"] for path, one in found.items()} == {"/new.md": "modified", "/old.md": "deleted"}
     assert f"-{TEXTS['/old.md']}" in found["/old.md"]["diff"]["text"]
     assert "says Ada" in found["/new.md"]["diff"]["text"]
+    assert {path: sorted(one["sources"]) for path, one in found.items()} == dict.fromkeys(found, sorted(read))
     reversal = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))
     assert {one["path"]: one["outcome"] for one in reversal["data"]} == {"/new.md": "reverted", "/old.md": "reverted"}
     assert stage.texts() == TEXTS
@@ -823,6 +828,19 @@ def test_a_dreams_changes_are_the_lines_that_it_wrote_and_a_person_takes_them_ba
     again = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))
     assert {one["outcome"] for one in again["data"]} == {"unchanged", "changed_since"}
     assert len(list(stage.client.beta.memory_stores.memory_versions.list(stage.scene.store))) == versions
+
+
+def test_what_a_dreams_edits_rest_on_is_erased_with_the_store(stage: Stage) -> None:
+    stage.done(stage.update())
+    stage.scene.deliver()
+    assert all(any(run.sources for run in stage.runs(region)) for region in (HOME, AWAY))
+    stage.client.beta.memory_stores.delete(stage.scene.store)
+    for _ in range(4):
+        stage.scene.clock.advance(3_600)
+        stage.scene.deliver()
+        for region in (HOME, AWAY):
+            stage.scene.cloud.peers.call(region, "eraser", {"call": "sweep"})
+    assert [run.sources for run in (*stage.runs(HOME), *stage.runs(AWAY)) if run.sources] == []
 
 
 def test_what_was_changed_since_a_dream_stays_when_it_is_taken_back(stage: Stage) -> None:

@@ -30,6 +30,9 @@ def test_a_line_leads_to_its_dream_with_model_prompt_and_sources(
 ) -> None:
     stage = Stage()
     stage.fill()
+    listed = stage.client.beta.memory_stores.memories.list(stage.scene.store)
+    read = {one.path: one.memory_version_id for one in listed if one.type == "memory"}
+    sources = sorted([read["/old.md"], read["/new.md"]])
     if behavior == "propose":
         dream = stage.done(stage.create(extra_body={"output_behavior": {"type": "propose"}}))
         proposal_id = dream.model_extra["x_memolith"]["proposal_id"]
@@ -49,7 +52,7 @@ def test_a_line_leads_to_its_dream_with_model_prompt_and_sources(
     assert (merged["text"], merged["operation"], merged["dream"]) == ("## Earlier", "modified", dream.id)
     assert (merged["model"], merged["tokens"]) == ("memolith-extractive-1", 20)
     assert merged["prompt_sha256"] == dream.model_extra["x_memolith"]["prompt_sha256"]
-    assert (merged.get("proposal"), bool(merged.get("sources"))) == (proposal_id, proposal_id is not None)
+    assert (merged.get("proposal"), sorted(merged["sources"])) == (proposal_id, sources)
     assert newest["version"] == merged["version"]
 
 

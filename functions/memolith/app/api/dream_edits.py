@@ -17,6 +17,7 @@ from memolith.app.kernel.results import Memory
 from memolith.core import ids
 from memolith.core.approval import ApprovalPolicy, author_kind
 from memolith.core.errors import Busy, InvalidRequest, NotFound, PathConflict, PreconditionFailed
+from memolith.core.limits import SOURCES_MAX
 from memolith.core.objects.run_record import PROPOSE, RunRecord
 from memolith.core.pipelines import dreams
 from memolith.core.pipelines.dreams import DreamedMemory, Edit
@@ -54,6 +55,8 @@ class DreamEdits:
         if heads is not None:
             done = [one for one in left if _is_done(one, plan.memories, heads)]
             run.record = _counted(run.record, done)
+            for one in done:
+                _rests_on(run, one, _memory_id(one, plan.memories, heads))
             left = [one for one in left if one not in done]
         self._apply(run, left, plan.memories, go_on)
 
@@ -113,13 +116,15 @@ class DreamEdits:
     def _write(self, run: Run, edit: Edit, memories: Mapping[str, DreamedMemory]) -> None:
         store_id, record = run.record.output_store_id, run.record
         if edit.op == "create":
-            self._memories.create(run.call, store_id, path=edit.path, content=edit.content or "", full=False)
+            made = self._memories.create(run.call, store_id, path=edit.path, content=edit.content or "", full=False)
             run.record = replace(record, created=record.created + 1)
+            _rests_on(run, edit, made.id)
             return
         memory = memories[edit.path]
         if edit.op == "delete":
             self._memories.delete(run.call, store_id, memory.id, expected_content_sha256=memory.sha256)
             run.record = replace(record, deleted=record.deleted + 1)
+            _rests_on(run, edit, memory.id)
             return
         self._memories.update(
             run.call,
@@ -131,6 +136,20 @@ class DreamEdits:
             full=False,
         )
         run.record = replace(record, changed=record.changed + 1)
+        _rests_on(run, edit, memory.id)
+
+
+def _rests_on(run: Run, edit: Edit, memory_id: str | None) -> None:
+    """Note in the dream's record what the edit of a memory rests on."""
+    if memory_id is not None:
+        run.record = replace(run.record, sources={**run.record.sources, memory_id: edit.sources[:SOURCES_MAX]})
+
+
+def _memory_id(edit: Edit, memories: Mapping[str, DreamedMemory], heads: Sequence[Memory]) -> str | None:
+    """Return the memory that an edit wrote; None where what it made is not there any more."""
+    if edit.op != "create":
+        return memories[edit.path].id
+    return next((one.id for one in heads if one.path == edit.path), None)
 
 
 def _is_done(edit: Edit, memories: Mapping[str, DreamedMemory], heads: Sequence[Memory]) -> bool:

@@ -306,8 +306,8 @@ class Dreams:
         return access, record
 
     def _whole(self, record: RunRecord) -> RunRecord:
-        """Return a record with what its caller wrote, which no row has."""
-        return replace(record, instructions=self._runs.instructions(record))
+        """Return a record with what its caller wrote, and what its edits rest on, which no row has."""
+        return self._runs.whole(record)
 
 
 def _canceled(record: RunRecord, now_us: int) -> RunRecord | None:

@@ -66,8 +66,15 @@ class RunLog:
 
     def instructions(self, record: RunRecord) -> str | None:
         """Return what the dream's caller wrote; None too where the record has not arrived in this bucket. One GET."""
+        return self.whole(record).instructions
+
+    def whole(self, record: RunRecord) -> RunRecord:
+        """Return a record with what no row has, unless it has not arrived in this bucket. One GET."""
         found = find(self._region.objects, str(record.key(record.home or self._region.name)))
-        return None if found is None else RunRecord.from_json(found.body).instructions
+        if found is None:
+            return record
+        kept = RunRecord.from_json(found.body)
+        return replace(record, instructions=kept.instructions, sources=kept.sources)
 
     def read(self, view: View, run_id: str) -> RunRecord | None:
         """Return the newest record that is indexed here. One index read."""

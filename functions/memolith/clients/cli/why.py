@@ -154,7 +154,15 @@ def _origin(api: ApiClient, store: str, version: Mapping[str, Any]) -> dict[str,
             "cost_usd": ours["cost_usd"],
             "sessions": next((one["session_ids"] for one in dream["inputs"] if one["type"] == "sessions"), []),
         }
+        if proposal is None and dream["output_behavior"]["type"] != "create_new":
+            found["sources"] = _sources(api, dream["id"], version["memory_id"])
     return found
+
+
+def _sources(api: ApiClient, dream_id: str, memory_id: str) -> list[str]:
+    """Return what the edit of a memory that a dream wrote itself rests on."""
+    changes = api.get(f"/v1/dreams/{dream_id}/changes")["data"]
+    return next((one["sources"] for one in changes if one["memory_id"] == memory_id), [])
 
 
 def _proposal(api: ApiClient, store: str, version: Mapping[str, Any]) -> Mapping[str, Any] | None:

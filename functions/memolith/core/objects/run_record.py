@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 
 from memolith.core.object_keys import RunKey
@@ -54,6 +55,7 @@ class RunRecord:
         conflicts: edits that were left out because a memory had changed.
         dropped: edits that were left out, by reason.
         proposal_id: the proposal that has its edits, where it proposes them and there are any.
+        sources: of each memory that the dream wrote, by its id, what the edit rests on: ids of versions and of notes.
         home: the region that put the record; empty in those of releases that had dreams in one region only.
     """
 
@@ -93,6 +95,7 @@ class RunRecord:
     dropped: tuple[str, ...] = ()
     proposal_id: str | None = None
     home: str = ""
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def key(self, home: str) -> RunKey:
         """Return the key under which `home` puts it."""
@@ -101,11 +104,11 @@ class RunRecord:
     @property
     def has_text(self) -> bool:
         """Whether it holds anything that an erasure takes away."""
-        return self.instructions is not None
+        return self.instructions is not None or bool(self.sources)
 
     def blanked(self) -> RunRecord:
-        """Return what stays of it once its store is erased."""
-        return replace(self, instructions=None)
+        """Return what stays of it once its store is erased; and what rows have of it."""
+        return replace(self, instructions=None, sources={})
 
     def to_json(self) -> bytes:
         return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True, ensure_ascii=False).encode()
@@ -116,6 +119,7 @@ class RunRecord:
         fields = known(cls, _load(body))
         try:
             lists = {name: tuple(fields.get(name, ())) for name in ("session_ids", "key_ids", "dropped")}
-            return cls(**{**fields, **lists, "status": DreamStatus(fields["status"])})
+            sources = {memory_id: tuple(ids) for memory_id, ids in fields.get("sources", {}).items()}
+            return cls(**{**fields, **lists, "sources": sources, "status": DreamStatus(fields["status"])})
         except (TypeError, KeyError) as error:
             raise ValueError(f"a dream's record cannot be read ({error})") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from memolith.app.api.dream_changes import DreamChange
@@ -65,7 +66,7 @@ def list_dream_changes(exchange: Exchange) -> Json:
         "dream_id": found.record.run_id,
         "memory_store_id": found.record.output_store_id,
         "proposal": None if found.proposal is None else proposal(found.proposal),
-        "data": [_change(one) for one in found.written],
+        "data": [_change(one, found.record.sources.get(one.after.memory_id, ())) for one in found.written],
     }
 
 
@@ -83,7 +84,7 @@ def revert_dream(exchange: Exchange) -> Json:
     }
 
 
-def _change(one: DreamChange) -> Json:
+def _change(one: DreamChange, sources: Sequence[str]) -> Json:
     """Render one memory that a dream wrote; the diff is null where a text in it is erased or withheld."""
     before, after = one.before, one.after
     path = one.path
@@ -102,6 +103,7 @@ def _change(one: DreamChange) -> Json:
         "to": after.path,
         "memory_version_id_before": None if before is None else before.id,
         "memory_version_id": after.id,
+        "sources": list(sources),
         "diff": diff,
     }
 
