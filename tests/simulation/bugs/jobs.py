@@ -10,7 +10,7 @@ from memolith.adapters.memory import MemoryObjects
 from memolith.app.api import dream_edits, dream_runner
 from memolith.app.api.dream_run import Run
 from memolith.core.objects.job_record import JobRecord
-from memolith.core.objects.run_record import RunRecord
+from memolith.core.objects.run_record import DreamStatus, RunRecord
 from memolith.core.pipelines import jobs
 from memolith.core.pipelines.dreams import DreamedMemory, Edit
 from memolith.core.pipelines.jobs import Claim, Claimant, JobName
@@ -59,6 +59,18 @@ class EarlyEnds(dream_runner.DreamRunner):
         self._put(run, record)
 
 
+class UnfencedEnds(dream_runner.DreamRunner):
+    """Ends a dream wherever it was done, also where the store is not at home any more."""
+
+    def _end(self, run: Run, record: RunRecord) -> None:
+        self._put(run, record)
+        if record.status is DreamStatus.COMPLETED:
+            self._jobs.done(run.held, run_id=record.run_id, outcome=record.status.value)
+        else:
+            self._jobs.failed(run.held, run_id=record.run_id, error=record.error_type or "")
+        self._steps.forget(record)
+
+
 class HeedlessEdits(dream_edits.DreamEdits):
     """Writes over whatever is there."""
 
@@ -84,6 +96,12 @@ BUGS = (
         "a job is done before its edits are applied",
         lambda: in_place_of((dream_runner, "DreamRunner", EarlyEnds)),
         ("a_job_is_done_once_its_run_is_over", "one_run_of_a_watermark_counts"),
+        working,
+    ),
+    Bug(
+        "a dream is ended where its store was at home before",
+        lambda: in_place_of((dream_runner, "DreamRunner", UnfencedEnds)),
+        ("one_run_of_a_watermark_counts",),
         working,
     ),
     Bug(

@@ -24,6 +24,7 @@ from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.entry import Entry
 from memolith.core.objects.store_record import StoreState
+from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.retention import DAY_US, Retention, retired_at
 from memolith.core.rows.base import Row, RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
@@ -63,10 +64,13 @@ class _Due:
 
 @dataclass(frozen=True, slots=True)
 class RetentionCallbacks:
-    """What a pass does with what it comes by: blanks an entry that is due; tells a store that was deleted."""
+    """What a pass does with what it comes by: blanks an entry that is due; tells a store that was deleted, and one
+    whose uses are counted.
+    """
 
     blank: Callable[[Entry], None]
     ended: Callable[[str], None]
+    counted: Callable[[StoreRow], object]
     is_time_up: Callable[[], bool]
 
 
@@ -190,6 +194,8 @@ class RetentionPass:
         store = StoreRow.from_attributes(attributes)
         if store.is_deleted:
             on_pass.ended(store_id)
+        if after is None and PipelinesPolicy.of(store.pipelines).counts_uses:
+            on_pass.counted(store)
         retention = Retention.of(store)
         oldest_kept = f"{self._region.clock.now_us() - retention.days * self._day_us:020d}~"
         blanked = 0

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
+from memolith.app.erasure.count_removal import CountRemoval
 from memolith.app.erasure.deadlines import Deadlines
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
@@ -52,6 +53,7 @@ class Erasures:
         repairs: Repair,
         transcripts: TranscriptPurge,
         proposals: ProposalErasure,
+        counts: CountRemoval,
     ) -> None:
         self._region = region
         self._retaining = retaining
@@ -64,6 +66,7 @@ class Erasures:
         self._repairs = repairs
         self._transcripts = transcripts
         self._proposals = proposals
+        self._counts = counts
 
     def erase(self, key: str) -> bool:
         """Erase what an object's key stands for, as `Eraser.erase` does; whether that is done.
@@ -112,7 +115,7 @@ class Erasures:
     def sweep(self, budget_s: float = SWEEP_BUDGET_S) -> Mapping[str, Any]:
         """Make deletions final whose time is over; go on with every store that is not done, and with the daily passes.
 
-        These are retention, of versions and of transcripts, and the check of older S3 versions.
+        These are retention, of versions, counts of uses and transcripts, and the check of older S3 versions.
 
         Repeatable; several may run at once.
 
@@ -126,7 +129,9 @@ class Erasures:
         self._region.metrics.count("erasures_pending", len(left))
         blanked = 0
         if not is_time_up():
-            blanked = self._retaining.work(RetentionCallbacks(self._eraser.blank, self._take_up, is_time_up))
+            blanked = self._retaining.work(
+                RetentionCallbacks(self._eraser.blank, self._take_up, self._counts.run, is_time_up)
+            )
         mended = 0
         if not is_time_up():
             with suppress(Busy):
@@ -192,6 +197,18 @@ def make_erasures(region: Region, erasable: ErasableObjects, packs: Packs, day_u
     deadlines = Deadlines(region, parts.store_log)
     remains = Verification(region, erasable, stores, packs, parts)
     repairs = Repair(region, erasable, eraser, packs)
+    counts = CountRemoval(region, erasable)
     return Erasures(
-        region, retaining, eraser, removal, stores, deadlines, versions, remains, repairs, transcripts, proposals
+        region,
+        retaining,
+        eraser,
+        removal,
+        stores,
+        deadlines,
+        versions,
+        remains,
+        repairs,
+        transcripts,
+        proposals,
+        counts,
     )

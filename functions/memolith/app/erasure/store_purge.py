@@ -259,7 +259,7 @@ class StorePurge:
     def _erase_counts(self, key: str) -> str:
         """Blank which memories were used, and in which sessions."""
         record = UsageRecord.from_json(require(self._region.objects, key).body)
-        if record.memories or record.cursors:
+        if record.has_counts:
             self._erasable.erase(key, record.blanked().to_json(), {})
             self._region.metrics.count("erased_objects")
             return "erased"

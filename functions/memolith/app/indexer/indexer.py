@@ -57,6 +57,7 @@ from memolith.core.objects.search_pack import PREFIX as PACKS_PREFIX
 from memolith.core.objects.search_pack import PackKey
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.store_record import StoreRecord, StoreState
+from memolith.core.objects.usage_record import KIND, UsageRecord
 from memolith.core.objects.verdict_record import VerdictRecord
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
@@ -161,7 +162,9 @@ class Indexer:
             name = parse_key(key)
             if isinstance(name, LogKey):
                 return self._entries.project(view, name, journal, paths_too)
-            if isinstance(name, (CutKey, JobKey, CheckpointKey, CheckpointPartKey)):
+            if isinstance(name, JobKey):
+                return self._late_counts(view, name)
+            if isinstance(name, (CutKey, CheckpointKey, CheckpointPartKey)):
                 return []
             body = self._body(key)
             if body is None:
@@ -191,6 +194,15 @@ class Indexer:
         except Damaged as error:
             raise Malformed(key, error.message) from error
         return []
+
+    def _late_counts(self, view: View, name: JobKey) -> list[Callable[[], object]]:
+        """Have counts of uses erased that come after their store's end. A read; a GET where that is so."""
+        if name.kind != KIND or not self._erasures.is_deleted(view, name.store_id):
+            return []
+        body = self._body(str(name))
+        if body is None or not UsageRecord.from_json(body).has_counts:
+            return []
+        return [lambda: ask_eraser(self._region, {"call": "erase_store", "store_id": name.store_id})]
 
     def _fold_record(self, view: View, placed: PlacedRecord, journal: bool) -> list[Callable[[], object]]:
         """Project a store's record; erase the store here after its deletion, or an older record that comes after that.

@@ -58,6 +58,11 @@ class UsageRecord:
         """Return the key under which `home` puts it."""
         return JobKey(home, self.store_id, KIND, JOB_KEY, self.sequence)
 
+    @property
+    def has_counts(self) -> bool:
+        """Whether it holds anything that an erasure takes away."""
+        return bool(self.memories or self.cursors)
+
     def blanked(self) -> UsageRecord:
         """Return what is put over it to erase it."""
         return replace(self, cursors={}, memories={})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.api.service import Memolith
 from memolith.app.api.transcripts import EventDraft
 from memolith.app.api.usage import EVERY_US, Citation, Heard, UsageCounts, UsedMemory
+from memolith.app.erasure.count_removal import KEPT
 from memolith.app.index.transcript_log import TranscriptLog
 from memolith.app.kernel.results import StoreToAttach
 from memolith.app.pipelines.usage_log import UsageLog
@@ -228,18 +230,58 @@ def test_what_a_citation_says_is_erased_with_its_session_and_the_counts_name_the
     assert cited(stage)["/a.md"] == (1, 0), "that it was used stays"
 
 
-def test_the_counts_of_a_store_are_erased_with_it_in_every_region(stage: Stage) -> None:
+def counted_and_erased(stage: Stage) -> UsageRecord:
+    """Count, then delete the store and wait until it is erased; return what was counted."""
     scene = stage.scene
     choose(stage, usage="count")
     cite(stage, begin(stage), "/a.md")
     look(stage)
-    assert [len(one.memories) for one in (*records(stage), *records(stage, AWAY))] == [1, 1]
+    [record] = records(stage)
+    assert [len(one.memories) for one in (record, *records(stage, AWAY))] == [1, 1]
     stage.memolith.stores.delete(scene.call(), scene.store)
     scene.deliver()
-    for _ in range(8):
-        scene.clock.advance(DAY_S)
+    days(stage, 8)
+    return record
+
+
+def days(stage: Stage, count: int) -> None:
+    for _ in range(count):
+        stage.scene.clock.advance(DAY_S)
         for region in (HOME, AWAY):
-            scene.cloud.peers.call(region, "eraser", {"call": "sweep"})
-        scene.deliver()
+            stage.scene.cloud.peers.call(region, "eraser", {"call": "sweep"})
+        stage.scene.deliver()
+
+
+def test_the_counts_of_a_store_are_erased_with_it_in_every_region(stage: Stage) -> None:
+    counted_and_erased(stage)
     left = [*records(stage), *records(stage, AWAY)]
-    assert left and not [one for one in left if one.memories or one.cursors]
+    assert left and not [one for one in left if one.has_counts]
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_counts_that_come_long_after_their_stores_erasure_are_erased(stage: Stage, region: str) -> None:
+    late = replace(counted_and_erased(stage), sequence=9)
+    stage.scene.cloud.sites[region].region.objects.put_if_absent(str(late.key(region)), late.to_json(), {})
+    assert [one.has_counts for one in records(stage, region) if one.sequence == 9] == [True]
+    stage.scene.deliver()
+    days(stage, 1)
+    left = [*records(stage), *records(stage, AWAY)]
+    assert len(left) == 4 and not [one for one in left if one.has_counts]
+
+
+def test_of_old_counts_the_newest_stay_in_every_region_and_say_the_same(stage: Stage) -> None:
+    choose(stage, usage="count")
+    session_id = begin(stage)
+    for number in range(KEPT + 5):
+        cite(stage, session_id, "/a.md", message_id=str(number))
+        assert look(stage, hours=7) == 1
+    stage.scene.deliver()
+    before = cited(stage)
+    assert len(records(stage)) == len(records(stage, AWAY)) == KEPT + 5
+    days(stage, 1)
+    assert [one.sequence for one in records(stage)] == list(range(6, KEPT + 6))
+    assert records(stage, AWAY) == records(stage)
+    assert cited(stage) == before == {"/a.md": (KEPT + 5, 0), "/b.md": (0, 0), "/other.md": (0, 0)}
+    cite(stage, session_id, "/a.md", message_id="once more")
+    assert look(stage, hours=7) == 1
+    assert records(stage)[-1].sequence == KEPT + 6
