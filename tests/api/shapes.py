@@ -21,7 +21,7 @@ ERROR_TYPES = {
     405: {"invalid_request_error"},
     409: {"memory_precondition_failed_error", "memory_path_conflict_error", "memory_snapshot_incomplete_error"},
     413: {"request_too_large"},
-    429: {"rate_limit_error"},
+    429: {"rate_limit_error", "memory_budget_error"},
     500: {"api_error"},
     503: {"overloaded_error", "api_error", "memory_damaged_error"},
     504: {"timeout_error"},

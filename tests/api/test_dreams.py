@@ -269,7 +269,7 @@ def proposed(stage: Stage, dream: Any) -> list[str]:
 def test_a_store_says_what_pipelines_may_do_and_what_is_not_named_stays(stage: Stage) -> None:
     default = {
         "dreams": "allow", "extraction": "allow", "may_edit": "all",
-        "max_deletes": 5, "max_delete_percent": 10, "max_tokens": 2_000_000,
+        "max_deletes": 5, "max_delete_percent": 10, "max_tokens": 2_000_000, "max_tokens_per_day": 0,
         "auto_extract": "off", "idle_hours": 6, "auto_dream": "off", "dream_every_hours": 24, "dream_min_sessions": 5,
         "model": "small", "usage": "off", "unused_days": 30,
     }  # fmt: skip
@@ -289,6 +289,7 @@ def test_a_store_says_what_pipelines_may_do_and_what_is_not_named_stays(stage: S
     [
         {"dreams": "maybe"}, {"extraction": "propose"}, {"may_edit": ""}, {"max_deletes": 61}, {"max_deletes": -1},
         {"max_delete_percent": 101}, {"max_tokens": 9_999}, {"max_tokens": 2_000_001}, {"max_tokens": True},
+        {"max_tokens_per_day": -1}, {"max_tokens_per_day": 1_000_000_001}, {"max_tokens_per_day": "1"},
         {"budget": 1}, "off", {"auto_extract": "write"}, {"auto_dream": "allow"}, {"idle_hours": 0},
         {"idle_hours": 241}, {"dream_every_hours": 721}, {"dream_min_sessions": 101},
         {"model": ""}, {"model": "m" * 257}, {"model": 1},

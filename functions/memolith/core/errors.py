@@ -125,6 +125,16 @@ class RateLimited(MemolithError):
         self.retry_after_s = retry_after_s
 
 
+class BudgetExhausted(MemolithError):
+    """The store's budget of tokens for the day does not have room for the question. No model was asked."""
+
+    retry_after_s: int = 1
+
+    def __init__(self, message: str, retry_after_s: int) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
 class Busy(MemolithError):
     """Others kept winning until the attempts ran out. Nothing was changed; the same call may be repeated."""
 

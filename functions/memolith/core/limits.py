@@ -372,6 +372,10 @@ DREAM_TOKENS_MAX = 2_000_000
 """How many tokens a dream may use, and the least that a store may allow instead: a question's answer takes as many."""
 
 
+STORE_TOKENS_PER_DAY_MAX = 1_000_000_000
+"""The greatest budget of a day that a store may set."""
+
+
 UNUSED_DAYS_DEFAULT = 30
 
 

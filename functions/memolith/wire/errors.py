@@ -6,6 +6,7 @@
 | Unauthenticated | 401 | authentication_error | no |
 | PermissionDenied | 403 | permission_error | no |
 | RateLimited | 429 | rate_limit_error, with retry-after | yes: nothing was done |
+| BudgetExhausted | 429 | memory_budget_error, with retry-after | no: told not to |
 | NotFound, an unknown route | 404 | not_found_error | no |
 | a known route, another method | 405 | invalid_request_error | no |
 | PathConflict | 409 | memory_path_conflict_error | no: told not to |
@@ -32,7 +33,15 @@ from traceback import extract_tb
 from typing import Any
 
 from memolith.core import errors
-from memolith.core.errors import Damaged, InvalidRequest, MemolithError, PathConflict, RateLimited, SnapshotIncomplete
+from memolith.core.errors import (
+    BudgetExhausted,
+    Damaged,
+    InvalidRequest,
+    MemolithError,
+    PathConflict,
+    RateLimited,
+    SnapshotIncomplete,
+)
 from memolith.core.times import rfc3339
 
 MESSAGE_MAX_CHARS = 2_000
@@ -85,6 +94,7 @@ _TABLE: dict[type[MemolithError], _Mapping] = {
     errors.Unauthenticated: _Mapping(401, "authentication_error"),
     errors.PermissionDenied: _Mapping(403, "permission_error"),
     errors.RateLimited: _Mapping(429, "rate_limit_error"),
+    errors.BudgetExhausted: _Mapping(429, "memory_budget_error", _NO_RETRY),
     errors.NotFound: _Mapping(404, "not_found_error"),
     errors.PathConflict: _Mapping(409, "memory_path_conflict_error", _NO_RETRY),
     errors.PreconditionFailed: _Mapping(409, "memory_precondition_failed_error", _NO_RETRY),
@@ -109,7 +119,9 @@ def failure_of(error: Exception, *, writes: bool) -> Failure:
         return Failure(500, "api_error", "internal error", headers=_NO_RETRY if writes else {})
     if isinstance(error, InvalidRequest) and error.too_large:
         return Failure(413, "request_too_large", error.message)
-    headers = {"retry-after": str(error.retry_after_s)} if isinstance(error, RateLimited) else mapping.headers
+    headers = dict(mapping.headers)
+    if isinstance(error, (RateLimited, BudgetExhausted)):
+        headers["retry-after"] = str(error.retry_after_s)
     return Failure(mapping.status, mapping.type, error.message, _extra(error), headers)
 
 

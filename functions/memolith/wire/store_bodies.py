@@ -51,6 +51,7 @@ class Pipelines(Body):
     max_deletes: Annotated[int, Field(ge=0, le=limits.DREAM_DELETES_MAX)] | None = None
     max_delete_percent: Annotated[int, Field(ge=0, le=100)] | None = None
     max_tokens: Annotated[int, Field(ge=limits.DREAM_TOKENS_MIN, le=limits.DREAM_TOKENS_MAX)] | None = None
+    max_tokens_per_day: Annotated[int, Field(ge=0, le=limits.STORE_TOKENS_PER_DAY_MAX)] | None = None
     auto_extract: Literal["off", "propose"] | None = None
     idle_hours: Annotated[int, Field(ge=1, le=limits.AUTO_IDLE_HOURS_MAX)] | None = None
     auto_dream: Literal["off", "propose", "write"] | None = None

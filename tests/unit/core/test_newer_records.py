@@ -35,6 +35,7 @@ from memolith.core.objects.run_record import DreamStatus, RunRecord
 from memolith.core.objects.schema import SCHEMA
 from memolith.core.objects.search_pack import Manifest
 from memolith.core.objects.session_record import Attachment, Pin, SessionRecord, StorePins
+from memolith.core.objects.spending_record import SpendingRecord
 from memolith.core.objects.store_record import StoreRecord
 from memolith.core.objects.usage_record import MemoryUse, UsageRecord
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
@@ -78,6 +79,7 @@ RECORDS: list[Any] = [
     ),
     JobRecord(STORE, "extract", "all", 1, 1, JobEvent.CLAIMED, 1, "me", "token", 2, 3),
     UsageRecord(STORE, 1, 1, 2, 1, {"sesn_x": {"us-east-1": 3}}, {"mem_x": MemoryUse(1, 2, 20_000, 20_001)}),
+    SpendingRecord(STORE, "2026-11-23", 1, 2, 3, 4),
     ProposalRecord(
         STORE,
         "prop_x",

@@ -26,7 +26,7 @@ from memolith.app.pipelines.job_log import JobLog, LostJobError
 from memolith.app.pipelines.run_log import RunLog
 from memolith.core import session_order
 from memolith.core.api_keys import why_ended
-from memolith.core.errors import MemolithError
+from memolith.core.errors import BudgetExhausted, MemolithError
 from memolith.core.limits import (
     AUTO_AGE_DAYS,
     AUTO_SESSIONS_PER_RUN,
@@ -177,11 +177,15 @@ class AutomaticPipelines:
         until_us: int | None,
         done: AutomaticRun,
     ) -> None:
-        """Extract the sessions that are due, the oldest first; a failure leaves the others to the next look."""
+        """Extract the sessions that are due, the oldest first; a failure leaves the others to the next look.
+
+        Where the store's tokens of the day are used up, all are left to the next day.
+        """
+        exhausted = f"{store.store_id}/{self._region.clock.now_us() // DAY_US}"
         for one in reversed(sessions):
             now_us = self._region.clock.now_us()
             over = sum(done.extracted.values()) >= AUTO_SESSIONS_PER_RUN or (until_us is not None and now_us > until_us)
-            if over:
+            if over or exhausted in self._finished:
                 return
             name = f"{store.store_id}/{one.record.session_id}/{one.recorded_at}"
             idle = one.record.archived_at is not None or one.said_at + policy.idle_hours * HOUR_US <= now_us
@@ -193,6 +197,9 @@ class AutomaticPipelines:
                 continue
             try:
                 outcome = self._extractions.extract_unasked(access, one.record, one.recorded_at, policy.model)
+            except BudgetExhausted:
+                self._finished.note(exhausted)
+                return
             except MemolithError as error:
                 done.failure = error
                 self._region.metrics.count("pipelines.failed")

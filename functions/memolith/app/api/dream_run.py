@@ -15,7 +15,17 @@ from memolith.core.pipelines.dreams import DreamedMemory
 from memolith.core.pipelines.framing import framed
 from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.trust import AGENT
-from memolith.ports.model import Ask, Model, Purpose, Role, Turn, Usage, estimated_tokens
+from memolith.ports.model import (
+    Ask,
+    BudgetExceeded,
+    Model,
+    ModelFailure,
+    Purpose,
+    Role,
+    Turn,
+    Usage,
+    estimated_tokens,
+)
 
 
 class DreamFailedError(Exception):
@@ -88,6 +98,11 @@ def used(record: RunRecord, usage: Usage, cost_micro_usd: int | None) -> RunReco
         cost_micro_usd=(record.cost_micro_usd or 0) + (cost_micro_usd or 0) if known else None,
         asks=record.asks + 1,
     )
+
+
+def failure_type(failure: ModelFailure) -> str:
+    """Return the code of a dream that failed because a model did not answer, or was not asked."""
+    return "budget_exceeded" if isinstance(failure, BudgetExceeded) else "internal_error"
 
 
 def failed(record: RunRecord, type: str, message: str) -> RunRecord:

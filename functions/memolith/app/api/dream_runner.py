@@ -24,6 +24,7 @@ from memolith.app.api.dream_run import (
     Run,
     Taken,
     failed,
+    failure_type,
     opened_at_first,
     tokens_of,
     used,
@@ -40,6 +41,7 @@ from memolith.app.pipelines.job_log import JobLog, LostJobError, epoch_number
 from memolith.app.pipelines.prompts import load_prompt
 from memolith.app.pipelines.questions import CONSOLIDATION, EXTRACTION, Question
 from memolith.app.pipelines.run_log import RunLog
+from memolith.app.pipelines.token_budgets import TokenBudgets
 from memolith.core.errors import (
     InvalidRequest,
     NotFound,
@@ -60,17 +62,7 @@ from memolith.core.remarks import REMARKS_AGAIN_US, is_log, notes_of
 from memolith.core.rows.identity import SessionRow, StoreRow
 from memolith.core.times import rfc3339
 from memolith.core.trust import AGENT, least, rank
-from memolith.ports.model import (
-    Answer,
-    Ask,
-    Block,
-    Left,
-    Model,
-    ModelFailure,
-    Models,
-    Role,
-    Turn,
-)
+from memolith.ports.model import Answer, Ask, Block, Left, Model, ModelFailure, Models, Role, Turn
 
 JOB = "consolidate"
 JOB_KEY = "all"
@@ -97,6 +89,7 @@ class DreamRunner:
         jobs: JobLog,
         models: Models,
         fence: Fence,
+        budgets: TokenBudgets,
     ) -> None:
         self._region = region
         self._memories = memories
@@ -108,6 +101,7 @@ class DreamRunner:
         self._jobs = jobs
         self._models = models
         self._fence = fence
+        self._budgets = budgets
 
     def tick(self, workspace_id: str) -> int:
         """Do the dreams of a workspace that wait, the oldest first; return how many were taken up. Repeatable.
@@ -181,7 +175,7 @@ class DreamRunner:
             ended = failed(run.record, "input_memory_store_unavailable", error.message)
         except ModelFailure as failure:
             _log.warning("a dream's model failed", extra={"reason": type(failure).__name__, "run": run.record.run_id})
-            ended = failed(run.record, "internal_error", str(failure))
+            ended = failed(run.record, failure_type(failure), str(failure))
         except DreamPausedError:
             self._jobs.failed(run.held, run_id=run.record.run_id, error=OUT_OF_TIME)
             return Taken.PAUSED
@@ -380,7 +374,10 @@ class DreamRunner:
         name = question_name(run.record.model, prompt.sha256, document)
         kept = self._steps.find(run.record, name)
         try:
-            answer = model.ask(ask) if kept is None else kept_answer(kept)
+            if kept is None:
+                answer = self._budgets.ask(run.record.store_id, run.policy.max_tokens_per_day, model, ask)
+            else:
+                answer = kept_answer(kept)
         except ModelFailure as failure:
             run.record = used(run.record, failure.usage, failure.cost_micro_usd)
             raise

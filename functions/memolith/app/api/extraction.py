@@ -9,8 +9,8 @@ that the same events are not asked about twice. See docs/extraction.md.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -22,8 +22,9 @@ from memolith.app.auth.session_access import SessionAccess
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import RequestContext
 from memolith.app.pipelines.job_log import JobLog, LostJobError
+from memolith.app.pipelines.token_budgets import TokenBudgets
 from memolith.app.safety.write_gate import TextScanner, read
-from memolith.core.errors import Busy, InvalidRequest, MemolithError, Unavailable
+from memolith.core.errors import BudgetExhausted, Busy, InvalidRequest, MemolithError, Unavailable
 from memolith.core.objects.job_record import JobRecord
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.transcript import Event
@@ -32,11 +33,14 @@ from memolith.core.pipelines.framing import framed
 from memolith.core.pipelines.jobs import Claim, ClaimAnswer, JobName
 from memolith.core.pipelines.policy import MODEL_DEFAULT, PipelinesPolicy
 from memolith.core.proposed_edits import EditRequest
+from memolith.core.retention import DAY_US
 from memolith.core.rows.content import PathRow
 from memolith.ports.model import (
+    Answer,
     AnswerForm,
     Ask,
     Block,
+    BudgetExceeded,
     Effort,
     ModelFailure,
     Models,
@@ -109,6 +113,7 @@ class Extractions:
         scanner: TextScanner,
         models: Models,
         jobs: JobLog,
+        budgets: TokenBudgets,
     ) -> None:
         self._region = region
         self._authorizer = authorizer
@@ -118,6 +123,7 @@ class Extractions:
         self._scanner = scanner
         self._models = models
         self._jobs = jobs
+        self._budgets = budgets
 
     def extract(
         self, call: RequestContext, session_id: str, store_id: str | None = None, *, again: bool = False
@@ -130,6 +136,7 @@ class Extractions:
 
         Raises:
             InvalidRequest: the session has no such store, the store allows no extraction, or no model is set up.
+            BudgetExhausted: the store's tokens of the day do not suffice for the question; no model was asked.
             Unavailable: the model did not answer, or a port. Busy: another call extracts the session. NotFound,
             PermissionDenied, OutcomeUnknown, Unauthenticated.
         """
@@ -160,7 +167,8 @@ class Extractions:
         a GET of the job.
 
         Raises:
-            InvalidRequest: the model cannot be asked. Unavailable, Busy, OutcomeUnknown.
+            InvalidRequest: the model cannot be asked. BudgetExhausted: nothing was claimed, and no try is lost.
+            Unavailable, Busy, OutcomeUnknown.
         """
         name = JobName(store.store.store_id, JOB, record.session_id)
         state = self._jobs.state(store.store, name)
@@ -172,6 +180,7 @@ class Extractions:
             return "nothing_said"
         question = framed(input_document)
         digest = _digest(record.session_id, question)
+        self._check_budget(store, question, digest, model)
         claim = self._jobs.claim(store.store, name, self._region.name, watermark, input_sha256=digest)
         if claim.record is None:
             return claim.answer
@@ -181,7 +190,7 @@ class Extractions:
     def _carry_out(self, store: StoreAccess, claim: Claim, asked: _Question, model: str) -> Extraction:
         """Ask, propose, and record that it was done, whose job it is."""
         try:
-            answered = self._ask(asked.text, asked.sha256, model)
+            answered = self._ask(store, asked.text, asked.sha256, model)
             found = self._admitted(store, glean(answered.data, asked.document, asked.events))
             proposal_id = self._propose(store, asked.session_id, found.notes) if found.notes else None
         except MemolithError as error:
@@ -212,17 +221,26 @@ class Extractions:
             with suppress(LostJobError):
                 end(claim.record if digest is None else replace(claim.record, input_sha256=digest))
 
-    def _ask(self, question: str, key: str, model: str) -> Any:
-        ask = Ask(
-            system=(Block(PROMPT, cache=True),),
-            turns=(Turn(Role.USER, question),),
-            purpose=Purpose.EXTRACT,
-            key=key,
-            form=AnswerForm.EXTRACTION,
-            effort=Effort.LOW,
-        )
+    def _ask(self, store: StoreAccess, question: str, key: str, model: str) -> Answer:
+        """Ask within the store's budget of the day. Raises as `extract`."""
+        store_id, per_day = store.store.store_id, PipelinesPolicy.of(store.store.pipelines).max_tokens_per_day
+        with self._translated():
+            return self._budgets.ask(store_id, per_day, self._models.named(model), _asked(question, key))
+
+    def _check_budget(self, store: StoreAccess, question: str, key: str, model: str) -> None:
+        """Raise BudgetExhausted where the question would not be asked now."""
+        store_id, per_day = store.store.store_id, PipelinesPolicy.of(store.store.pipelines).max_tokens_per_day
+        with self._translated():
+            self._budgets.check(store_id, per_day, self._models.named(model), _asked(question, key))
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn a model's failures into errors of the API."""
         try:
-            return self._models.named(model).ask(ask)
+            yield
+        except BudgetExceeded as error:
+            until_us = DAY_US - self._region.clock.now_us() % DAY_US
+            raise BudgetExhausted(str(error), until_us // 1_000_000 + 1) from error
         except Rejected as error:
             raise InvalidRequest("model", f"cannot be asked: {error}") from error
         except ModelFailure as error:
@@ -263,6 +281,17 @@ class Extractions:
         key = hashlib.sha256("\n".join([session_id, *(note.content for note in notes)]).encode()).hexdigest()
         why = f"what session {session_id} taught"
         return self._proposals.open_for(access, why=why, edits=edits, key=key).id
+
+
+def _asked(question: str, key: str) -> Ask:
+    return Ask(
+        system=(Block(PROMPT, cache=True),),
+        turns=(Turn(Role.USER, question),),
+        purpose=Purpose.EXTRACT,
+        key=key,
+        form=AnswerForm.EXTRACTION,
+        effort=Effort.LOW,
+    )
 
 
 def _digest(session_id: str, question: str) -> str:

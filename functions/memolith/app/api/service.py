@@ -49,7 +49,9 @@ from memolith.app.kernel.no_seals import NO_SEALING
 from memolith.app.kernel.proposal_results import Proposal
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import RequestContext
+from memolith.app.pipelines.job_log import JobLog
 from memolith.app.pipelines.run_log import RunLog
+from memolith.app.pipelines.token_budgets import TokenBudgets
 from memolith.app.proposals.proposal_log import ProposalLog
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.transcript_gate import TranscriptGate
@@ -201,22 +203,21 @@ class Memolith:
         from memolith.app.api.dream_runner import DreamRunner
         from memolith.app.api.dream_sessions import DreamSessions
         from memolith.app.pipelines.dream_steps import DreamSteps
-        from memolith.app.pipelines.job_log import JobLog
 
         if self._models is NO_MODELS:
             raise LookupError("this process has no models")
-        jobs, sessions = JobLog(self._region, lease_us), DreamSessions(self.transcripts)
         return DreamRunner(
             self._region,
             self.memories,
             DreamEdits(self._region, self.memories, self.proposals),
             DreamSteps(self._region),
-            sessions,
+            DreamSessions(self.transcripts),
             self.session_trust,
             RunLog(self._region),
-            jobs,
+            JobLog(self._region, lease_us),
             self._models,
             self._fence,
+            TokenBudgets(self._region),
         )
 
     @cached_property
@@ -230,7 +231,6 @@ class Memolith:
         """What pipelines do by themselves, in a process that has models."""
         from memolith.app.api.automatic import AutomaticPipelines
         from memolith.app.api.usage import UsageCounts
-        from memolith.app.pipelines.job_log import JobLog
 
         region = self._region
         log, runs, jobs = TranscriptLog(region), RunLog(region), JobLog(region)
@@ -284,7 +284,6 @@ class Memolith:
     @cached_property
     def extractions(self) -> Extractions:
         from memolith.app.api.extraction import LEASE_US, Extractions
-        from memolith.app.pipelines.job_log import JobLog
 
         return Extractions(
             self._region,
@@ -295,6 +294,7 @@ class Memolith:
             self._scanner,
             self._models,
             JobLog(self._region, LEASE_US),
+            TokenBudgets(self._region),
         )
 
     @cached_property

@@ -24,7 +24,6 @@ from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.entry import Entry
 from memolith.core.objects.store_record import StoreState
-from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.retention import DAY_US, Retention, retired_at
 from memolith.core.rows.base import Row, RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
@@ -65,7 +64,7 @@ class _Due:
 @dataclass(frozen=True, slots=True)
 class RetentionCallbacks:
     """What a pass does with what it comes by: blanks an entry that is due; tells a store that was deleted, and one
-    whose uses are counted.
+    with a policy of pipelines.
     """
 
     blank: Callable[[Entry], None]
@@ -194,7 +193,7 @@ class RetentionPass:
         store = StoreRow.from_attributes(attributes)
         if store.is_deleted:
             on_pass.ended(store_id)
-        if after is None and PipelinesPolicy.of(store.pipelines).counts_uses:
+        if after is None and store.pipelines is not None:
             on_pass.counted(store)
         retention = Retention.of(store)
         oldest_kept = f"{self._region.clock.now_us() - retention.days * self._day_us:020d}~"

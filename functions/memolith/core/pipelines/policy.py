@@ -21,6 +21,7 @@ from memolith.core.limits import (
     DREAM_SESSIONS_MAX,
     DREAM_TOKENS_MAX,
     DREAM_TOKENS_MIN,
+    STORE_TOKENS_PER_DAY_MAX,
     UNUSED_DAYS_DEFAULT,
     UNUSED_DAYS_MAX,
 )
@@ -48,6 +49,7 @@ _NUMBERS = {
     "max_deletes": (0, DREAM_DELETES_MAX),
     "max_delete_percent": (0, 100),
     "max_tokens": (DREAM_TOKENS_MIN, DREAM_TOKENS_MAX),
+    "max_tokens_per_day": (0, STORE_TOKENS_PER_DAY_MAX),
     "unused_days": (1, UNUSED_DAYS_MAX),
 }
 
@@ -62,6 +64,7 @@ class PipelinesPolicy:
         may_edit: with ``not_people`` a dream proposes its edits of memories of class ``user``, and writes the others.
         max_deletes, max_delete_percent: the greater of the two is how many memories a dream may delete at once.
         max_tokens: how many tokens one dream may use.
+        max_tokens_per_day: how many dreams and extractions may use together on one day, UTC; 0 bounds nothing.
         auto_extract: whether a session is extracted by itself, once it ended, or nothing was said in it for
             `idle_hours`.
         auto_dream: whether the store is consolidated by itself every `dream_every_hours`, if `dream_min_sessions` have
@@ -77,6 +80,7 @@ class PipelinesPolicy:
     max_deletes: int = DREAM_DELETES_DEFAULT
     max_delete_percent: int = DREAM_DELETES_PERCENT_DEFAULT
     max_tokens: int = DREAM_TOKENS_MAX
+    max_tokens_per_day: int = 0
     auto_extract: str = OFF
     idle_hours: int = AUTO_IDLE_HOURS_DEFAULT
     auto_dream: str = OFF
