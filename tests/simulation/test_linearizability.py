@@ -43,13 +43,14 @@ def drawn_history(chance: random.Random) -> list[Operation]:
     """Draw operations that overlap, with answers some of which cannot be."""
     found = []
     for number in range(OPERATIONS):
-        invoked = chance.randrange(12)
-        kind = chance.choice(("create", "update", "delete", "read"))
-        asked: dict[str, Any] = {"home": True, "expected": None, "memory_id": chance.choice(("m0", "m1"))}
+        invoked = 2 * number + chance.randrange(4)
+        kind = "create" if not number else chance.choice(("create", "update", "update", "update", "delete", "read"))
+        memory_id = chance.choice(("m0", "m0", "m0", "m1"))
+        asked: dict[str, Any] = {"home": True, "expected": None, "memory_id": memory_id}
         if kind == "create":
             asked |= {"path": chance.choice(PATHS), "content": chance.choice(TEXTS)}
         elif kind == "update":
-            asked |= {"path": chance.choice((None, *PATHS)), "content": chance.choice((None, *TEXTS))}
+            asked |= {"path": chance.choice((None, None, *PATHS)), "content": chance.choice((None, *TEXTS))}
         answered = chance.random() < 0.8
         operation = Operation(number, "c", "r", "s", True, kind, asked, invoked)
         if answered:
@@ -60,11 +61,11 @@ def drawn_history(chance: random.Random) -> list[Operation]:
 
 
 def drawn_answer(chance: random.Random, kind: str, asked: dict[str, Any]) -> Any:
-    if kind != "create" and chance.random() < 0.3:
+    if kind != "create" and chance.random() < 0.1:
         return Refusal("NotFound")
-    if kind in ("create", "update") and chance.random() < 0.2:
+    if kind in ("create", "update") and chance.random() < 0.1:
         return Refusal("PathConflict", path=asked["path"] or "/a", memory_id=chance.choice(("m0", "m1")))
-    memory_id = chance.choice(("m0", "m1")) if kind == "create" else asked["memory_id"]
+    memory_id = asked["memory_id"]
     if kind == "delete":
         return memory_id
     path, text = asked.get("path") or chance.choice(PATHS), asked.get("content") or chance.choice(TEXTS)

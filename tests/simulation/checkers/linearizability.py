@@ -49,6 +49,11 @@ class Step:
     def open(self) -> bool:
         return self.returned == NEVER
 
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether its answer is one of a read or a refusal; an update may be told what was there, and have put it."""
+        return not self.open and (self.operation.kind == "read" or self.operation.refused)
+
 
 def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
@@ -90,9 +95,9 @@ def linearizable(
         left = [(number, step) for number, step in enumerate(steps) if not done >> number & 1]
         deadline = min(step.returned for _, step in left)
         ready = [(number, step) for number, step in reversed(left) if step.invoked <= deadline]
-        # What changes nothing, and is answered as this state has it, may come next in whatever order there is.
+        # What can change nothing, and is answered as this state has it, may come next in whatever order there is.
         for number, step in ready:
-            if state in _after(state, step):
+            if step.changes_nothing and state in _after(state, step):
                 stack.append((done | 1 << number, state))
                 break
         else:
