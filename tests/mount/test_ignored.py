@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +40,28 @@ def again(laptop: Laptop, here: Mounted) -> None:
     """Ends the mount, and starts it again."""
     assert here.end() == 0
     here.start()
+
+
+DELETED_WHILE_OPEN = """
+import os, sys
+opened = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+os.write(opened, b"a text")
+os.unlink(sys.argv[1])
+try:
+    os.ftruncate(opened, 4)
+    print(os.pread(opened, 100, 0).decode())
+except OSError as error:
+    print(os.strerror(error.errno))
+"""
+
+
+def test_a_file_that_is_deleted_while_it_is_open_is_read_on_if_it_is_ignored_and_else_says_that_it_is_stale(
+    here: Mounted,
+) -> None:
+    here.ok("mkdir .git")
+    (here.desk / "deleted.py").write_text(DELETED_WHILE_OPEN)
+    told = [here.ok(f"{sys.executable} {here.desk}/deleted.py {name}") for name in (".git/note.md", "note.md")]
+    assert told == ["a te\n", "Stale file handle\n"]
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -76,6 +76,13 @@ UTIME_NOW, UTIME_OMIT = (0x3FFFFFFF, 0x3FFFFFFE) if sys.platform == "linux" else
 """In the place of nanoseconds: the time of the call, and no change. Source: sys/stat.h of Linux and macOS."""
 
 
+def named(path: str | None) -> str:
+    """Return a path. Raises OSError for None, which libfuse says of a file that was deleted while it is open."""
+    if path is None:
+        raise OSError(errno.ESTALE, "the file was deleted")
+    return path
+
+
 class Filesystem(mfusepy.Operations):  # type: ignore[misc]
     """What the kernel asks of a mount.
 
@@ -105,7 +112,8 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
 
     # ---- reading ------------------------------------------------------------------------------------------------
 
-    def getattr(self, path: str, fh: Any = None) -> dict[str, int]:
+    def getattr(self, path: str | None, fh: Any = None) -> dict[str, int]:
+        path = named(path)
         old = HistoryView.covers(path)
         shown = self._history.stat(path) if old else self._copy.stat(path)
         return self._attributes(shown, writable=not (old or self._copy.read_only))
@@ -152,7 +160,8 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
         self._in_kernel[path] = tag
         return 0
 
-    def read(self, path: str, size: int, offset: int, fi: Any) -> bytes:
+    def read(self, path: str | None, size: int, offset: int, fi: Any) -> bytes:
+        path = named(path)
         if HistoryView.covers(path):
             return self._history.read(path, offset, size)
         return self._copy.read(path, offset, size)
@@ -187,10 +196,11 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
         self._in_kernel[path] = self._copy.stat(path).tag
         return 0
 
-    def write(self, path: str, content: bytes, offset: int, fi: Any) -> int:
-        return self._copy.files.write(path, self._writings[fi.fh], offset, content)
+    def write(self, path: str | None, content: bytes, offset: int, fi: Any) -> int:
+        return self._copy.files.write(named(path), self._writings[fi.fh], offset, content)
 
-    def truncate(self, path: str, length: int, fi: Any = None) -> int:
+    def truncate(self, path: str | None, length: int, fi: Any = None) -> int:
+        path = named(path)
         self._check(path)
         self._copy.files.truncate(path, length, None if fi is None else self._writings.get(fi.fh))
         return 0
@@ -299,5 +309,5 @@ class Fuse(mfusepy.FUSE):  # type: ignore[misc]
 
     def truncate_fuse_3(self, path: bytes | None, length: int, fip: Any) -> int:
         """Call the operation with the open file, which the parent drops, so that its close commits."""
-        name = "" if path is None else path.decode(self.encoding, self.errors)
+        name = None if path is None else path.decode(self.encoding, self.errors)
         return int(self.operations.truncate(name, length, fip.contents if fip else None))

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
-from memolith.clients.mount.filesystem import ATTRIBUTES, RENAME_NOREPLACE, Filesystem, Invalidating
+from memolith.clients.mount.filesystem import ATTRIBUTES, RENAME_NOREPLACE, Filesystem, Invalidating, named
 from memolith.clients.mount.ignored_files import NUMBERS_FROM, IgnoredFiles
 from memolith.clients.transfer.ignoring import IGNORED
 from memolith.clients.working_copy.history_view import HistoryView
@@ -33,16 +33,16 @@ class MountedFolder(Filesystem):
 
     # ---- reading ------------------------------------------------------------------------------------------------
 
-    def getattr(self, path: str, fh: Any = None) -> dict[str, int]:
+    def getattr(self, path: str | None, fh: Any = None) -> dict[str, int]:
+        if path is None and _is_ignored(fh):
+            return _attributes(os.fstat(fh.fh - NUMBERS_FROM))
+        path = named(path)
         if not self._ignored.covers(path):
             told = super().getattr(path, fh)
             if stat.S_ISDIR(told["st_mode"]):
                 told["st_nlink"] += sum(folder for _, folder in self._ignored.roots_in(path))
             return told
-        found = self._ignored.stat(path)
-        times = {"st_mtime": found.st_mtime_ns, "st_ctime": found.st_ctime_ns, "st_atime": found.st_atime_ns}
-        names = ("st_mode", "st_nlink", "st_size", "st_blocks", "st_uid", "st_gid")
-        return {**times, **{name: int(getattr(found, name)) for name in names}}
+        return _attributes(self._ignored.stat(path))
 
     def readdir(self, path: str, fh: int) -> list[tuple[str, dict[str, int], int]]:
         if self._ignored.covers(path):
@@ -60,7 +60,7 @@ class MountedFolder(Filesystem):
         fi.fh = self._ignored.open(path, fi.flags)
         return 0
 
-    def read(self, path: str, size: int, offset: int, fi: Any) -> bytes:
+    def read(self, path: str | None, size: int, offset: int, fi: Any) -> bytes:
         if fi.fh < NUMBERS_FROM:
             return super().read(path, size, offset, fi)
         return os.pread(fi.fh - NUMBERS_FROM, size, offset)
@@ -86,18 +86,18 @@ class MountedFolder(Filesystem):
         fi.fh = self._ignored.open(path, fi.flags | os.O_CREAT, stat.S_IMODE(mode))
         return 0
 
-    def write(self, path: str, content: bytes, offset: int, fi: Any) -> int:
+    def write(self, path: str | None, content: bytes, offset: int, fi: Any) -> int:
         if fi.fh < NUMBERS_FROM:
             return super().write(path, content, offset, fi)
         return os.pwrite(fi.fh - NUMBERS_FROM, content, offset)
 
-    def truncate(self, path: str, length: int, fi: Any = None) -> int:
-        if not self._ignored.covers(path):
-            return super().truncate(path, length, fi)
-        if fi is None:
-            self._ignored.truncate(path, length)
-        else:
+    def truncate(self, path: str | None, length: int, fi: Any = None) -> int:
+        if _is_ignored(fi):
             os.ftruncate(fi.fh - NUMBERS_FROM, length)
+        elif self._ignored.covers(named(path)):
+            self._ignored.truncate(named(path), length)
+        else:
+            return super().truncate(path, length, fi)
         return 0
 
     def flush(self, path: str | None, fi: Any) -> int:
@@ -169,6 +169,17 @@ class MountedFolder(Filesystem):
         if HistoryView.covers(path) or self._copy.read_only:
             return False
         return self._ignored.takes(path, folder=folder)
+
+
+def _is_ignored(fi: Any) -> bool:
+    """Tell whether an open file is an ignored one's."""
+    return fi is not None and fi.fh >= NUMBERS_FROM
+
+
+def _attributes(found: os.stat_result) -> dict[str, int]:
+    times = {"st_mtime": found.st_mtime_ns, "st_ctime": found.st_ctime_ns, "st_atime": found.st_atime_ns}
+    names = ("st_mode", "st_nlink", "st_size", "st_blocks", "st_uid", "st_gid")
+    return {**times, **{name: int(getattr(found, name)) for name in names}}
 
 
 def _rows(names: list[tuple[str, bool]]) -> list[tuple[str, dict[str, int], int]]:
