@@ -1,7 +1,7 @@
 """A laptop with ten thousand memories: ``python -m scripts.bench.laptop [memories]`` (``make bench-laptop``).
 
 Real processes, as a person has them: `memolith serve` over a folder, the API over HTTP, and the command line. Searches
-are measured once the server has done what ten thousand new memories leave to it: a second scan of each, and a pack.
+are measured once the server has done what ten thousand new memories leave to it: a pack, a minute after the last.
 Every figure stands beside its target; the exit code is 1 where one is missed. The folder is in memory where the machine
 has such a place. Times are a processor's, of the command and of the server together, so that what else the machine does
 leaves them alone; a clock's are beside them.

@@ -2,8 +2,8 @@
 
 A rate by the clock is this machine's and of whatever else it does; the processor's time of an answer is not. Python
 runs one thread at a time, so that a second of the server's holds as many answers as fit into a second of a processor,
-and more as far as SQLite works beside it. What the new memories leave to the server, a second scan of each
-and a pack, is done before: beside it, each search waits for the other.
+and more as far as SQLite works beside it. What new memories leave to the server, a pack a minute after the
+last of them, is done before: beside it, each search waits for the other.
 """
 
 from __future__ import annotations
