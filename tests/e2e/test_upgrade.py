@@ -44,9 +44,12 @@ def shows(client: Anthropic, content: str) -> bool:
 
 
 def shows_the_redaction(client: Anthropic) -> bool:
-    """Tell whether a region has the record of the redaction, an object with an event of its own."""
+    """Tell whether a region has the version and the record of its redaction, two objects with an event of their own."""
     versions = client.beta.memory_stores.memory_versions
-    return versions.retrieve(REDACTED, memory_store_id=STORE).redacted_at is not None
+    try:
+        return versions.retrieve(REDACTED, memory_store_id=STORE).redacted_at is not None
+    except NotFoundError:
+        return False
 
 
 def misses_the_deleted(client: Anthropic) -> bool:
