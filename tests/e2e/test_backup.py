@@ -1,10 +1,11 @@
-"""A backup of the deployed cloud brings a store back that is gone from every region."""
+"""A backup of the deployed cloud brings a store back that is gone from every region, or to where nothing is."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from anthropic import Anthropic
 
 from tests.e2e.conftest import knows, until
-from tests.laptop.processes import environment
+from tests.laptop.processes import environment, serving
 
 pytestmark = pytest.mark.e2e
 
@@ -30,31 +31,58 @@ def history(client: Anthropic, store_id: str) -> list[dict[str, Any]]:
     return [{name: row[name] for name in TOLD} for row in (version.to_dict(mode="json") for version in listed)]
 
 
-def test_a_store_that_was_erased_everywhere_is_restored_from_a_backup_with_every_version(
+def memolith(*words: str, url: str = "", key: str = "") -> Any:
+    """Run ``memolith backup``; its answer, as JSON."""
+    asked = ["--api-url", url, "--api-key", key] if url else []
+    command = [sys.executable, "-m", "memolith.clients.cli", "backup", *words, *asked, "--json"]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A store with versions of every kind, its history, and a folder with its backup."""
+
+    store_id: str
+    history: list[dict[str, Any]]
+    folder: str
+
+
+@pytest.fixture
+def saved(
     sdk: dict[str, Anthropic], dev: dict[str, Any], regions: tuple[str, ...], store_id: str, tmp_path: Path
-) -> None:
-    home, away = sdk[regions[0]], sdk[regions[1]]
-    memories, folder = home.beta.memory_stores.memories, tmp_path / "backup"
+) -> Saved:
+    memories, folder = sdk[regions[0]].beta.memory_stores.memories, str(tmp_path / "backup")
     made = memories.create(store_id, path="/a.md", content="one")
     memories.update(made.id, memory_store_id=store_id, content="two", path="/b/a.md")
     gone = memories.create(store_id, path="/gone.md", content="not for long")
     memories.delete(gone.id, memory_store_id=store_id)
-    before = history(home, store_id)
+    before = history(sdk[regions[0]], store_id)
+    memolith("create", folder, "--store", store_id, url=dev["regions"][regions[0]]["api_url"], key=dev["api_key"])
+    memolith("verify", folder)
+    return Saved(store_id, before, folder)
 
-    def memolith(*words: str, region: str | None = None) -> Any:
-        asked = [] if region is None else ["--api-url", dev["regions"][region]["api_url"], "--api-key", dev["api_key"]]
-        command = [sys.executable, "-m", "memolith.clients.cli", "backup", *words, *asked, "--json"]
-        done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return json.loads(done.stdout)
 
-    memolith("create", str(folder), "--store", store_id, region=regions[0])
-    memolith("verify", str(folder))
-    home.beta.memory_stores.delete(store_id)
+def test_a_store_that_was_erased_everywhere_is_restored_from_a_backup_with_every_version(
+    sdk: dict[str, Anthropic], dev: dict[str, Any], regions: tuple[str, ...], saved: Saved
+) -> None:
+    home, away = sdk[regions[0]], sdk[regions[1]]
+    home.beta.memory_stores.delete(saved.store_id)
     for client in (home, away):
-        until(partial(_is_gone, client, store_id))
-    report = memolith("restore", str(folder), region=regions[1])
-    [stored] = report["stores"]
-    assert stored["from"] == store_id
-    assert history(away, stored["store"]) == before
+        until(partial(_is_gone, client, saved.store_id))
+    there = dev["regions"][regions[1]]["api_url"]
+    [stored] = memolith("restore", saved.folder, url=there, key=dev["api_key"])["stores"]
+    assert stored["from"] == saved.store_id
+    assert history(away, stored["store"]) == saved.history
     until(lambda: knows(home, stored["store"]))
+
+
+def test_a_backup_fills_an_empty_deployment_with_every_version(saved: Saved, tmp_path: Path) -> None:
+    """A deployment of one process, because to deploy a second cloud takes minutes; it has its own key and no store."""
+    with serving(tmp_path / "empty") as empty:
+        stores = empty.client().beta.memory_stores
+        assert list(stores.list()) == []
+        [stored] = memolith("restore", saved.folder, url=empty.url, key=empty.api_key)["stores"]
+        assert [one.id for one in stores.list()] == [stored["store"]]
+        assert history(empty.client(), stored["store"]) == saved.history
