@@ -18,15 +18,19 @@ from memolith.adapters.memory import MemoryQueue, RecordingMetrics, SeededRandom
 from memolith.adapters.models.extractive import ExtractiveModels
 from memolith.adapters.models.validated import Validated
 from memolith.adapters.sqlite import SqlitePacks
+from memolith.app.api import dream_runner
 from memolith.app.api.dream_run import Taken
 from memolith.app.api.service import Memolith
 from memolith.app.api.transcripts import EventDraft
+from memolith.app.auth.session_log import SessionLog
 from memolith.app.kernel.no_models import NO_MODELS
 from memolith.app.replication.due_dreams import DueDreams
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.object_keys import RunKey, parse_key
 from memolith.core.objects.run_record import RunRecord
 from memolith.core.rows.dreams import DreamRow
+from memolith.core.rows.identity import SessionRow
+from memolith.ports.index import Change
 from memolith.ports.model import Answer, Ask, Model, Models, ModelUnavailable, Usage
 from memolith.wire.http import HttpApi
 from tests.api.transport import Gateway
@@ -635,6 +639,43 @@ def test_a_dream_of_a_store_that_was_archived_meanwhile_fails_with_the_code_of_t
     stage.client.beta.memory_stores.delete(stage.scene.store)
     stage.scene.deliver()
     assert stage.done(dream).error.type == "input_memory_store_unavailable"
+
+
+def test_a_dream_of_more_memories_than_it_takes_fails_with_the_code_of_the_api_and_can_be_archived(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dream_runner, "MEMORIES_MAX", len(TEXTS) - 1)
+    for dream in (stage.update(), stage.create()):
+        over = stage.done(dream)
+        assert (over.status, over.error.type) == ("failed", "input_memory_store_too_large")
+        with pytest.raises(anthropic.BadRequestError, match="failed already"):
+            stage.client.beta.dreams.cancel(dream.id)
+        assert stage.client.beta.dreams.archive(dream.id).archived_at is not None
+    assert (stage.model.asks, stage.texts()) == ([], TEXTS)
+
+
+def _about_a_session(stage: Stage) -> tuple[str, Any]:
+    session_id = _tell(stage, ("user.message", "Please remember that the release branch is cut on Thursdays."))
+    return session_id, stage.update(more=[{"type": "sessions", "session_ids": [session_id]}])
+
+
+def test_a_dream_of_a_session_that_is_nowhere_to_be_had_fails_with_the_code_of_the_api(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session_id, dream = _about_a_session(stage)
+    key = SessionRow.key(stage.workspace, session_id)
+    stage.scene.cloud.sites[HOME].region.index.commit([Change(key, None, None, unconditional=True)])
+    monkeypatch.setattr(SessionLog, "find", lambda *_: None)
+    assert stage.done(dream).error.type == "input_session_unavailable"
+    assert stage.texts() == TEXTS
+
+
+def test_a_dream_of_a_session_that_was_deleted_meanwhile_goes_on_without_a_word_of_it(stage: Stage) -> None:
+    session_id, dream = _about_a_session(stage)
+    stage.client.beta.sessions.delete(session_id)
+    stage.scene.deliver()
+    assert stage.done(dream).status == "completed"
+    assert "Thursdays" not in str(stage.texts()) + str([ask.turns for ask in stage.model.asks])
 
 
 @pytest.mark.parametrize("behavior", ["create_new", "update_existing", "propose"])
