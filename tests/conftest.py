@@ -35,6 +35,15 @@ os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="memolith-seals-")
 gc.disable()  # nothing of what is imported and collected is garbage
 
 
+STARTED_ONCE = ("tests/infra/", "tests/contract/")
+"""Folders whose tests share what takes a process seconds to start: CDK's kernel, which is Node.js, and the emulator."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with `STARTED_ONCE`: a worker is given a run of tests in their order, so that one of them starts it all."""
+    items.sort(key=lambda item: not item.nodeid.startswith(STARTED_ONCE))
+
+
 def pytest_collection_finish() -> None:
     """What was imported by now stays to the end: the garbage collector need not look at it again and again."""
     gc.freeze()
