@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 import anthropic
@@ -28,6 +29,7 @@ REFUSED = {
 """What only a service that runs agents could keep."""
 
 ABOUT_THE_CALL = {"self", "betas", "timeout", "extra_headers", "extra_query", "extra_body"}
+EVENT = {"type": "user.message", "content": [{"type": "text", "text": "hello"}]}
 BEFORE, AFTER = "2020-01-01T00:00:00Z", "2040-01-01T00:00:00Z"
 
 
@@ -58,65 +60,99 @@ def parameters(method: Callable[..., Any]) -> dict[str, bool]:
     return {name: one.default is inspect.Parameter.empty for name, one in found if name not in ABOUT_THE_CALL}
 
 
+PLAIN: dict[str, Any] = {
+    "agent": "agent_1", "agent_id": "agent_1", "agent_version": 1, "environment_id": "env_1",
+    "deployment_id": "deployment_1", "metadata": {"team": "core"}, "title": "a title",
+    "budget": {"type": "tokens", "limit": 5}, "initial_events": [EVENT], "vault_ids": ["vault_1"], "events": [EVENT],
+    "types": ["user.message"], "event_deltas": ["agent.message"], "statuses": ["idle"], "file_id": "file_1",
+    "type": "file", "resource_id": "sesrsc_1", "authorization_token": "t", "thread_id": "sthr_1", "mount_path": "/x",
+    "created_at_gt": BEFORE, "created_at_gte": BEFORE, "created_at_lt": AFTER, "created_at_lte": AFTER,
+    "include_archived": True, "limit": 1, "name": "Notes", "description": "of a team", "order": "desc",
+    "content": "third", "path": "/b.md", "path_prefix": "/", "depth": 1, "view": "full", "api_key_id": "apikey_1",
+    "service_account_id": "svcacct_1", "operation": "created",
+}  # fmt: skip
+"""Values that say nothing of what is there."""
+
+
 class Given:
-    """A value for every parameter, of things that are there; made anew for each call, since some calls end them."""
+    """A value for every parameter of one method, of things that are there.
 
-    def __init__(self, backend: Backend) -> None:
-        self.client = backend.client()
-        self.backend = backend
+    Each is made when it is first needed. What is listed is there before.
+    """
 
-    def values(self, name: str) -> dict[str, Any]:
-        """Values that are right for one method."""
-        stores, sessions = self.client.beta.memory_stores, self.client.beta.sessions
-        store = stores.create(name="Team notes").id
-        memory = stores.memories.create(store, path="/a.md", content="first")
-        old = memory.memory_version_id
-        memory = stores.memories.update(memory.id, memory_store_id=store, content="second")
-        resources = [{"type": "memory_store", "memory_store_id": store}]
-        session = sessions.create(agent="agent_1", environment_id="env_1", resources=resources).id  # type: ignore[arg-type]
-        event = {"type": "user.message", "content": [{"type": "text", "text": "hello"}]}
-        return {
-            "agent": "agent_1", "agent_id": "agent_1", "agent_version": 1, "environment_id": "env_1",
-            "deployment_id": "deployment_1", "resources": resources, "metadata": {"team": "core"}, "title": "a title",
-            "budget": {"type": "tokens", "limit": 5}, "initial_events": [event], "vault_ids": ["vault_1"],
-            "workspace_id": self.workspace, "session_id": session, "memory_store_id": store, "events": [event],
-            "types": ["user.message"], "event_deltas": ["agent.message"], "statuses": ["idle"], "file_id": "file_1",
-            "type": "file", "resource_id": "sesrsc_1", "authorization_token": "t", "thread_id": "sthr_1",
-            "mount_path": "/x", "created_at_gt": BEFORE, "created_at_gte": BEFORE, "created_at_lt": AFTER,
-            "created_at_lte": AFTER, "include_archived": True, "limit": 1, "name": "Notes", "description": "of a team",
-            "order": "desc", "content": "third", "path": "/b.md", "path_prefix": "/", "depth": 1, "view": "full",
-            "memory_id": memory.id, "expected_content_sha256": memory.content_sha256,
-            "precondition": {"type": "content_sha256", "content_sha256": memory.content_sha256},
-            "api_key_id": "apikey_1", "service_account_id": "svcacct_1", "operation": "created",
-            "memory_version_id": old, "page": self.page(name, store, session),
-        }  # fmt: skip
+    def __init__(self, backend: Backend, method: str) -> None:
+        client = backend.client()
+        self.backend, self.method = backend, method
+        self.stores, self.sessions = client.beta.memory_stores, client.beta.sessions
+        if method.endswith(".list"):
+            assert self.memory and self.session
+
+    def value(self, parameter: str) -> Any:
+        """Return a value that is right for a parameter."""
+        made: dict[str, Callable[[], Any]] = {
+            "resources": lambda: self.resources,
+            "workspace_id": lambda: "wrkspc_" + self.backend.api_key.split("-")[2],
+            "session_id": lambda: self.session,
+            "memory_store_id": lambda: self.store,
+            "memory_id": lambda: self.memory.id,
+            "memory_version_id": lambda: self.old,
+            "expected_content_sha256": lambda: self.memory.content_sha256,
+            "precondition": lambda: {"type": "content_sha256", "content_sha256": self.memory.content_sha256},
+            "page": lambda: self.page,
+        }
+        return made[parameter]() if parameter in made else PLAIN[parameter]
+
+    @cached_property
+    def store(self) -> str:
+        """A store's id."""
+        return self.stores.create(name="Team notes").id
+
+    @cached_property
+    def first(self) -> Any:
+        """A memory as it was created."""
+        return self.stores.memories.create(self.store, path="/a.md", content="first")
+
+    @cached_property
+    def memory(self) -> Any:
+        """The memory as it is now."""
+        return self.stores.memories.update(self.first.id, memory_store_id=self.store, content="second")
 
     @property
-    def workspace(self) -> str:
-        """The workspace of the key that asks."""
-        return "wrkspc_" + self.backend.api_key.split("-")[2]
+    def old(self) -> Any:
+        """The id of a version that another one followed."""
+        assert self.memory
+        return self.first.memory_version_id
 
-    def page(self, name: str, store: str, session: str) -> str | None:
+    @property
+    def resources(self) -> Any:
+        """What a session is created with."""
+        return [{"type": "memory_store", "memory_store_id": self.store}]
+
+    @cached_property
+    def session(self) -> str:
+        """A session's id."""
+        return self.sessions.create(agent="agent_1", environment_id="env_1", resources=self.resources).id
+
+    @cached_property
+    def page(self) -> str | None:
         """A cursor of a listing, as the listing itself gave it; None where there is no such listing."""
-        if not name.endswith(".list") or name in NOT_SERVED:
+        if not self.method.endswith(".list") or self.method in NOT_SERVED:
             return None
-        stores, sessions = self.client.beta.memory_stores, self.client.beta.sessions
-        resources: Any = [{"type": "memory_store", "memory_store_id": store}]
-        sessions.create(agent="agent_1", environment_id="env_1", resources=resources)
-        stores.create(name="Another")
-        stores.memories.create(store, path="/z.md", content="last")
+        self.sessions.create(agent="agent_1", environment_id="env_1", resources=self.resources)
+        self.stores.create(name="Another")
+        self.stores.memories.create(self.store, path="/z.md", content="last")
         for text in ("one", "two"):
-            sessions.events.send(
-                session, events=[{"type": "user.message", "content": [{"type": "text", "text": text}]}]
+            self.sessions.events.send(
+                self.session, events=[{"type": "user.message", "content": [{"type": "text", "text": text}]}]
             )
         listings: dict[str, Callable[[], Any]] = {
-            "sessions.list": lambda: sessions.list(limit=1),
-            "sessions.events.list": lambda: sessions.events.list(session, limit=1),
-            "memory_stores.list": lambda: stores.list(limit=1),
-            "memory_stores.memories.list": lambda: stores.memories.list(store, limit=1),
-            "memory_stores.memory_versions.list": lambda: stores.memory_versions.list(store, limit=1),
+            "sessions.list": lambda: self.sessions.list(limit=1),
+            "sessions.events.list": lambda: self.sessions.events.list(self.session, limit=1),
+            "memory_stores.list": lambda: self.stores.list(limit=1),
+            "memory_stores.memories.list": lambda: self.stores.memories.list(self.store, limit=1),
+            "memory_stores.memory_versions.list": lambda: self.stores.memory_versions.list(self.store, limit=1),
         }
-        next_page: str | None = listings[name]().next_page
+        next_page: str | None = listings[self.method]().next_page
         return next_page
 
 
@@ -128,14 +164,16 @@ def test_every_method_of_the_sdk_is_served_or_known_not_to_be(backend: Backend) 
 
 
 def test_every_method_with_every_parameter_is_answered_or_refused_by_its_name(backend: Backend) -> None:
-    given, unexpected = Given(backend), []
+    unexpected = []
     for name, method in surface(backend.client()).items():
+        given = Given(backend, name)
         needed = [one for one, must in parameters(method).items() if must]
         needed += ["resources"] if name == "sessions.create" else []
         needed += ["content"] if name == "memory_stores.memories.update" else []
         for more in [None, *(one for one in parameters(method) if one not in needed)]:
-            values = given.values(name)
-            asked = {one: values[one] for one in (*needed, *([more] if more else []))}
+            if not name.endswith(".list"):
+                given = Given(backend, name)  # some calls end what they are about
+            asked = {one: given.value(one) for one in (*needed, *([more] if more else []))}
             backend.gateway.log.clear()
             try:
                 method(**asked)
