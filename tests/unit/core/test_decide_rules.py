@@ -61,6 +61,7 @@ HEADS: dict[str, MemoryRow | None] = {
     "erased elsewhere": replace(WITHOUT_TEXT, path_hash=THERE),
 }
 heads = pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+"""A test of each head tries all commands: a test for each pair took a hundred times as long as the decision."""
 
 
 def is_live(head: MemoryRow | None) -> bool:
@@ -85,10 +86,12 @@ DELETIONS = [
 
 
 @heads
-@pytest.mark.parametrize("command", UPDATES)
-def test_an_update_commits_only_over_the_live_head_that_it_names_and_expects(
-    head: MemoryRow | None, command: UpdateMemory
-) -> None:
+def test_an_update_commits_only_over_the_live_head_that_it_names_and_expects(head: MemoryRow | None) -> None:
+    for command in UPDATES:
+        check_update(head, command)
+
+
+def check_update(head: MemoryRow | None, command: UpdateMemory) -> None:
     decision = decide.decide(Facts(SALT, head), command)
     if head is None or not is_live(head) or head.memory_id != command.memory_id:
         assert isinstance(decision, decide.Refused)
@@ -136,11 +139,12 @@ def test_a_creation_needs_no_head_and_every_other_command_asks_for_it_first() ->
 
 
 @heads
-@pytest.mark.parametrize("moving_id", [None, ME, OTHER])
-@pytest.mark.parametrize("occupant", [None, ME, OTHER])
-def test_a_path_is_free_only_without_an_occupant_or_with_one_that_was_erased_there(
-    occupant: str | None, moving_id: str | None, head: MemoryRow | None
-) -> None:
+def test_a_path_is_free_only_without_an_occupant_or_with_one_that_was_erased_there(head: MemoryRow | None) -> None:
+    for occupant, moving_id in product((None, ME, OTHER), repeat=2):
+        check_path(occupant, moving_id, head)
+
+
+def check_path(occupant: str | None, moving_id: str | None, head: MemoryRow | None) -> None:
     decision = decide.decide_path(Place(PATH, HERE, occupant, head), moving_id)
     if occupant is None:
         assert decision == decide.Reserve()
@@ -212,10 +216,13 @@ ADOPTIONS = [
 
 
 @heads
-@pytest.mark.parametrize("builds_on", [None, False, True])
-@pytest.mark.parametrize("succeeded", [None, False, True])
-@pytest.mark.parametrize("command", ADOPTIONS, ids=lambda one: f"{one.straggler.operation}-{one.straggler.path}")
-def test_a_late_version_is_adopted_only_over_the_head_that_it_builds_on(
+def test_a_late_version_is_adopted_only_over_the_head_that_it_builds_on(head: MemoryRow | None) -> None:
+    known = (None, False, True)
+    for builds_on, succeeded, command in product(known, known, ADOPTIONS):
+        check_adoption(head, builds_on, succeeded, command)
+
+
+def check_adoption(
     head: MemoryRow | None, builds_on: bool | None, succeeded: bool | None, command: AdoptVersion
 ) -> None:
     decision = decide.decide(Facts(SALT, head, builds_on, succeeded), command)
@@ -261,10 +268,14 @@ IMPORTS = [
 
 
 @heads
-@pytest.mark.parametrize("command", IMPORTS, ids=lambda one: str(one.version)[15:])
 def test_an_imported_version_follows_what_is_here_and_is_refused_only_before_a_beginning_or_after_an_end(
-    head: MemoryRow | None, command: ImportVersion
+    head: MemoryRow | None,
 ) -> None:
+    for command in IMPORTS:
+        check_import(head, command)
+
+
+def check_import(head: MemoryRow | None, command: ImportVersion) -> None:
     version, decision = command.version, decide.decide(Facts(SALT, head), command)
     is_end = version.operation == "deleted"
     if head is None and is_end:

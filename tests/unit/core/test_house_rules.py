@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import sys
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import fields
-from pathlib import Path
 
-import pytest
-
-import memolith.core
 from memolith.core import commands, errors, limits, tables
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.object_keys import parse_key
@@ -21,30 +14,6 @@ from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
 from memolith.core.rows.control import CompletenessRow, ControlRow, ReconcileRow
 from memolith.core.rows.identity import ApiKeyRow, StoreRow
 from memolith.core.rows.journal import SHARDS_MAX, SHARDS_MIN, JournalRow, JournalStateRow, PeriodRow
-
-CORE = Path(str(memolith.core.__file__)).parent
-MODULES = sorted(CORE.rglob("*.py"))
-
-
-def imported(module: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(module.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
-
-
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(CORE)))
-def test_the_core_stands_on_the_standard_library_and_itself(module: Path) -> None:
-    for name in imported(module):
-        top = name.partition(".")[0]
-        assert name.startswith("memolith.core") or top in sys.stdlib_module_names, name
-
-
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(CORE)))
-def test_the_core_asks_nobody_for_time_chance_or_files(module: Path) -> None:
-    banned = {"time", "random", "secrets", "os", "pathlib", "socket", "threading", "logging", "uuid"}
-    assert not {name.partition(".")[0] for name in imported(module)} & banned
 
 
 def test_errors_repeat_no_content_and_say_what_to_do() -> None:
