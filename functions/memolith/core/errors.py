@@ -10,6 +10,7 @@
     ├── PreconditionFailed    read again, then decide again
     ├── Conflict              see what stands in the way: another of its kind is under way, or it was decided already
     ├── SnapshotIncomplete    ask again later, or another region: this one does not have all of that moment yet
+    ├── BudgetExhausted       no model was asked; wait for as long as it says
     ├── Busy                  nothing was done; the same call may be made again
     ├── Unavailable           nothing was done; this region cannot answer yet
     │   └── Damaged           what is stored is not what was acknowledged; repair it: repeating does not help
