@@ -12,11 +12,14 @@ from enum import Enum
 from functools import partial
 
 from memolith.app.indexer.indexer import Indexer, Malformed
-from memolith.app.kernel.port_calls import find_head
+from memolith.app.kernel.damage_report import report_damage
+from memolith.app.kernel.port_calls import find, find_head
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.copy import copy_object
+from memolith.app.log.copy import put_copy
 from memolith.app.log.epoch_snapshot import EpochSnapshots
+from memolith.core.audit import State, Stored, state_of
 from memolith.core.errors import Unavailable
+from memolith.core.integrity import Damage
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.object_keys import (
     SESSION_TRUST_FROM,
@@ -43,6 +46,7 @@ from memolith.core.rows.resolutions import ResolutionRow
 from memolith.core.rows.transcripts import TranscriptRow
 from memolith.core.trust import rank
 from memolith.ports import errors as port_errors
+from memolith.ports.objects import StoredObject
 
 ROWS_PER_READ = 100
 AT_ONCE = 16
@@ -155,13 +159,14 @@ class MissingObjects:
     def repair(self, view: View, names: Sequence[Named], home: str, fetch: bool) -> Mapping[Named, RepairOutcome]:
         """Project what is missing, several at once; `fetch`: copy from its home what has not arrived.
 
-        Of a name one HEAD and a projection; a GET from the home and a PUT for what is fetched.
+        Of a name one HEAD and a projection; a GET from the home and a PUT for what is fetched. A version that is not
+        what its checkpoint sealed is not fetched: it is reported, and each further region costs a GET.
 
         Raises:
             Unavailable: the index does not answer.
         """
-        deleted = self._deleted_stores(view, names)
-        tasks = [partial(self._repair_one, view, name, home, fetch, deleted) for name in names]
+        stores = self._stores_of(view, names)
+        tasks = [partial(self._repair_one, view, name, home, fetch, stores) for name in names]
         results: list[RepairOutcome] = []
         for start in range(0, len(tasks), AT_ONCE):
             results += self._region.parallel.run(tasks[start : start + AT_ONCE])
@@ -174,22 +179,24 @@ class MissingObjects:
                 self._region.metrics.count(f"slots_{kind.value}", count, home=home)
         return brought
 
-    def _deleted_stores(self, view: View, names: Iterable[Named]) -> set[str]:
+    def _stores_of(self, view: View, names: Iterable[Named]) -> dict[str, StoreRow]:
         keys = {StoreRow.key(key.store_id) for key in map(_parsed, names) if isinstance(key, LogKey)}
         rows = self._region.read(view.index, list(keys)) if keys else {}
-        stores = [StoreRow.from_attributes(row) for row in rows.values()]
-        return {store.store_id for store in stores if store.state == StoreState.DELETED}
+        return {row["store_id"]: StoreRow.from_attributes(row) for row in rows.values()}
 
-    def _repair_one(self, view: View, name: Named, home: str, fetch: bool, deleted: set[str]) -> RepairOutcome:
+    def _repair_one(
+        self, view: View, name: Named, home: str, fetch: bool, stores: Mapping[str, StoreRow]
+    ) -> RepairOutcome:
         key = _parsed(name)
-        if isinstance(key, LogKey) and key.store_id in deleted:
+        store = stores.get(key.store_id) if isinstance(key, LogKey) else None
+        if store is not None and store.state == StoreState.DELETED:
             return RepairOutcome.DISCHARGED
         try:
             if self._is_here(name.key):
                 return self._fold(view, name.key, RepairOutcome.FOLDED)
             if not fetch:
                 return RepairOutcome.WAITING
-            if not self._copy(name.key, home):
+            if not self._copy(name, home, "" if store is None else store.salt):
                 return RepairOutcome.DISCHARGED
             return self._fold(view, name.key, RepairOutcome.FETCHED)
         except port_errors.PORT_FAILURES:
@@ -198,9 +205,24 @@ class MissingObjects:
     def _is_here(self, key: str) -> bool:
         return find_head(self._region.objects, key) is not None
 
-    def _copy(self, key: str, home: str) -> bool:
-        """Copy an object from its home, whose copies go no further; False when there is none there either."""
-        return copy_object(self._region, key, home) is not None
+    def _copy(self, name: Named, home: str, salt: str) -> bool:
+        """Copy an object from its home, whose copies go no further; False when there is none there either.
+
+        What stands at home may have been changed since the checkpoint was sealed: then a whole copy of another region
+        is taken, and False returned where there is none.
+        """
+        key = _parsed(name)
+        for at in dict.fromkeys((home, *self._region.regions)):
+            found = None if at == self._region.name else find(self._region.objects, name.key, at)
+            if found is None and at == home:
+                return False
+            if found is None:
+                continue
+            if not isinstance(key, LogKey) or _is_as_sealed(name, key, found, salt):
+                put_copy(self._region, found)
+                return True
+            report_damage(self._region, {(key, at): Damage.REPLACED})
+        return False
 
     def _fold(self, view: View, key: str, done: RepairOutcome) -> RepairOutcome:
         """Project as its event would have: with all that follows from it."""
@@ -211,6 +233,12 @@ class MissingObjects:
         for react in reactions:
             react()
         return done
+
+
+def _is_as_sealed(name: Named, key: LogKey, found: StoredObject, salt: str) -> bool:
+    """Tell whether a version's object may be what a checkpoint names: it fits, it was erased, or nothing was sealed."""
+    state = state_of(name, key, Stored(found.metadata, found.body), salt)
+    return state in (State.INTACT, State.UNSEALED, State.BLANK)
 
 
 _RowOfObject = tuple[RowKey, ObjectKey]
