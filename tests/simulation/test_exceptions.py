@@ -47,7 +47,7 @@ NEEDED = {
     "deletion_came_late": Needed(deciding, 37, "a_region_never_goes_back"),
     "deletion_stands_apart": Needed(failing_over, 194, "an_acknowledged_deletion_is_kept"),
     "left_its_path_apart": Needed(crowded_families, 164, "what_is_shown_is_what_the_history_ends_with"),
-    "precedes_what_arrived": Needed(failing_over, 316, "history_has_no_gaps"),
+    "precedes_what_arrived": Needed(failing_over, 662, "history_has_no_gaps"),
     "lists_a_path_and_its_ancestor": Needed(crowded_families, 252, "operations_are_linearizable"),
     "was_redacted_before_what_came_late": Needed(redacting, 100007, "a_region_never_goes_back"),
     "is_gone_by_a_cut": Needed(tearing, 735, "replicas_converge"),

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from memolith.adapters.memory import MemoryIndex, MemoryQueue
-from memolith.app.commit import forwarding
+from memolith.app.commit import forwarding, log_steps, parts, rename
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.epochs import fence
 from memolith.app.epochs.parts import EpochParts
@@ -29,7 +29,7 @@ from memolith.app.log.conditional_put import ConditionalPut
 from memolith.app.log.store_log import StoreLog
 from memolith.app.replication import watermark
 from memolith.core import decide
-from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.limits import LEASE_US
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.object_keys import parse_key
@@ -264,6 +264,22 @@ def a_rename_is_finished_by_somebody_else() -> None:
     assert all(row.get("voided") is None for row in stage.cloud.rows(HOME, "logs").values())
 
 
+def a_rename_that_was_overtaken_begins_again() -> None:
+    """Its second attempt has a version_id of its own: by that, the writer tells it from the first, which is void."""
+    stage = Stage()
+    memory = stage.create("/a", "one")
+    stage.cloud.deliver()
+    renamer = stage.actor(lambda: stage.update(memory.id, path="/b")).until(PUT, occurrence=2)
+    updated = stage.update(memory.id, content="two")
+    try:
+        renamed = renamer.finish()
+    except Busy as error:
+        pytest.fail(f"the renamer never came through: {error}")
+    stage.cloud.deliver()
+    assert (renamed.path, renamed.content_sha256) == ("/b", updated.content_sha256)
+    assert stage.listed(AWAY) == stage.listed() == {"/b": memory.id}
+
+
 # ---- each of them fails without its guard ---------------------------------------------------------------------------
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -332,6 +348,19 @@ def ones_own_departure(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+def one_id(patch: pytest.MonkeyPatch) -> None:
+    """One version_id for every attempt, in a writer that knows its own entries by it and does not fold void ones."""
+
+    class Amnesiac(log_steps.LogSteps):
+        def project_own(self, attempt: Any, settled: Any, known: Any) -> None:
+            if not any(one.void for one in settled):
+                super().project_own(attempt, settled, known)
+
+    same_id(patch)
+    patch.setattr(parts, "LogSteps", Amnesiac)
+    patch.setattr(rename, "derived_version_id", lambda version_id, attempt: version_id)
+
+
 GUARDS: dict[Callable[[], None], Plant] = {
     a_repair_of_a_listing_leans_on_rows_that_change_meanwhile: unchecked,
     a_home_with_incomplete_tables_has_handed_its_store_on: any_lease,
@@ -342,6 +371,7 @@ GUARDS: dict[Callable[[], None], Plant] = {
     a_home_is_failed_over_while_it_is_handed_on: moves_first,
     a_home_is_handed_on_in_the_middle_of_a_rename: nothing_pending,
     a_rename_is_finished_by_somebody_else: ones_own_departure,
+    a_rename_that_was_overtaken_begins_again: one_id,
 }
 
 

@@ -96,14 +96,6 @@ class TrustingSteps(log_steps.LogSteps):
         return slot
 
 
-class AmnesiacSteps(log_steps.LogSteps):
-    """The writer does not fold its own void entries."""
-
-    def project_own(self, attempt: Any, settled: Any, known: Any) -> None:
-        if not any(one.void for one in settled):
-            super().project_own(attempt, settled, known)
-
-
 class UnhelpfulLogs(log_reader.LogReader):
     """Leaves a rename half done for whoever comes next, who leaves it too; and takes its first half for the whole."""
 
@@ -114,14 +106,6 @@ class UnhelpfulLogs(log_reader.LogReader):
         if not resolved and entry.operation is Operation.MOVED_IN and help_with is not None:
             return (ResolvedEntry(entry, void=True),)
         return resolved
-
-
-def _one_id(version_id: str, attempt: int) -> str:
-    return version_id
-
-
-def _same_id(self: Entry, other: Entry) -> bool:
-    return self.version_id == other.version_id
 
 
 class DoneTwice(writer.Writer):
@@ -216,16 +200,6 @@ BUGS = (
         lambda: in_place_of((parts, "ConditionalPut", NeverMine)),
         ("operations_are_linearizable", "nothing_refused_is_visible"),
         unheard,
-    ),
-    Bug(
-        "one version_id for every attempt of a rename",
-        lambda: in_place_of(
-            (rename, "derived_version_id", _one_id),
-            (Entry, "same_write", _same_id),
-            (parts, "LogSteps", AmnesiacSteps),
-        ),
-        ("operations_are_linearizable", "nothing_acknowledged_is_lost"),
-        crowded,
     ),
     Bug(
         "no claim",
