@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib import import_module
+from inspect import isclass, isfunction
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
+from tests.simulation import bugs
 from tests.simulation.bugs import BUGS, Bug, hunt
 from tests.simulation.shrinking import case_of, run, shrink
 
@@ -44,6 +48,28 @@ def test_the_table_of_planted_defects_in_the_documents_is_this_one() -> None:
     for bug, (_, seed, checkers) in zip(BUGS, ROWS, strict=True):
         assert int(seed) < SEEDS
         assert set(re.findall(r"`(\w+)`", checkers)) <= set(bug.caught_by), bug.name
+
+
+def test_a_planted_class_overrides_only_methods_that_the_product_has() -> None:
+    """A method that the product has renamed would be planted beside it, and change nothing."""
+    modules = [import_module(f"{bugs.__name__}.{one.name}") for one in iter_modules(bugs.__path__)]
+    planted = [one for module in modules for one in vars(module).values() if _is_planted(one, module.__name__)]
+    assert len(planted) > 30
+    strange = [f"{one.__name__}.{name}" for one in planted for name in vars(one) if _is_strange(one, name)]
+    assert not strange, f"no class of the product has {strange}: name what is planted as the product does"
+
+
+def _is_planted(value: object, module: str) -> bool:
+    return isclass(value) and value.__module__ == module and bool(_originals(value))
+
+
+def _originals(planted: type) -> list[type]:
+    return [base for base in planted.__mro__[1:] if base.__module__.startswith("memolith.")]
+
+
+def _is_strange(planted: type, name: str) -> bool:
+    ours = isfunction(vars(planted)[name]) or isinstance(vars(planted)[name], staticmethod | classmethod | property)
+    return ours and not any(hasattr(base, name) for base in _originals(planted))
 
 
 @pytest.mark.guards

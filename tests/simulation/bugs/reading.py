@@ -44,7 +44,7 @@ from tests.simulation.options import dying, judging, remembering
 class HastyPast(snapshots.Snapshots):
     """A snapshot is given as soon as the instant is over."""
 
-    def _require(self, access: access.StoreAccess, as_of: int) -> None:
+    def require(self, access: access.StoreAccess, as_of: int) -> None:
         access.view.require_complete()
 
 
