@@ -179,9 +179,10 @@ class AutomaticPipelines:
     ) -> None:
         """Extract the sessions that are due, the oldest first; a failure leaves the others to the next look.
 
-        Where the store's tokens of the day are used up, all are left to the next day.
+        Where the store's tokens of the day are used up, all are left to the next day, or to a greater budget.
         """
-        exhausted = f"{store.store_id}/{self._region.clock.now_us() // DAY_US}"
+        day = self._region.clock.now_us() // DAY_US
+        exhausted = f"{store.store_id}/{day}/{policy.max_tokens_per_day}"
         for one in reversed(sessions):
             now_us = self._region.clock.now_us()
             over = sum(done.extracted.values()) >= AUTO_SESSIONS_PER_RUN or (until_us is not None and now_us > until_us)

@@ -7,6 +7,7 @@ one region the budget holds whatever is asked at once. A region adds what anothe
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -14,7 +15,7 @@ from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import Put, has_body, put_if_absent
-from memolith.core.errors import Busy, Unavailable
+from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.object_keys import JobKey
 from memolith.core.objects.spending_record import KIND, SpendingRecord
 from memolith.core.times import rfc3339
@@ -39,8 +40,8 @@ class TokenBudgets:
     def ask(self, store_id: str, per_day: int, model: Model, ask: Ask) -> Answer:
         """Ask, if the question and its longest answer fit into what is left of the day; 0 bounds nothing.
 
-        A LIST and a GET for each region, and two PUTs. Where the process dies in between, what the question might have
-        taken counts as used.
+        A LIST and a GET for each region, and two PUTs. Where the process dies in between, or the second fails, what the
+        question might have taken counts as used.
 
         Raises:
             BudgetExceeded: it does not fit; nothing was asked. Busy: others kept asking. Unavailable, OutcomeUnknown:
@@ -67,7 +68,8 @@ class TokenBudgets:
             used = failure.usage.total
             raise
         finally:
-            self._put_next(store_id, day, lambda _, own: own - reserved + used, 0)
+            with suppress(Busy, Unavailable, OutcomeUnknown):  # an answer is worth more than what is given back
+                self._put_next(store_id, day, lambda _, own: own - reserved + used, 0)
         return answer
 
     def _fitting(self, day: str, per_day: int, spent: int, model: Model, ask: Ask) -> int:

@@ -15,6 +15,7 @@ from memolith.app.pipelines.token_budgets import TokenBudgets
 from memolith.core.errors import BudgetExhausted
 from memolith.core.object_keys import JobKey, parse_key
 from memolith.core.objects.spending_record import KIND, SpendingRecord
+from memolith.ports import errors as port_errors
 from memolith.ports.model import Answer, Ask, BudgetExceeded, ModelUnavailable, Purpose, Role, Turn, Usage
 from tests.api.test_dreams import Stage, _tell, choose
 from tests.unit.app.scene import AWAY, HOME
@@ -43,6 +44,13 @@ class Answering:
 
     def tokens(self, ask: Ask) -> int:
         return 100
+
+
+class Large(Answering):
+    """A model that takes 14,000 tokens a question."""
+
+    def ask(self, ask: Ask) -> Answer:
+        return Answer("", Usage(14_000, 0), "large")
 
 
 def budgets(stage: Stage, region: str = HOME) -> TokenBudgets:
@@ -141,6 +149,19 @@ def test_a_model_that_fails_has_taken_what_it_billed_and_a_process_that_dies_all
     assert spent(stage)[-1] == 3_077
 
 
+def test_an_answer_is_not_lost_where_what_it_took_cannot_be_put_down(stage: Stage) -> None:
+    model = Answering()
+
+    def fail(call: Call, act: Callable[[], Any]) -> Any:
+        if model.asked and call.name.startswith("objects."):
+            raise port_errors.Unavailable("gone")
+        return act()
+
+    with stage.scene.intercepted_by(fail):
+        assert budgets(stage).ask(stage.scene.store, 10_000, model, QUESTION).model == "answering"
+    assert spent(stage) == [3_000]
+
+
 def test_what_another_region_took_counts_once_it_has_arrived(stage: Stage) -> None:
     model = Answering()
     budgets(stage, AWAY).ask(stage.scene.store, 1_500, model, QUESTION)
@@ -212,6 +233,15 @@ def test_a_session_that_waits_for_the_next_day_loses_no_try_and_is_looked_at_onc
     assert len(read) == 2, "one look at each region's log"
     assert stage.model.asks == []
     choose(stage, max_tokens_per_day=FITS)
+    assert stage.memolith.automatic.run(stage.scene.store).extracted == {"proposed": 1}, "the budget is greater now"
+
+
+def test_a_session_that_waited_for_the_next_day_is_extracted_then(stage: Stage) -> None:
+    choose(stage, max_tokens_per_day=15_000, auto_extract="propose", idle_hours=1)
+    budgets(stage).ask(stage.scene.store, 15_000, Large(), QUESTION)
+    _tell(stage, ("user.message", "Please remember that the release branch is cut on Thursdays."))
+    stage.scene.clock.advance(2 * 3_600)
+    assert stage.memolith.automatic.run(stage.scene.store).extracted == {}
     stage.scene.clock.advance(DAY_S)
     assert stage.memolith.automatic.run(stage.scene.store).extracted == {"proposed": 1}
 
