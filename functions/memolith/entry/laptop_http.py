@@ -1,4 +1,4 @@
-"""What ``memolith serve`` answers: the API, and below ``/mcp`` the same stores to MCP clients."""
+"""What ``memolith serve`` answers: the API, below ``/mcp`` the same stores to MCP clients, and a page at ``/``."""
 
 from __future__ import annotations
 
@@ -17,6 +17,21 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Memolith</title>
+<h1>Memolith runs here</h1>
+<p>This is a server for programs; it has no page for your memories. To look at them:</p>
+<pre>memolith stores list
+memolith ls STORE
+memolith mount STORE ~/memory</pre>
+<p>The HTTP API is below <code>/v1</code>, MCP at <code>/mcp</code>; both need a key. <code>memolith doctor</code> says
+whether all is well.</p>
+</html>
+"""
+"""What a browser shows that opens the server's address. It says nothing of what the server has, and asks nothing."""
+
 MCP = "/mcp"
 REGION = "laptop"
 NOT_INSTALLED = "this server has no MCP: install it with pip install '.[mcp]', and start the server again"
@@ -30,7 +45,7 @@ class LaptopHttp:
     first request that needs them does it.
 
     Args:
-        api: answers what is not below ``/mcp``.
+        api: answers what is neither the page nor below ``/mcp``.
     """
 
     def __init__(self, api: Answer, clock: Clock, randomness: Randomness) -> None:
@@ -43,6 +58,9 @@ class LaptopHttp:
     def answer(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer an event. Never raises."""
         path = str(event["rawPath"])
+        if path == "/" and event["requestContext"]["http"]["method"] == "GET":
+            headers = {"content-type": "text/html; charset=utf-8", "content-security-policy": "default-src 'none'"}
+            return {"statusCode": 200, "headers": headers, "body": PAGE, "isBase64Encoded": False}
         if path != MCP and not path.startswith(f"{MCP}/"):
             return self._api(event)
         try:
