@@ -145,6 +145,10 @@ class DreamRunner:
         arrived = session_key in view.rows and output_key in view.rows
         if not arrived and self._region.clock.now_us() < record.created_at + ARRIVES_WITHIN_US:
             return Taken.WAITS
+        record = self._runs.caught_up(view, store, record)
+        if not record.status.is_open:
+            self._steps.forget(record)
+            return Taken.ENDED
         name = JobName(record.store_id, JOB, JOB_KEY)
         claim = self._jobs.claim(store, name, record.run_id, record.created_at, requested=True)
         if claim.record is None:

@@ -6,12 +6,15 @@ from dataclasses import replace
 from functools import partial
 
 from memolith.app.index.ack_journal import commit_joined_everywhere
+from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.run_record import RunRecord
+from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.dreams import EVERY_OPEN_DREAM, DreamRow, join_dream
+from memolith.core.rows.identity import StoreRow
 from memolith.ports.index import Change, Index, Query
 
 
@@ -81,6 +84,27 @@ class RunLog:
         key = DreamRow.key(run_id)
         attributes = self._region.read(view.index, [key]).get(key)
         return None if attributes is None else DreamRow.from_attributes(attributes).parsed
+
+    def caught_up(self, view: View, store: StoreRow, record: RunRecord) -> RunRecord:
+        """Return the dream's newest record, after what the store's former homes put of it has been projected.
+
+        Their events may come after the store did: by its rows a new home would do once more what is over. No call for a
+        store that has not moved; otherwise a LIST for each former home, and for what is newer a GET and a `fold`.
+
+        Raises:
+            Unavailable: the bucket or the index does not answer. OutcomeUnknown: as `fold`.
+        """
+        homes = {parse_epoch(epoch).home for epoch in store.epochs} - {self._region.name}
+        found = record
+        for home in sorted(homes):
+            known = str(record.key(home))
+            *_, last = ["", *keys_under(self._region.objects, known.rpartition("/")[0] + "/")]
+            kept = find(self._region.objects, last) if last > known else None
+            if kept is not None:
+                newer = RunRecord.from_json(kept.body)
+                self.fold(view, newer, home)
+                found = max(found, newer, key=lambda one: one.sequence)
+        return found
 
     def open_runs(self, view: View, workspace_id: str, limit: int = 100) -> list[RunRecord]:
         """Return dreams that are not over, the oldest first. One query."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from memolith.core.rows.dreams import DreamRow
+from memolith.ports.index import Change
 from tests.api.test_dreams import Stage
 from tests.unit.app.homes.test_transfer import move
 from tests.unit.app.scene import AWAY, HOME
@@ -41,3 +43,31 @@ def test_a_worker_that_waited_for_its_model_while_the_store_moved_does_not_end_t
     assert records(stage, "job", AWAY) == ["claimed", "done"]
     assert records(stage, "run", AWAY) == ["completed"]
     assert stage.client.beta.dreams.retrieve(dream.id).status == "completed"
+
+
+def test_a_new_home_that_has_not_heard_of_the_end_of_a_dream_does_not_do_it_again() -> None:
+    """The record has arrived in its bucket, and its event has not: its rows say that the dream is to be done."""
+    stage = Stage()
+    stage.fill(TEXTS)
+    dream = stage.update()
+    stage.scene.deliver()
+    keys = [
+        DreamRow.key(dream.id),
+        DreamRow.listing_key(stage.workspace, dream.id),
+        DreamRow.listing_key(stage.workspace, dream.id, is_open=True),
+        DreamRow.open_everywhere(dream.id),
+    ]
+    index = stage.scene.cloud.sites[AWAY].region.index
+    pending = index.read(keys)
+    assert len(pending) == len(keys)
+    stage.tick()
+    stage.scene.deliver()
+    move(stage.scene)
+    ended = index.read(keys)
+    index.commit([Change(key, ended.get(key), pending[key]) for key in keys])
+    away, asked = stage.scene.at(AWAY), len(stage.model.asks)
+    away._models = stage.model
+    away.dream_runner(60_000_000).tick(stage.workspace)
+    assert records(stage, "job", AWAY) == []
+    assert len(stage.model.asks) == asked
+    assert index.read(keys) == ended
