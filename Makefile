@@ -172,7 +172,7 @@ bench: setup ## writes beside a bare conditional put, the fold's throughput, rea
 	$(BIN)/python -m scripts.bench.writes
 	$(BIN)/python -m scripts.bench.mount
 
-bench-sealing: setup ## what sealing costs a write: the median of paired ratios, and its interval (some three minutes)
+bench-sealing: setup ## what sealing costs a write: the median of paired ratios, and its interval (some eight minutes)
 	$(BIN)/python -m scripts.bench.sealing
 
 bench-scanner: setup ## the scanner's recall, false alarms and time beside their targets
