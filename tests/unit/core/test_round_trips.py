@@ -223,6 +223,7 @@ _errors: list[errors.MemolithError] = [
     errors.PreconditionFailed(),
     errors.SnapshotIncomplete(1_790_000_000_000_000, None),
     errors.RateLimited(60, 7),
+    errors.BudgetExhausted("the budget of the day is spent", 3_600),
     errors.Busy("later"),
     errors.Conflict("another dream"),
     errors.Unavailable("later"),
