@@ -54,7 +54,11 @@ class RunLog:
         )
 
     def _changes(self, index: Index, row: DreamRow, record: RunRecord) -> list[Change]:
-        """Return the changes of the row and of its copies."""
+        """Return the changes of the row and of its copies.
+
+        They are conditional on the row, changed or not: a batch is no snapshot, and may have the row of before a
+        record and the copies of after it.
+        """
         key = DreamRow.key(record.run_id)
         listing_key = DreamRow.listing_key(record.workspace_id, record.run_id)
         open_key = DreamRow.listing_key(record.workspace_id, record.run_id, is_open=True)
@@ -65,7 +69,8 @@ class RunLog:
         after = joined.to_attributes()
         while_open = after if joined.parsed.status.is_open else None
         wanted = {key: after, listing_key: after, open_key: while_open, everywhere_key: while_open}
-        return [Change(one, rows.get(one), state) for one, state in wanted.items() if rows.get(one) != state]
+        changed = [one for one, state in wanted.items() if rows.get(one) != state]
+        return [Change(one, rows.get(one), wanted[one]) for one in dict.fromkeys((key, *changed))] if changed else []
 
     def instructions(self, record: RunRecord) -> str | None:
         """Return what the dream's caller wrote; None too where the record has not arrived in this bucket. One GET."""
