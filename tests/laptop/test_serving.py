@@ -67,13 +67,16 @@ def test_a_browser_is_shown_where_memories_are_found_and_nothing_of_them(root: P
     with serving(root) as server:
         server.client().beta.memory_stores.create(name="Secret plans")
         connection = http.client.HTTPConnection("127.0.0.1", int(server.url.rpartition(":")[2]), timeout=30)
-        connection.request("GET", "/")
+        connection.request("GET", "/", headers={"Accept": "text/html,*/*;q=0.8"})
         answer = connection.getresponse()
         shown = answer.read().decode()
         assert (answer.status, answer.headers.get_content_type()) == (200, "text/html")
         assert "memolith stores list" in shown and "Secret" not in shown and server.api_key not in shown
-        connection.request("GET", "/other")
-        assert connection.getresponse().status == 404
+        for path, accepted in (("/other", "text/html"), ("/", "application/json"), ("/", "*/*")):
+            connection.request("GET", path, headers={"Accept": accepted})
+            refused = connection.getresponse()
+            assert (refused.status, refused.headers.get_content_type()) == (404, "application/json")
+            refused.read()
 
 
 def test_a_port_that_is_taken_says_what_to_do(root: Path) -> None:

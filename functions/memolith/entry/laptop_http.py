@@ -58,7 +58,7 @@ class LaptopHttp:
     def answer(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer an event. Never raises."""
         path = str(event["rawPath"])
-        if path == "/" and event["requestContext"]["http"]["method"] == "GET":
+        if path == "/" and _is_of_a_browser(event):
             headers = {"content-type": "text/html; charset=utf-8", "content-security-policy": "default-src 'none'"}
             return {"statusCode": 200, "headers": headers, "body": PAGE, "isBase64Encoded": False}
         if path != MCP and not path.startswith(f"{MCP}/"):
@@ -83,6 +83,12 @@ class LaptopHttp:
                     peers.register(REGION, function, self._api)
                 self._mcp = mcp_on(peers, REGION, self._clock, self._randomness, of_this_machine)
             return self._mcp
+
+
+def _is_of_a_browser(event: Mapping[str, Any]) -> bool:
+    """Tell whether a page is asked for; a client of the API asks for JSON, or for anything, and is told as ever."""
+    accepted = str((event.get("headers") or {}).get("accept", ""))
+    return event["requestContext"]["http"]["method"] == "GET" and "text/html" in accepted
 
 
 def _failed(status: int, reason: str) -> dict[str, Any]:
