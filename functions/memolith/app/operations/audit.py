@@ -36,7 +36,7 @@ from memolith.core.objects.witness import Witness, witness_prefix
 from memolith.core.rows.content import VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.journal import SHARDS_MIN, JournalRow, JournalStateRow
-from memolith.core.sealing import SIGNED_EVERY
+from memolith.core.sealing import SIGNED_EVERY, SealRecord
 from memolith.ports.index import Query
 from memolith.ports.sealing import Sealing, SealMemory
 
@@ -100,6 +100,8 @@ class Audit:
         """
         since = self._history.first_since(home, since.us) if isinstance(since, Instant) else since
         run = _Run(AuditReport(home, since), store_id)
+        record = None if self._memory is None else self._memory.record()
+        witnesses = self._witnesses(home)  # before the history, which goes on meanwhile: what was seen by now stands
         run.report.until = self._history.last(home, since)
         view = self._region.view()
         for read in self._history.read(home, since, run.report.until):
@@ -111,8 +113,8 @@ class Audit:
                 break
         run.report.add(run.seen)
         self._check_signatures(run, home)
-        self._check_end(run, home)
-        self._check_witnesses(run, home)
+        self._check_end(run, home, record)
+        self._check_witnesses(run, home, witnesses)
         for other in against:
             self._check_copies(run, home, other)
         pending = self._pending(home)
@@ -160,9 +162,8 @@ class Audit:
             key = str(CheckpointKey(home, first))
             run.report.findings.append(Finding(Flaw.CHECKPOINT_UNSIGNED, key, first, what))
 
-    def _check_end(self, run: _Run, home: str) -> None:
+    def _check_end(self, run: _Run, home: str, record: SealRecord | None) -> None:
         """Compare the last checkpoints with what was remembered of them outside the data."""
-        record = None if self._memory is None else self._memory.record()
         if record is None:
             return
         for lost in record.lost:
@@ -185,21 +186,29 @@ class Audit:
                 )
             )
 
-    def _check_witnesses(self, run: _Run, home: str) -> None:
+    def _witnesses(self, home: str) -> list[tuple[str, Witness, set[int]]]:
+        """Return, of each other region that keeps any, the last checkpoint that it saw and the periods of all of them.
+
+        A LIST and a GET for each.
+        """
+        found = []
+        for other in self._region.regions:
+            prefix = witness_prefix(home)
+            keys = [] if other == home else list(keys_under(self._region.objects, prefix, region=other))
+            if keys:
+                last = Witness.from_json(require(self._region.objects, keys[-1], other).body)
+                found.append((other, last, {int(key.rpartition("/")[2]) for key in keys}))
+        return found
+
+    def _check_witnesses(self, run: _Run, home: str, witnesses: Sequence[tuple[str, Witness, set[int]]]) -> None:
         """Compare the history with what each other region saw of it last. Each names the one before, so that is all.
 
         What is gone may have been seen as well, though the history goes on behind it.
         """
         gone = {one.period for one in run.report.findings if one.flaw is Flaw.CHECKPOINT_MISSING} - run.hashes.keys()
-        for other in self._region.regions:
-            if other == home:
-                continue
-            keys = list(keys_under(self._region.objects, witness_prefix(home), region=other))
-            if not keys:
-                continue
-            seen = Witness.from_json(require(self._region.objects, keys[-1], other).body)
+        for other, seen, periods in witnesses:
             stands = run.hashes.get(seen.period)
-            lost = gone & {int(key.rpartition("/")[2]) for key in keys}
+            lost = gone & periods
             if stands is None and seen.period >= run.report.since:
                 lost.add(seen.period)
             for period in sorted(lost):

@@ -105,6 +105,21 @@ def test_a_home_that_was_put_back_is_caught_by_what_the_other_region_saw(scene: 
     assert AWAY in finding.detail
 
 
+def test_what_is_sealed_and_witnessed_while_an_audit_reads_is_no_flaw(scene: Scene) -> None:
+    """On a busy machine a minute passes between the history's end and what the other region saw."""
+    written(scene, "/a")
+    paths = ["/b"]
+
+    def going_on(call: PortCall, act: Callable[[], Any]) -> Any:
+        if call.name == "objects.get" and "/checkpoint/" in call.subjects[0] and paths:
+            written(scene, paths.pop())
+        return act()
+
+    with scene.intercepted_by(going_on):
+        assert audited(scene).findings == []
+    assert paths == []
+
+
 def test_a_home_with_two_histories_is_caught_though_the_second_is_signed_by_its_own_key(scene: Scene) -> None:
     written(scene, "/a")
     checkpoint, _ = last(scene)
