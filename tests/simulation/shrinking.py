@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 
 from memolith.adapters.layered import FaultRates
 from tests.simulation.checkers import Violation, check
+from tests.simulation.checkers.linearizability import Undecided
 from tests.simulation.clients import Plan, drawn_plans
 from tests.simulation.evidence import Evidence
 from tests.simulation.options import Links, Options, drawn
@@ -61,12 +62,17 @@ def case_of(seed: int, options: Options | None = None) -> Case:
 
 
 def run(case: Case, checked: Callable[[Evidence], list[Violation]] = check) -> Failure | None:
-    """What is wrong with one world, if anything is. A world that never comes to rest is wrong, too."""
+    """What is wrong with one world, if anything is. A world that never comes to rest is wrong, too.
+
+    So is one of which too many orders would have to be tried: it has not been shown to be right.
+    """
     world = World(case.seed, case.options, case.plans, case.schedule)
     try:
         violations = checked(world.run())
     except Stuck as stuck:
         violations = [Violation("everything_comes_to_rest", str(stuck))]
+    except Undecided as undecided:
+        violations = [Violation("operations_are_linearizable", f"undecided: {undecided}")]
     return Failure(case, tuple(violations), tuple(world.history.lines())) if violations else None
 
 

@@ -94,7 +94,8 @@ def linearizable(
             raise Undecided(f"more than {STATES_MAX} states of {len(steps)} operations")
         left = [(number, step) for number, step in enumerate(steps) if not done >> number & 1]
         deadline = min(step.returned for _, step in left)
-        ready = [(number, step) for number, step in reversed(left) if step.invoked <= deadline]
+        ready = [(number, step) for number, step in left if step.invoked <= deadline]
+        ready.sort(key=lambda one: one[1].returned, reverse=True)  # tried last comes first: what has to be soon
         # What can change nothing, and is answered as this state has it, may come next in whatever order there is.
         for number, step in ready:
             if step.changes_nothing and state in _after(state, step):
