@@ -108,6 +108,21 @@ def test_what_the_app_writes_it_reads_finds_and_tells_the_history_of(deployed: d
         stores.retrieve(store)
 
 
+def test_a_key_is_made_listed_and_revoked_over_http(deployed: dict[str, Any]) -> None:
+    """The function `keys` has a URL of its own, and the front door finds it."""
+    url, text = deployed["regions"][REGION]["api_url"], deployed["api_key"]
+    admin = anthropic.Anthropic(base_url=url, api_key=text, timeout=120)
+    made: Any = admin.post("/v1/api_keys", cast_to=object, body={"name": "visitor", "scope": "read"})
+    visitor = anthropic.Anthropic(base_url=url, api_key=made["api_key"], timeout=120)
+    store = admin.beta.memory_stores.create(name="seen with another key").id
+    assert store in [one.id for one in visitor.beta.memory_stores.list()]
+    listed: Any = admin.get("/v1/api_keys", cast_to=object)
+    assert made["id"] in [one["id"] for one in listed["data"]]
+    admin.post(f"/v1/api_keys/{made['id']}/revoke", cast_to=object, body={})
+    with pytest.raises(anthropic.AuthenticationError):
+        visitor.beta.memory_stores.list()
+
+
 def test_a_write_is_in_the_bucket_and_the_bucket_s_event_wakes_the_indexer(deployed: dict[str, Any]) -> None:
     region = deployed["regions"][REGION]
     clients = Clients(deployed["endpoint"])
