@@ -6,6 +6,8 @@ import pytest
 
 from memolith.adapters.layered import CallCounts, Crash, Fault, Strike
 from memolith.core.errors import InvalidRequest, Unavailable
+from memolith.core.rows.content import PathRow
+from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 
@@ -79,6 +81,19 @@ def test_a_writer_fills_a_store_with_few_counts() -> None:
         with pytest.raises(InvalidRequest):
             scene.create("/one-more")
     assert counts.calls["index.count"] < 80
+
+
+def test_near_the_cap_a_count_serves_a_sixteenth_of_the_room_that_is_left() -> None:
+    """A count reads the whole store: one with each creation would cost a large store seconds."""
+    scene = Scene(memories_per_store=2_000)
+    index = scene.cloud.sites[HOME].region.index
+    for number in range(1_840):
+        row = PathRow(store_id=scene.store, path=f"/there/{number}", memory_id=f"mem_{number}")
+        index.commit([Change(PathRow.key(scene.store, row.path), None, row.to_attributes())])
+    counts = CallCounts()
+    with scene.intercepted_by(counts):
+        fill(scene, 10 + 9 + 8)  # of 160 left, of 150, of 141
+    assert counts.calls["index.count"] == 3
 
 
 def test_at_the_cap_every_creation_counts() -> None:
