@@ -116,7 +116,10 @@ def _replication(deployment: Deployment, name: str, source: str, target: str, *,
 def table_throttles(
     deployment: Deployment, region: str, verb: str, period: Duration = MINUTE
 ) -> Sequence[cloudwatch.Metric]:
-    """Return reads or writes that DynamoDB throttled, a metric for each table that the region's stack declares.
+    """Return reads or writes that DynamoDB throttled: a metric for each table of the region's stack, and each index.
+
+    A table's metric leaves out what its global indexes throttle.
+    Source: DynamoDB developer guide, "DynamoDB metrics and dimensions", WriteThrottleEvents.
 
     Args:
         deployment: The record.
@@ -124,14 +127,18 @@ def table_throttles(
         verb: ``Read`` or ``Write``.
         period: Of one figure.
     """
-    generation = deployment.generation(region)
+    names = [(table, table.physical_name(deployment.prefix, deployment.generation(region))) for table in TABLES]
+    tables = [{"TableName": name} for _, name in names]
+    indexes = [
+        {"TableName": name, "GlobalSecondaryIndexName": one.name} for table, name in names for one in table.indexes
+    ]
     return [
         cloudwatch.Metric(
             namespace="AWS/DynamoDB",
             metric_name=f"{verb}ThrottleEvents",
-            dimensions_map={"TableName": table.physical_name(deployment.prefix, generation)},
+            dimensions_map=dimensions,
             statistic="Sum",
             period=period,
         )
-        for table in TABLES
+        for dimensions in (*tables, *indexes)
     ]

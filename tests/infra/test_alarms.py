@@ -185,6 +185,23 @@ def test_every_table_of_the_generation_that_the_stack_declares_is_watched_for_th
         assert {dimensions(metric)["TableName"] for metric in throttled} == declared
 
 
+def test_every_global_index_is_watched_for_throttles_which_its_tables_own_metric_leaves_out(two_regions: App) -> None:
+    declared = {
+        (one["TableName"], index["IndexName"])
+        for one in two_regions.base(THERE).properties("AWS::DynamoDB::Table")
+        for index in one.get("GlobalSecondaryIndexes", [])
+    }
+    assert declared
+    for verb in ("Read", "Write"):
+        throttled = {
+            (dimensions(metric)["TableName"], dimensions(metric).get("GlobalSecondaryIndexName"))
+            for one in alarms(two_regions, THERE)
+            for metric in metrics(one)
+            if metric["MetricName"] == f"{verb}ThrottleEvents"
+        }
+        assert declared <= throttled
+
+
 def test_no_alarm_has_more_metrics_than_cloudwatch_takes(three_regions: App) -> None:
     assert max(len(list(metrics(one))) for one in alarms(three_regions)) <= 10
 
