@@ -37,12 +37,14 @@ class Damages:
 
     Attributes:
         struck: how often what happened.
+        put_behind: what was put, by region and key.
     """
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._damaged: dict[str, str] = {}
         self._overwritten: set[str] = set()
+        self.put_behind: dict[tuple[str, str], list[StoredObject]] = {}
         self.struck: Counter[str] = Counter()
 
     def strike(self) -> None:
@@ -90,7 +92,9 @@ class Damages:
 
     def _put(self, region: str, found: StoredObject, body: bytes) -> None:
         self._damaged[found.key] = region
-        self._world.buckets.damage(region, found.key, replace(found, body=body, size_bytes=len(body)))
+        damaged = replace(found, body=body, size_bytes=len(body))
+        self.put_behind.setdefault((region, found.key), []).append(damaged)
+        self._world.buckets.damage(region, found.key, damaged)
 
     def _is_known(self, region: str, chosen: StoredObject) -> bool:
         """Tell whether the region's tables have the version as the object has it, and no others are made from it."""

@@ -27,6 +27,7 @@ from tests.simulation.tampering import Audited, Deceived
 from tests.simulation.workers import Worked
 
 if TYPE_CHECKING:
+    from memolith.ports.objects import StoredObject
     from tests.simulation.sites import Site
     from tests.simulation.world import World
 
@@ -108,6 +109,7 @@ class Evidence:
         audits: what audits said of the homes, untouched and after each thing that was done to a copy of their buckets.
         deceived: what regions made of a checkpoint that is not the chain's.
         journals_lost: whether a journal, or a region's tables, vanished on the way.
+        put_behind: by region and key, the texts of S3 versions that were put behind the product's back.
         resolutions: every record of a decision about a conflict, from the bucket of the home that put it.
         worked: what two workers left of a store besides the clients', where there are any.
         elsewhere: those of `taken_over` that ask for a second region, and that another region took over, too or alone.
@@ -142,6 +144,7 @@ class Evidence:
     journals_lost: bool = False
     worked: Worked = field(default_factory=Worked)
     resolutions: Sequence[ResolutionRecord] = ()
+    put_behind: Mapping[tuple[str, str], frozenset[bytes]] = field(default_factory=dict)
 
     def had_terms(self, store_id: str) -> bool:
         """Whether any region knows of more than one term of a store; a move that is given up begins one, too."""
@@ -194,6 +197,9 @@ def gather(world: World) -> Evidence:
     evidence.doomed = [] if world.doomed is None else world.doomed.needles
     evidence.worked = Worked() if world.workers is None else world.workers.gather()
     evidence.resolutions = tuple(_resolutions(world))
+    evidence.put_behind = {
+        place: frozenset(map(_as_text, objects)) for place, objects in world.damages.put_behind.items()
+    }
     evidence.again = {name: _again(world, name, defects) for name, _ in sites}
     evidence.audits = tuple(world.tampering.audits)
     evidence.deceived = tuple(world.tampering.deceived)
@@ -443,9 +449,12 @@ def _objects(world: World, region: str) -> list[tuple[str, bytes]]:
     found = []
     for key in _keys(world, region):
         for version in world.buckets.versions(region, key):
-            text = repr(sorted(version.object.metadata.items())).encode() + version.object.body
-            found.append((key, text))
+            found.append((key, _as_text(version.object)))
     return found
+
+
+def _as_text(found: StoredObject) -> bytes:
+    return repr(sorted(found.metadata.items())).encode() + found.body
 
 
 def _keys(world: World, region: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from tests.simulation import test_crowds, test_home_terms
 from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
 from tests.simulation.checkers.exceptions import EXCEPTIONS, without
-from tests.simulation.kinds import deciding, losing, redacting, visiting, working
+from tests.simulation.kinds import damaging, deciding, losing, redacting, visiting, working
 from tests.simulation.options import Options, Weights, failing_over, remembering, retaining, tearing
 from tests.simulation.world import World
 
@@ -56,6 +56,7 @@ NEEDED = {
     "was_dismissed_and_counts": Needed(deciding, 152, "a_head_is_never_blanked"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
+    "was_put_behind": Needed(damaging, 100277, "redacted_text_is_nowhere"),
     "unknown_since_a_take_over": Needed(failing_over, 793, "a_demanded_read_is_no_older"),
     "answered_by_another_region": Needed(failing_over, 620, "a_listing_shows_each_path_once"),
     "was_done_by_the_lost_home": Needed(working, 91, "one_run_of_a_watermark_counts"),

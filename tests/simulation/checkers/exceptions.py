@@ -211,6 +211,16 @@ def redacted_apart(evidence: Evidence, operation: Operation, versions: Sequence[
 
 
 @exception(
+    "Whoever can write to a bucket puts a text into the object of another version. A copy that arrives twice then "
+    "covers it with the whole object, so that no repair sees damage, and the S3 version below stays: no redaction "
+    "of the text's own version can know of it. No read returns it, and what erases the key's version removes it."
+)
+def was_put_behind(evidence: Evidence, region: str, key: str, content: bytes) -> bool:
+    newest = [text for other, text in evidence.objects[region] if other == key][-1]
+    return content != newest and content in evidence.put_behind.get((region, key), ())
+
+
+@exception(
     "A lost home that has not heard of the fail-over does not know what is acknowledged in the later term; a "
     "new home does "
     "not know the id of a version that its cut holds until its index has folded the copy. Either says so, and shows "
