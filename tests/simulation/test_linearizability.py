@@ -44,6 +44,9 @@ def drawn_history(chance: random.Random) -> list[Operation]:
     found = []
     for number in range(OPERATIONS):
         invoked = 2 * number + chance.randrange(4)
+        if number and chance.random() < 0.25:
+            found.append(drawn_adoption(chance, number, invoked))
+            continue
         kind = "create" if not number else chance.choice(("create", "update", "update", "update", "delete", "read"))
         memory_id = chance.choice(("m0", "m0", "m0", "m1"))
         asked: dict[str, Any] = {"home": True, "expected": None, "memory_id": memory_id}
@@ -58,6 +61,12 @@ def drawn_history(chance: random.Random) -> list[Operation]:
             operation.answer = drawn_answer(chance, kind, asked)
         found.append(operation)
     return found
+
+
+def drawn_adoption(chance: random.Random, number: int, invoked: int) -> Operation:
+    memory_id = chance.choice(("m0", "m0", "m1"))
+    adopted = chance.choice((None, *((memory_id, path, sha256(text)) for path in PATHS for text in TEXTS)))
+    return Operation(number, "c", "r", "s", True, "adoption", {"memory_id": memory_id, "state": adopted}, invoked)
 
 
 def drawn_answer(chance: random.Random, kind: str, asked: dict[str, Any]) -> Any:
@@ -81,3 +90,28 @@ def test_the_search_for_an_order_agrees_with_trying_every_order(seed: int) -> No
         found.append(right)
         assert linearizable(operations, {}) == right, [str(one) for one in operations]
     assert HISTORIES / 20 < sum(found) < HISTORIES
+
+
+def adoption(number: int) -> Operation:
+    """Return the adoption of a text of its own, of which nobody was told."""
+    asked = {"memory_id": "m0", "state": ("m0", "/a", sha256(str(number)))}
+    return Operation(number, "c", "r", "s", True, "adoption", asked, 0)
+
+
+def told(kind: str, invoked: int, answer: Any, **asked: Any) -> Operation:
+    given = {"memory_id": "m0", "home": True, "expected": None, **asked}
+    return Operation(-1, "c", "r", "s", True, kind, given, invoked, invoked + 1, answer)
+
+
+def test_each_of_two_adoptions_counts_where_a_read_saw_it() -> None:
+    reads = [told("read", 2 * number + 1, Seen("m0", "memver", "/a", sha256(str(number)))) for number in range(2)]
+    assert linearizable([adoption(0), adoption(1), *reads], {})
+    assert not linearizable([adoption(0), *reads], {})
+
+
+def test_many_adoptions_that_nobody_was_told_of_are_decided_upon() -> None:
+    refused = told("update", 1, Refusal("NotFound"), content="x", path=None)
+    gone = told("read", 3, Refusal("NotFound"))
+    live = [(("m0", "/a", sha256("before")),)]
+    assert linearizable([*map(adoption, range(30)), refused, gone], {}, begin=[(), *live])
+    assert not linearizable([*map(adoption, range(30)), refused, gone], {}, begin=live)

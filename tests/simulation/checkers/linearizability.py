@@ -54,6 +54,11 @@ class Step:
         """Whether its answer is one of a read or a refusal; an update may be told what was there, and have put it."""
         return not self.open and (self.operation.kind == "read" or self.operation.refused)
 
+    @property
+    def may_be_adopted(self) -> bool:
+        """Whether it is an adoption that nobody was told of: it takes effect whatever is there, or never."""
+        return self.open and self.operation.kind == "adoption"
+
 
 def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
@@ -81,15 +86,15 @@ def linearizable(
         (_step(one, created, wiped) for one in operations if _counts(one, wiped is None)), key=lambda step: step.invoked
     )
     must = sum(1 << number for number, step in enumerate(steps) if not step.open)
-    seen: set[tuple[int, State]] = set()
-    stack: list[tuple[int, State]] = [(0, state) for state in begin]
+    seen: set[tuple[int, State, str]] = set()
+    stack: list[tuple[int, State, str]] = [(0, state, "") for state in begin]
     while stack:
-        done, state = stack.pop()
+        done, state, adopted = stack.pop()
         if done & must == must:
             return True
-        if (done, state) in seen:
+        if (done, state, adopted) in seen:
             continue
-        seen.add((done, state))
+        seen.add((done, state, adopted))
         if len(seen) > STATES_MAX:
             raise Undecided(f"more than {STATES_MAX} states of {len(steps)} operations")
         left = [(number, step) for number, step in enumerate(steps) if not done >> number & 1]
@@ -99,11 +104,14 @@ def linearizable(
         # What can change nothing, and is answered as this state has it, may come next in whatever order there is.
         for number, step in ready:
             if step.changes_nothing and state in _after(state, step):
-                stack.append((done | 1 << number, state))
+                stack.append((done | 1 << number, state, ""))
                 break
         else:
             for number, step in ready:
-                stack.extend((done | 1 << number, after) for after in _after(state, step))
+                adopts = step.operation.asked["memory_id"] if step.may_be_adopted else ""
+                # Of two adoptions of a memory in a row the first may as well never have been.
+                if not adopts or adopts != adopted:
+                    stack.extend((done | 1 << number, after, adopts) for after in _after(state, step))
     return False
 
 
