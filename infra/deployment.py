@@ -171,15 +171,14 @@ class Deployment:
         alarms: Who hears of alarms.
         replication_time_control: S3's own promise of 15 minutes, paid by the gigabyte.
         architecture: The processor of every function. Their dependencies are fetched for it.
-        bundling: ``lambda`` fetches the dependencies for Lambda's Linux and `python_version`; ``host`` for the Python
-            that runs this app, which is what the local cloud's functions run on.
+        bundling: Whose dependencies are fetched: ``lambda``, Lambda's Linux; ``host``, this Python's own.
         python_version: The functions' Python, for example ``3.13``.
         functions_path: The folder of the functions' code, from the checkout's root; a test may have another.
+        portable_assembly: Bundles are built at synth and lie in the assembly, which another machine can then deploy.
         index_generation: Region to the generation of its index tables that the stack declares; 1 where absent.
         guardrails: Region to the Bedrock guardrail that its scanner asks, ``{"id": …, "version": …}``; none by default.
         routing: One name for all regions; none by default, and each region then answers at its own address alone.
-        rollout: How a deployment moves callers to a function's new version: ``gradual``, a tenth of the calls first and
-            back again when an alarm rings; ``at_once``; ``unversioned``, without versions and aliases, for an emulator.
+        rollout: How callers come to a new version: ``gradual``, a tenth first; ``at_once``; ``unversioned``: emulated.
         front_door, layers: ``function_urls`` and false for an emulator that has no HTTP APIs and no layers.
         rerankers: Region to the id of the Bedrock rerank model that orders what its searches find; none by default.
         dreams: Whose language models dreams ask (`infra.dreaming`); by default there are no dreams, and no function.
@@ -203,6 +202,7 @@ class Deployment:
     bundling: str = "lambda"
     python_version: str = "3.13"
     functions_path: str = "functions"
+    portable_assembly: bool = False
     index_generation: Mapping[str, int] = field(default_factory=dict)
     guardrails: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     routing: Routing | None = None
@@ -239,7 +239,7 @@ class Deployment:
             )
         if self.account is not None:
             _text("account", self.account, _ACCOUNT, "must be twelve digits, as a string")
-        for name in ("replication_time_control", "emulated", "layers"):
+        for name in ("replication_time_control", "portable_assembly", "emulated", "layers"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidDeployment(name, getattr(self, name), "must be true or false")
         _one_of("architecture", self.architecture, ARCHITECTURES)

@@ -12,7 +12,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.acknowledge import acknowledge
-from infra.constructs.functions.code import Layers, architecture_of, bundle_of, code_of, runtime_of
+from infra.constructs.functions.code import Layers, architecture_of, code_of, runtime_of
 from infra.constructs.functions.function import RUNTIME_CHOSEN, retention_of, shown
 from infra.deployment import Deployment
 
@@ -67,7 +67,7 @@ class DeployTimeFunction(Construct):
             role,
             {f"AwsSolutions-IAM5[Resource::{shown(streams)}]": "Lambda names the streams of the function's own log."},
         )
-        code, carried = (code_of(self, bundle_of(deployment, CODE)), []) if layers is None else layers.carry(self, CODE)
+        code, carried = (code_of(self, deployment, CODE), []) if layers is None else layers.carry(self, CODE)
         self.function = lambda_.Function(
             self,
             "Code",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -12,9 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aws_cdk import App, Stack
 
 from infra import bundling
-from infra.bundling import Bundle, BundleError, main
+from infra.bundling import ROOT, Bundle, BundleError, main
+from infra.constructs.functions.code import Layers
+from infra.deployment import parse
+from tests.infra.synthesized import HERE, record
 
 OTHER_PYTHON = "3.99"
 OF_OPERATORS = {"cloudformation"}
@@ -229,3 +234,21 @@ def test_every_service_that_the_adapters_call_is_kept() -> None:
         for service in re.findall(r"""\bclient\(\s*["']([a-z0-9-]+)["']""", path.read_text())
     }
     assert called <= set(bundling.AWS_SERVICES)
+
+
+def test_a_portable_assembly_has_its_bundles_in_it_and_no_path_of_this_machine(
+    tmp_path: Path, functions: Path, kept: Path, installed: list[list[str]]
+) -> None:
+    deployment = parse(record(HERE, functions_path=str(functions), portable_assembly=True))
+    app = App(outdir=str(tmp_path / "out"))
+    layers = Layers(Stack(app, "moved"), deployment)
+    layers.carry(layers, "function", "reader")
+    app.synth()
+    moved = (tmp_path / "out").rename(tmp_path / "elsewhere")
+    for written in moved.glob("*.json"):
+        assert str(ROOT) not in written.read_text() and str(tmp_path) not in written.read_text()
+    files = json.loads((moved / "moved.assets.json").read_text())["files"].values()
+    bundles = {one["source"]["path"].split("-")[0]: one["source"] for one in files}
+    assert {"bundle.reader", "bundle.dependencies", "bundle.scanner", "bundle.mcp"} < set(bundles)
+    assert all(one["packaging"] == "file" and (moved / one["path"]).is_file() for one in bundles.values())
+    assert "handler.py" in names(moved / bundles["bundle.reader"]["path"])

@@ -1,11 +1,16 @@
-"""Bundles as CDK sees them: a fingerprint and a command, so that synth builds nothing (see `infra.bundling`)."""
+"""Bundles as CDK sees them: a fingerprint and a command, so that synth builds nothing (see `infra.bundling`).
+
+Where the record asks for a portable assembly, synth builds them all, and they lie in the assembly.
+"""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol, cast
 
-from aws_cdk import Stack
+from aws_cdk import FileAssetPackaging, Stack, Stage
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
@@ -17,29 +22,42 @@ from infra.deployment import Deployment
 _NO_OBJECT_VERSION = "Annotation::@aws-cdk/aws-lambda:codeFromBucketObjectVersionNotSpecified"
 
 
-def bundle_of(deployment: Deployment, kind: str, name: str | None = None, inside: Sequence[str] = ()) -> Bundle:
-    """Return the bundle of `kind`, for the deployment's processor and Python, with `inside` kinds of layers in it."""
-    host = deployment.bundling == "host"
-    functions = ROOT / deployment.functions_path
-    return Bundle(
-        kind, name or kind, deployment.architecture, deployment.python_version, host, functions, tuple(inside)
-    )
+def code_of(
+    scope: Construct, deployment: Deployment, kind: str, name: str | None = None, inside: Sequence[str] = ()
+) -> lambda_.Code:
+    """Return the bundle of `kind`, with `inside` kinds of layers in it, as a Lambda's or a layer's code.
 
-
-def code_of(scope: Construct, bundle: Bundle) -> lambda_.Code:
-    """Return a bundle as a Lambda's or a layer's code. Its zip is made on publication, and only if it is new.
-
-    Source: AWS CDK API reference, ``FileAssetSource.executable``.
+    Its zip is made on publication, and only if it is new; for a portable assembly it is made now.
     """
+    bundle = Bundle(
+        kind,
+        name or kind,
+        deployment.architecture,
+        deployment.python_version,
+        deployment.bundling == "host",
+        ROOT / deployment.functions_path,
+        tuple(inside),
+    )
     location = Stack.of(scope).synthesizer.add_file_asset(
         source_hash=bundle.fingerprint(),
-        executable=bundle.command(),
         display_name=f"bundle of {bundle.name}",
         deploy_time=True,
+        **(_built(scope, bundle) if deployment.portable_assembly else {"executable": bundle.command()}),
     )
     published = s3.Bucket.from_bucket_name(scope, f"Published{bundle.kind}{bundle.name}", location.bucket_name)
     acknowledge(published, {_NO_OBJECT_VERSION: "The key is the fingerprint of what stands under it."})
     return lambda_.Code.from_bucket(published, location.object_key)
+
+
+def _built(scope: Construct, bundle: Bundle) -> dict[str, Any]:
+    """Build the bundle into the assembly; return how the asset names it there, without a path of this machine.
+
+    Source: AWS CDK API reference, ``FileAssetSource``: `file_name` is relative to the assembly, `executable` is run.
+    """
+    stage = cast(Stage, Stage.of(scope))
+    name = f"bundle.{bundle.name}-{bundle.fingerprint()[:32]}.zip"
+    shutil.copyfile(bundle.build(), Path(stage.outdir) / name)
+    return {"file_name": name, "packaging": FileAssetPackaging.FILE}
 
 
 class Carries(Protocol):
@@ -82,14 +100,14 @@ class Layers(Construct):
             carried += [layer for layers, carries in further if carries for layer in layers]
         inside = [] if self._deployment.layers else carried
         made = [self._made[layer] for layer in carried if self._deployment.layers]
-        return code_of(scope, bundle_of(self._deployment, kind, name, inside)), [*made]
+        return code_of(scope, self._deployment, kind, name, inside), [*made]
 
     def _layer(self, kind: str) -> lambda_.LayerVersion:
         return lambda_.LayerVersion(
             self,
             kind.title(),
             layer_version_name=f"{self._deployment.prefix}-{kind}",
-            code=code_of(self, bundle_of(self._deployment, kind)),
+            code=code_of(self, self._deployment, kind),
             compatible_runtimes=[runtime_of(self._deployment)],
             compatible_architectures=[architecture_of(self._deployment)],
         )
