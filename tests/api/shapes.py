@@ -34,12 +34,17 @@ _REQUEST_ID = re.compile(r"req_[0-9a-z]{26}")
 def check_answer(answer: Mapping[str, Any]) -> None:
     """Asserts all that holds for any answer of the API."""
     status, headers = answer["statusCode"], answer["headers"]
-    assert headers["content-type"] == "application/json"
+    streamed = headers["content-type"] == "text/event-stream; charset=utf-8"
+    assert streamed or headers["content-type"] == "application/json"
     assert _REQUEST_ID.fullmatch(headers["request-id"])
     assert headers["x-memolith-region"]
     assert headers["x-memolith-home"]
     assert all(value.isascii() and value.isprintable() for value in headers.values())
     assert not answer["isBase64Encoded"]
+    if streamed:
+        assert status == 200
+        _check_stream(answer["body"])
+        return
     raw = answer["body"].encode()
     body = json.loads(raw, parse_constant=_never)
     assert json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode() == raw, "compact, and not escaped"
@@ -47,6 +52,16 @@ def check_answer(answer: Mapping[str, Any]) -> None:
         check_object(body)
     else:
         _check_error(status, headers, body)
+
+
+def _check_stream(body: str) -> None:
+    opened, *frames = body.split("\n\n")[:-1]
+    assert opened == ": open"
+    for one in frames:
+        event, data = one.split("\n")
+        shown = json.loads(data.removeprefix("data: "))
+        assert event == f"event: {shown['type']}"
+        _check_event(shown)
 
 
 def _never(constant: str) -> None:
@@ -103,7 +118,10 @@ def _check_api_key(body: Mapping[str, Any]) -> None:
 
 
 def _check_store(body: Mapping[str, Any]) -> None:
-    """One in a listing of deleted stores also says when it is erased."""
+    """One in a listing of deleted stores also says when it is erased; as a session's resource it is another object."""
+    if "memory_store_id" in body:
+        _check_resource(body)
+        return
     names = "id name description metadata created_at updated_at archived_at scan_policy retention durability"
     deleted = "erase_after" in body
     _fields(body, f"{names} second_region approval pipelines" + (" erase_after" if deleted else ""))
@@ -264,10 +282,21 @@ def _check_session(body: Mapping[str, Any]) -> None:
     assert body["id"].startswith("sesn_")
     assert body["status"] == ("idle" if body["archived_at"] is None else "terminated")
     _instants(body, "created_at", "updated_at", *({"token_expires_at"} & token))
-    fields = {"type", "memory_store_id", "access", "instructions", "name", "description", "mount_path"}
     for resource in body["resources"]:
-        assert set(resource) == fields
-        assert re.fullmatch(r"/mnt/memory/[a-z0-9]+(-[a-z0-9]+)*", resource["mount_path"])
+        _check_resource(resource)
+
+
+def _check_resource(body: Mapping[str, Any]) -> None:
+    _fields(body, "memory_store_id access instructions name description mount_path")
+    assert re.fullmatch(r"/mnt/memory/[a-z0-9]+(-[a-z0-9]+)*", body["mount_path"])
+
+
+def _check_thread(body: Mapping[str, Any]) -> None:
+    names = "id session_id parent_thread_id status agent created_at updated_at archived_at stats usage workflow_run_id"
+    _fields(body, names)
+    assert body["id"].removeprefix("sthr_") == body["session_id"].removeprefix("sesn_")
+    assert body["status"] == ("idle" if body["archived_at"] is None else "terminated")
+    _instants(body, "created_at", "updated_at")
 
 
 def _check_context(body: Mapping[str, Any]) -> None:
@@ -448,6 +477,7 @@ _CHECKS = {
     "integrity_keys": _check_integrity_keys,
     "dream": _check_dream,
     "session": _check_session,
+    "session_thread": _check_thread,
     "api_key": _check_api_key,
     "session_context": _check_context,
     "transcript_receipt": _check_receipt,

@@ -58,11 +58,13 @@ __all__ = ["Answer", "Gateway", "body_of", "body_of_event", "request_over_loopba
 def request_over_loopback(
     port: int, method: str, target: str, headers: Mapping[str, str | bytes], body: bytes = b""
 ) -> tuple[int, dict[str, str], bytes]:
-    """One request to 127.0.0.1 as plain as can be: status, headers, body."""
+    """One request to 127.0.0.1 as plain as can be: status, headers, body; of a stream what it begins with."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
         connection.request(method, target, body or None, dict(headers))
         response = connection.getresponse()
-        return response.status, {name.lower(): value for name, value in response.getheaders()}, response.read()
+        answered = {name.lower(): value for name, value in response.getheaders()}
+        endless = answered.get("content-type", "").startswith("text/event-stream")
+        return response.status, answered, response.read1() if endless else response.read()
     finally:
         connection.close()

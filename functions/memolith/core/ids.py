@@ -26,6 +26,11 @@ STATEMENT = re.compile(r"stmt_[0-9a-f]{40}")
 WORKSPACE = re.compile(r"wrkspc_[a-z0-9]{1,40}")
 
 
+def primary_thread(session_id: str) -> str:
+    """Return the id of a session's one thread: ``sesn_useast1_01kb…`` -> ``sthr_useast1_01kb…``."""
+    return f"sthr_{session_id.partition('_')[2]}"
+
+
 def ulid(time_ms: int, randomness: bytes) -> str:
     """Make 26 characters whose order is the order of `time_ms`. `randomness` is ten bytes."""
     number = (time_ms << 80) | int.from_bytes(randomness[:10], "big")

@@ -85,6 +85,7 @@ from memolith.ports.model import Models
 from memolith.ports.rerank import Reranker
 from memolith.ports.vectors import Encoder
 from memolith.wire import auth
+from memolith.wire.event_streams import LiveStreams
 from memolith.wire.http import HttpApi
 from memolith.wire.routes.table import KEY_ROUTES, ROUTES
 from memolith.wire.rpc import Rpc, eraser_calls, indexer_calls, packer_calls, peerwriter_calls
@@ -137,6 +138,7 @@ class LocalSite:
         region: the ports, for callers that look behind it.
         memolith: the use cases.
         arrivals: the indexer; `start` begins it.
+        streams: the streams of events that are open.
     """
 
     def __init__(
@@ -180,7 +182,8 @@ class LocalSite:
         self.sealing = LocalSealing(machine.seals)
         chosen, signing = models or ExtractiveModels(), LocalSigningKeys(root)
         self.memolith = Memolith(self.region, scanner, signing, packs, chosen, machine.reranker, self.sealing)
-        self.api = _http_api(self.memolith, machine)
+        self.streams = LiveStreams(machine.clock)
+        self.api = _http_api(self.memolith, machine, self.streams)
         indexing = make_indexer(
             self.region, inspections=None if deep is None else queue, packings=Delayed(queue, REFRESH_DELAY_S)
         )
@@ -220,7 +223,8 @@ class LocalSite:
             _log.warning("what was written is not sealed yet", extra={"cause": error.message})
 
     def close(self) -> None:
-        """Stop the indexer, seal what was acknowledged and close the databases. Calls under way fail as Unavailable."""
+        """End streams and indexer, seal what was acknowledged, close the databases. Calls under way get Unavailable."""
+        self.streams.close()
         self.dreamer.stop()
         if self.arrivals.stop():
             self._seal()
@@ -229,8 +233,9 @@ class LocalSite:
         self._serving.close()
 
 
-def _http_api(memolith: Memolith, machine: Machine) -> HttpApi:
-    return HttpApi(memolith, machine.clock, machine.randomness, machine.metrics, (*ROUTES, *KEY_ROUTES))
+def _http_api(memolith: Memolith, machine: Machine, streams: LiveStreams) -> HttpApi:
+    routes = (*ROUTES, *KEY_ROUTES)
+    return HttpApi(memolith, machine.clock, machine.randomness, machine.metrics, routes, live=streams)
 
 
 def open_site(

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -61,6 +62,7 @@ class Server:
 
     def __init__(self, site: LocalSite, port: int) -> None:
         self._channels: dict[int, Any] = {}
+        self._streams = site.streams
         self._server = create_server(
             application(LaptopHttp(site.api.answer, site.region.clock, site.region.randomness).answer),
             map=self._channels,
@@ -83,8 +85,13 @@ class Server:
         finally:
             close_all(self._channels)
 
+    def end_streams(self) -> None:
+        """End what would keep its thread as long as its client listens. Repeatable, and from a signal's handler too."""
+        self._streams.close()
+
     def stop(self) -> None:
         """End `run`, from another thread. Repeatable."""
+        self.end_streams()
         self._server.task_dispatcher.shutdown()
         with suppress(OSError):  # its end of the pipe is closed where `run` has ended by itself
             self._server.trigger.pull_trigger(lambda: close_all(self._channels))
@@ -132,7 +139,7 @@ def _serve(settings: LocalSettings) -> int:
         site.close()
         return _fail(f"port {settings.port} is not to be had: {error.strerror}. Choose another one with --port, or 0.")
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _end)
+        signal.signal(number, partial(_end, server))
     try:
         owner_key(settings.root, site.region, "person.key", "person")
         _announce(settings, server.url, owner_key(settings.root, site.region))
@@ -164,7 +171,8 @@ def _announce(settings: LocalSettings, url: str, api_key: str) -> None:
     print(f'    memolith = Anthropic(base_url="{url}", api_key="{api_key}")\n', flush=True)
 
 
-def _end(number: int, frame: FrameType | None) -> None:
+def _end(server: Server, number: int, frame: FrameType | None) -> None:
+    server.end_streams()
     raise SystemExit(0)
 
 

@@ -18,13 +18,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request on its way to the use cases. `ids` are those of the path, in its order."""
+    """One request on its way to the use cases. `ids` are those of the path, in its order.
+
+    `present` checks again whether what the request presents is a key, or a token whose time is not over.
+    """
 
     memolith: Memolith
     call: RequestContext
     request: Request
     ids: tuple[str, ...]
     now_us: int
+    present: Callable[[], object]
 
     @property
     def store_id(self) -> str:

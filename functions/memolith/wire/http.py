@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from memolith.app.api.service import Memolith
@@ -24,6 +25,7 @@ from memolith.ports.ids import Randomness
 from memolith.ports.metrics import Metrics
 from memolith.wire import auth, freshness
 from memolith.wire.errors import Failure, MethodNotAllowed, failure_of, trace
+from memolith.wire.event_streams import EventStream, LiveStream, LiveStreams
 from memolith.wire.exchange import Exchange
 from memolith.wire.proposal_views import proposal
 from memolith.wire.requests import method_of, read_event
@@ -49,6 +51,7 @@ class HttpApi:
         metrics: gets ``requests`` and ``request_duration_ms``, by operation and status.
         routes: those that this entry answers.
         verify: checks a session's token and says whose it is; by default as the sessions' use cases do.
+        live: keeps streams open, where what answers can be sent piece by piece; without it a stream is a long poll.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class HttpApi:
         metrics: Metrics,
         routes: Sequence[Route] = ROUTES,
         verify: Callable[[str], SessionCredentials] | None = None,
+        live: LiveStreams | None = None,
     ) -> None:
         self._memolith = memolith
         self._clock = clock
@@ -66,11 +70,13 @@ class HttpApi:
         self._metrics = metrics
         self._routes = routes
         self._verify = verify or memolith.sessions.verify
+        self._live = live
 
     def answer(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Answer an API Gateway HTTP API event (payload format 2.0).
 
-        Never raises: every error becomes the API's error envelope.
+        Never raises: every error becomes the API's error envelope. What has a ``stream`` has no ``body``: the stream is
+        sent instead, piece by piece, and closed.
         """
         started_us = self._clock.now_us()
         reads = method_of(event) == "GET"
@@ -86,6 +92,8 @@ class HttpApi:
         headers = self._headers(handling, failure)
         if reads:
             headers |= freshness.headers(handling.call, self._clock.now_us())
+        if handling.streamed is not None:
+            return _stream(handling.streamed, headers)
         return _response(body, failure.status if failure else handling.status, failure, headers)
 
     def _perform(self, event: Mapping[str, Any], handling: _Handling, now_us: int) -> dict[str, Any]:
@@ -107,7 +115,11 @@ class HttpApi:
             call.demand = freshness.demand(request.headers)
             call.shows_withheld = request.shows_withheld()
             request.query.allow_only(PARAMETERS.get(operation, ()))
-            answer = operation(Exchange(self._memolith, call, request, ids, now_us))
+            present = partial(auth.credentials, request.headers, self._verify)
+            answer = operation(Exchange(self._memolith, call, request, ids, now_us, present))
+            if isinstance(answer, EventStream):
+                handling.streamed = self._begin(answer, handling.request_id)
+                return {}
             lower_class(self._memolith, call, answer, writes=request.method != "GET")
             return answer
         except Staged as staged:
@@ -118,6 +130,9 @@ class HttpApi:
                 self._memolith.admit(call)
                 call.complete_until = None  # the refusal does not rest on what was read
             raise
+
+    def _begin(self, stream: EventStream, request_id: str) -> str | LiveStream:
+        return stream.poll(self._clock) if self._live is None else self._live.begin(stream, request_id)
 
     def _health(self, handling: _Handling, method: str) -> dict[str, Any]:
         handling.operation = "health"
@@ -167,6 +182,7 @@ class _Handling:
         self.operation = "none"
         self.call: RequestContext | None = None
         self.status = 200
+        self.streamed: str | LiveStream | None = None
 
     @property
     def home(self) -> str | None:
@@ -181,6 +197,15 @@ class _Handling:
             "key_id": credentials.key_id if isinstance(credentials, Credentials) else None,
             "session_id": credentials.session_id if isinstance(credentials, SessionCredentials) else None,
         }
+
+
+def _stream(streamed: str | LiveStream, headers: dict[str, str]) -> dict[str, Any]:
+    """Answer with what a poll found, or with a stream, which the server is to send and to close."""
+    whole = streamed if isinstance(streamed, str) else ""
+    answer = {"statusCode": 200, "headers": {**headers, "content-type": "text/event-stream; charset=utf-8"}}
+    return {**answer, "body": whole, "isBase64Encoded": False} | (
+        {} if isinstance(streamed, str) else {"stream": streamed}
+    )
 
 
 def _response(body: dict[str, Any], status: int, failure: Failure | None, headers: dict[str, str]) -> dict[str, Any]:

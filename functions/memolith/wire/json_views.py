@@ -22,6 +22,8 @@ from memolith.app.kernel.results import (
     Withheld,
 )
 from memolith.core.approval import ApprovalPolicy
+from memolith.core.ids import primary_thread
+from memolith.core.objects.session_record import Attachment, SessionRecord
 from memolith.core.objects.verdict_record import VerdictRecord
 from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.sync_replica import durability_of
@@ -189,30 +191,18 @@ def session(answer: Session) -> Json:
     environment the ids that the caller gave, and nothing of what Memolith neither runs nor measures.
     """
     record = answer.record
-    changed_at = max(record.created_at, record.updated_at or 0, record.archived_at or 0)
     shown: Json = {
         "type": "session",
         "id": record.session_id,
         "title": record.title,
         "metadata": dict(record.metadata),
-        "status": "idle" if record.archived_at is None else "terminated",
-        "resources": [
-            {
-                "type": "memory_store",
-                "memory_store_id": one.memory_store_id,
-                "access": one.access,
-                "instructions": one.instructions,
-                "name": one.name,
-                "description": one.description,
-                "mount_path": one.mount_path,
-            }
-            for one in record.attachments
-        ],
+        "status": record.status,
+        "resources": [session_resource(one) for one in record.attachments],
         "created_at": rfc3339(record.created_at),
-        "updated_at": rfc3339(changed_at),
+        "updated_at": rfc3339(record.changed_at),
         "archived_at": _instant(record.archived_at),
         "created_by": actor(record.created_by),
-        "agent": {**_AGENT, "id": record.agent_id or "", "version": record.agent_version or 0},
+        "agent": _agent(record),
         "environment_id": record.environment_id or "",
         "vault_ids": [],
         "outcome_evaluations": [],
@@ -224,6 +214,41 @@ def session(answer: Session) -> Json:
     if answer.token is not None:
         shown |= {"token": answer.token, "token_expires_at": _instant(answer.token_expires_at)}
     return shown
+
+
+def session_resource(one: Attachment) -> Json:
+    """Render a store of a session, as it was when the session began."""
+    return {
+        "type": "memory_store",
+        "memory_store_id": one.memory_store_id,
+        "access": one.access,
+        "instructions": one.instructions,
+        "name": one.name,
+        "description": one.description,
+        "mount_path": one.mount_path,
+    }
+
+
+def session_thread(record: SessionRecord) -> Json:
+    """Render a session's one thread."""
+    return {
+        "type": "session_thread",
+        "id": primary_thread(record.session_id),
+        "session_id": record.session_id,
+        "parent_thread_id": None,
+        "status": record.status,
+        "agent": {name: value for name, value in _agent(record).items() if name != "multiagent"},
+        "created_at": rfc3339(record.created_at),
+        "updated_at": rfc3339(record.changed_at),
+        "archived_at": _instant(record.archived_at),
+        "stats": None,
+        "usage": None,
+        "workflow_run_id": None,
+    }
+
+
+def _agent(record: SessionRecord) -> Json:
+    return {**_AGENT, "id": record.agent_id or "", "version": record.agent_version or 0}
 
 
 def session_context(answer: SessionContext) -> Json:

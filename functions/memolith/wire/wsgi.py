@@ -24,7 +24,7 @@ _TEXTUAL = ("text/", "application/json", "application/xml", "application/javascr
 
 
 def application(answer: Answer) -> WSGIApplication:
-    """Serve `answer` (`HttpApi.answer`) behind WSGI.
+    """Serve `answer` (`HttpApi.answer`) behind WSGI. A stream is sent piece by piece, and closed by the server.
 
     The server must give the path as it was sent, as ``REQUEST_URI``: what WSGI itself gives is decoded, and a ``%2F``
     in it cannot be told from a slash any more.
@@ -32,8 +32,12 @@ def application(answer: Answer) -> WSGIApplication:
 
     def respond(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         response = answer(event_of(environ))
-        content = body_of(response)
         status = HTTPStatus(response["statusCode"])
+        stream: Iterable[bytes] | None = response.get("stream")
+        if stream is not None:
+            start_response(f"{status.value} {status.phrase}", list(response["headers"].items()))
+            return stream
+        content = body_of(response)
         headers = [*response["headers"].items(), ("content-length", str(len(content)))]
         start_response(f"{status.value} {status.phrase}", headers)
         return [content]

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from memolith.app.api.session_context import SessionContexts
+from memolith.app.api.session_parts import SessionParts
 from memolith.app.api.transcripts import Transcripts
 from memolith.app.auth.authorizer import Access, Authorizer, Scope
 from memolith.app.auth.session_access import SessionAccess, is_reached, record_of
@@ -50,7 +51,7 @@ FURTHER_PAGES = 4
 
 class Sessions:
     """The use cases of sessions. API keys alone make, list, change, prolong or end them; its own token may ask for a
-    session's context.
+    session's context, and for its `parts`.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Sessions:
         self._trust = trust
         self._access = access
         self._transcripts = transcripts
+        self.parts = SessionParts(access)
 
     def verify(self, token: str) -> SessionCredentials:
         """See `SessionTokens.verify`."""

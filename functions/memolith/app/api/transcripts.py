@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from memolith.app.api.event_tail import EventTail
 from memolith.app.auth.authorizer import Access, Scope
 from memolith.app.auth.session_access import SessionAccess
 from memolith.app.index.transcript_log import TranscriptLog, is_ordered
@@ -199,6 +200,17 @@ class Transcripts:
             return []
         parts = _Parts(rows, EventFilter(descending=True), None, self._log.read)
         return [event for _, event in islice(parts.events(), most)][::-1]
+
+    def tail(self, call: RequestContext, session_id: str) -> EventTail:
+        """Begin to wait for a session's events. An index read, a query for a hundred parts, an index read.
+
+        Raises:
+            NotFound, PermissionDenied, Unauthenticated, Unavailable.
+        """
+        access, record, _ = self._sessions.enter(call, session_id)
+        rows = self._log.rows(access.view, record.workspace_id, session_id)
+        self._region.require_whole(access.view, "keys")
+        return EventTail(self._region, self._sessions, self._log, call, record, rows)
 
     # ---- erasing ------------------------------------------------------------------------------------------------
 

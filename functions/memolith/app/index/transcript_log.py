@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from memolith.app.index.ack_journal import commit_joined_everywhere
@@ -31,6 +31,21 @@ class TranscriptLog:
         """Return the rows of all parts of a session, of every region. One query for a hundred. Raises Unavailable."""
         query = Query("keys", TranscriptRow.partition(workspace_id, session_id), limit=ROWS_PER_PAGE)
         return list(rows_of(view.index, query, TranscriptRow))
+
+    def rows_after(
+        self, view: View, workspace_id: str, session_id: str, sequences: Mapping[str, int]
+    ) -> list[TranscriptRow]:
+        """Return the rows of each region's parts behind a sequence, and of its order to erase the transcript.
+
+        A query for each region, all at once, and another one for each further hundred rows. Raises Unavailable.
+        """
+        partition = TranscriptRow.partition(workspace_id, session_id)
+        queries = [
+            Query("keys", partition, after=f"{region}#{sequence:010d}", prefix=f"{region}#", limit=ROWS_PER_PAGE)
+            for region, sequence in sequences.items()
+        ]
+        tasks = [lambda query=query: list(rows_of(view.index, query, TranscriptRow)) for query in queries]
+        return [row for rows in self._region.parallel.run(tasks) for row in rows]
 
     def put(self, key: TranscriptKey, part: TranscriptPart) -> Put:
         """Put one part, or find its key taken by another. One PUT. Raises as `put_if_absent`."""

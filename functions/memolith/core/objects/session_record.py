@@ -97,6 +97,16 @@ class SessionRecord:
     environment_id: str | None = None
     trust: str | None = None
 
+    @property
+    def status(self) -> str:
+        """As the API says it: a session is idle until it has ended, as no agent runs here."""
+        return "idle" if self.archived_at is None else "terminated"
+
+    @property
+    def changed_at(self) -> int:
+        """When it was changed last, or ended."""
+        return max(self.created_at, self.updated_at or 0, self.archived_at or 0)
+
     def to_json(self) -> bytes:
         return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True, ensure_ascii=False).encode()
 

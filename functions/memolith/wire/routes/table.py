@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from memolith.core.errors import NotFound
 from memolith.wire.errors import MethodNotAllowed, UnknownRoute
+from memolith.wire.event_streams import EventStream
 from memolith.wire.exchange import Exchange
 from memolith.wire.json_views import Json
 from memolith.wire.requests import ID_MAX_CHARS, Request
@@ -58,6 +59,19 @@ from memolith.wire.routes.quarantine import (
     restore_quarantined,
     retrieve_quarantined,
 )
+from memolith.wire.routes.session_parts import (
+    add_session_resource,
+    archive_session_thread,
+    delete_session_resource,
+    list_session_resources,
+    list_session_threads,
+    list_thread_events,
+    retrieve_session_resource,
+    retrieve_session_thread,
+    stream_events,
+    stream_thread_events,
+    update_session_resource,
+)
 from memolith.wire.routes.sessions import (
     archive_session,
     create_session,
@@ -87,13 +101,15 @@ from memolith.wire.routes.transcripts import (
 from memolith.wire.routes.usage import cite_memories, list_usage
 from memolith.wire.routes.versions import import_versions, list_versions, redact_version, retrieve_version
 
+Operation = Callable[[Exchange], Json | EventStream]
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
     """A path, ``*`` standing for an id, and what each method does there."""
 
     path: tuple[str, ...]
-    methods: dict[str, Callable[[Exchange], Json]]
+    methods: dict[str, Operation]
 
     def ids(self, segments: tuple[str, ...]) -> tuple[str, ...] | None:
         """Return the ids in `segments`, or None where they are not of this path. An id is never empty."""
@@ -146,6 +162,17 @@ ROUTES: tuple[Route, ...] = (
     Route((*_SESSIONS, "*", "token"), {"POST": renew_session_token}),
     Route((*_SESSIONS, "*", "archive"), {"POST": archive_session}),
     Route((*_SESSIONS, "*", "events"), {"GET": list_events, "POST": send_events}),
+    Route((*_SESSIONS, "*", "events", "stream"), {"GET": stream_events}),
+    Route((*_SESSIONS, "*", "resources"), {"GET": list_session_resources, "POST": add_session_resource}),
+    Route(
+        (*_SESSIONS, "*", "resources", "*"),
+        {"GET": retrieve_session_resource, "POST": update_session_resource, "DELETE": delete_session_resource},
+    ),
+    Route((*_SESSIONS, "*", "threads"), {"GET": list_session_threads}),
+    Route((*_SESSIONS, "*", "threads", "*"), {"GET": retrieve_session_thread}),
+    Route((*_SESSIONS, "*", "threads", "*", "archive"), {"POST": archive_session_thread}),
+    Route((*_SESSIONS, "*", "threads", "*", "events"), {"GET": list_thread_events}),
+    Route((*_SESSIONS, "*", "threads", "*", "stream"), {"GET": stream_thread_events}),
     Route((*_SESSIONS, "*", "extract"), {"POST": extract_notes}),
     Route((*_SESSIONS, "*", "citations"), {"POST": cite_memories}),
     Route((*_SESSIONS, "*", "transcript"), {"POST": record_transcript}),
@@ -189,7 +216,7 @@ _SEARCHED = (
     "api_key_id", "session_id", "service_account_id",
 )  # fmt: skip
 
-PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
+PARAMETERS: Mapping[Operation, tuple[str, ...]] = {
     list_stores: (*_CREATED, "include_archived", "deleted", *_PAGED),
     list_memories: ("path_prefix", "depth", "as_of", "view", *_PAGED),
     create_memory: ("view",),
@@ -216,6 +243,11 @@ PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
     ),
     search_transcripts: ("query", "limit", "session_id", "memory_store_id", *_CREATED),
     list_events: (*_CREATED, "created_at[gt]", "created_at[lt]", "types[]", *_PAGED),
+    stream_events: ("event_deltas", "event_deltas[]"),
+    stream_thread_events: ("event_deltas", "event_deltas[]"),
+    list_session_resources: _PAGED,
+    list_session_threads: ("statuses", "statuses[]", *_PAGED),
+    list_thread_events: _PAGED,
     list_proposals: ("status", *_PAGED),
     retrieve_proposal: ("diff",),
     list_dreams: ("created_at[gt]", "created_at[lt]", "include_archived", "statuses", "statuses[]", *_PAGED),
@@ -228,7 +260,7 @@ PARAMETERS: Mapping[Callable[[Exchange], Json], tuple[str, ...]] = {
 """The query parameters that an operation knows; one that is not listed here knows none."""
 
 
-def find(request: Request, routes: Sequence[Route] = ROUTES) -> tuple[Callable[[Exchange], Json], tuple[str, ...]]:
+def find(request: Request, routes: Sequence[Route] = ROUTES) -> tuple[Operation, tuple[str, ...]]:
     """Find the operation of a request, and the ids in its path.
 
     Raises:

@@ -9,11 +9,11 @@ from memolith.app.kernel.transcript_results import TranscriptHit
 from memolith.core.ages import age
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import EVENT_TYPE_MAX_CHARS, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
-from memolith.core.objects.transcript import Event
 from memolith.core.times import rfc3339
 from memolith.core.trust import name_of
 from memolith.wire import freshness
 from memolith.wire.cursors import Listing
+from memolith.wire.event_views import event_view
 from memolith.wire.exchange import Exchange
 from memolith.wire.json_views import Json
 
@@ -121,19 +121,4 @@ def extract_notes(exchange: Exchange) -> Json:
         "model": found.model,
         "prompt_sha256": found.prompt_sha256,
         "usage": asdict(found.usage),
-    }
-
-
-def event_view(event: Event) -> Json:
-    """Render an event as the API's own types have it; what is Memolith's to say stands beside it."""
-    outcome = {"outcome_id": f"outc_{event.id.removeprefix('sevt_')}"} if event.type == "user.define_outcome" else {}
-    return {
-        **event.fields,
-        **outcome,
-        "id": event.id,
-        "type": event.type,
-        "processed_at": rfc3339(event.at),
-        "trust": name_of(event.trust),
-        "client_event_id": event.client_event_id,
-        "redactions": event.redactions,
     }
