@@ -27,7 +27,7 @@ DAY_US = 24 * 3600 * 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer, taken apart."""
+    """An answer, taken apart; of a stream the body is its text, as ``stream``."""
 
     status: int
     headers: Mapping[str, str]
@@ -113,7 +113,9 @@ class Backend:
     ) -> Reply:
         """One request as it would be on the wire; a `body` that is not bytes is sent as JSON."""
         answer = self.answer(self.event(method, path, query, body, headers))
-        return Reply(answer["statusCode"], answer["headers"], json.loads(answer["body"]))
+        streamed = answer["headers"]["content-type"].startswith("text/event-stream")
+        shown = {"stream": answer["body"]} if streamed else json.loads(answer["body"])
+        return Reply(answer["statusCode"], answer["headers"], shown)
 
     def event(
         self,

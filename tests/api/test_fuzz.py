@@ -20,6 +20,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from memolith.core.ids import primary_thread
 from memolith.wire.request_bodies import (
     Body,
     MemoryCreate,
@@ -32,6 +33,7 @@ from memolith.wire.request_bodies import (
     VersionsToImport,
 )
 from memolith.wire.routes.table import KEY_ROUTES, PARAMETERS, ROUTES
+from memolith.wire.session_bodies import ResourceToAdd, ResourceUpdate
 from memolith.wire.store_bodies import StoreCreate, StoreUpdate
 from tests.api.harness import Backend, Reply, memolith_backend
 
@@ -82,6 +84,8 @@ class Ids:
             "memory_stores": self.store,
             "memories": self.memory,
             "sessions": self.session,
+            "resources": self.store,
+            "threads": primary_thread(self.session),
         }.get(segment_before, self.version)
 
 
@@ -191,6 +195,8 @@ BODY_OF: dict[str, type[Body]] = {
     "renew_session_token": SessionToken,
     "session_context": SessionContext,
     "release_quarantined": Release,
+    "add_session_resource": ResourceToAdd,
+    "update_session_resource": ResourceUpdate,
 }
 """What an operation takes; one that is not here takes none."""
 BODIES = sorted(_bodies_of(Body), key=lambda kind: kind.__name__)

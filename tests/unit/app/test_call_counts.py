@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from memolith.adapters.layered import CallCounts, Crash, Fault, Strike
+from memolith.app.api.event_tail import EventTail
 from memolith.app.api.transcripts import EventDraft, EventFilter
 from memolith.app.kernel.conflict_results import Conflict
 from memolith.app.kernel.results import (
@@ -49,6 +50,7 @@ class Stage:
         self.instant = 0
         self.session: Session
         self.conflict: Conflict
+        self.tail: EventTail
         self.spare_key = self.limited_key = ""
         self.trace = Trace()
         self.scene = Scene(parallel=self.trace)
@@ -205,6 +207,20 @@ class Stage:
         self.visited()
         self.record("a")
         self.scene.deliver()
+
+    def listen(self) -> object:
+        self.tail = self.scene.at(HOME).transcripts.tail(self.scene.call(), self.session.record.session_id)
+        return self.tail
+
+    def listening(self) -> None:
+        """A stream of a session's events is open."""
+        self.reported()
+        self.listen()
+
+    def heard(self) -> None:
+        """An event was recorded since it was opened."""
+        self.listening()
+        self.record("b")
 
     def taught(self) -> None:
         """A session has begun, and a person said in it what is worth keeping."""
@@ -609,6 +625,43 @@ READS = [
         ["read control+keys", "query keys", "read keys", "get transcript"],
         [],
         Stage.reported,
+    ),
+    Path(
+        "a stream of a session's events is opened",
+        Stage.listen,
+        ["read control+keys", "query keys", "read keys"],
+        [],
+        Stage.reported,
+    ),
+    Path(
+        "a look of a stream on which nothing came",
+        lambda s: s.tail.news(),
+        ["read control+keys", "[query keys | query keys]"],
+        [],
+        Stage.listening,
+    ),
+    Path(
+        "a look of a stream on which an event came",
+        lambda s: s.tail.news(),
+        ["read control+keys", "[query keys | query keys]", "get transcript"],
+        [],
+        Stage.heard,
+    ),
+    Path(
+        "the resources of a session",
+        lambda s: s.scene.at(HOME).sessions.parts.resources(
+            s.scene.call(), s.session.record.session_id, limit=20, after=None
+        ),
+        ["read control+keys"],
+        [],
+        Stage.visited,
+    ),
+    Path(
+        "the thread of a session",
+        lambda s: s.scene.at(HOME).sessions.parts.threads(s.scene.call(), s.session.record.session_id),
+        ["read control+keys"],
+        [],
+        Stage.visited,
     ),
     Path(
         "extraction of a session that taught nothing",
