@@ -1,9 +1,11 @@
-"""Ours: what is said in a session in one region is listed in the other, without its secrets, until it is deleted."""
+"""Ours: what is said in a session in one region is listed and streamed in the other, without its secrets."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import anthropic
 import pytest
 from anthropic import Anthropic
 
@@ -46,6 +48,45 @@ def test_events_that_are_sent_in_one_region_are_listed_in_the_other_until_the_se
     there.beta.sessions.delete(session.id)
     until(lambda: _types(here, session.id) == [])
     assert _found(there, "deploy") == _found(here, "deploy") == []
+
+
+def test_a_stream_in_one_region_has_what_is_said_in_the_other_until_the_session_ends(
+    sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str
+) -> None:
+    here, there = sdk[regions[0]].beta.sessions, sdk[regions[1]].beta.sessions
+    session = here.create(
+        agent="agent_1",
+        environment_id="env_1",
+        resources=[{"type": "memory_store", "memory_store_id": store_id}],
+    )
+    until(lambda: _finds(there, session.id))
+    assert list(there.resources.list(session.id)) == list(here.resources.list(session.id)) == session.resources
+    [thread] = there.threads.list(session.id)
+    assert there.threads.retrieve(thread.id, session_id=session.id) == thread
+    with pytest.raises(anthropic.BadRequestError, match="create another session"):
+        there.resources.delete(store_id, session_id=session.id)
+
+    assert list(there.events.stream(session.id)) == [], "a poll on which nothing comes ends within the gateway's time"
+    with ThreadPoolExecutor(1) as pool:
+        for number in range(3):  # what is said before the stream is open is not of it
+            heard = pool.submit(lambda: list(there.threads.events.stream(thread.id, session_id=session.id)))
+            content: Any = [{"type": "text", "text": f"said {number}"}]
+            here.events.send(session.id, events=[{"type": "user.message", "content": content}])
+            if heard.result():
+                break
+    [event, *_] = heard.result()
+    assert event.to_dict() in [one.to_dict() for one in there.threads.events.list(thread.id, session_id=session.id)]
+
+    here.archive(session.id)
+    until(lambda: [one.type for one in there.events.stream(session.id)] == ["session.status_terminated"])
+    assert there.threads.retrieve(thread.id, session_id=session.id).status == "terminated"
+
+
+def _finds(sessions: Any, session_id: str) -> bool:
+    try:
+        return bool(sessions.retrieve(session_id))
+    except anthropic.NotFoundError:
+        return False
 
 
 def _found(client: Anthropic, query: str) -> list[Any]:
