@@ -8,6 +8,7 @@ from typing import Any
 import anthropic
 import pytest
 
+from memolith.wire import cursors
 from tests.api.harness import Backend
 
 
@@ -195,11 +196,26 @@ def test_another_workspace_is_told_nothing_of_a_sessions_parts(backend: Backend,
     _is_hidden(backend.client(api_key=backend.issue_key("other", "admin")).beta.sessions, session)
 
 
+def test_a_cursor_that_a_caller_made_up_shows_a_stranger_nothing(backend: Backend, session: Any) -> None:
+    """A cursor is not signed; the one thread of a session has no second page."""
+    digest = "0" * 32
+    stranger = {"authorization": f"Bearer sk-memolith-main-useast1_{'0' * 26}-{digest}"}
+    for resource in ("session_resources", "session_threads"):
+        where = f"/v1/sessions/{session.id}/{resource.removeprefix('session_')}"
+        cursor = cursors.issue(("wrkspc_main", resource, session.id), _store(session), backend.clock.now_us())
+        assert backend.raw("GET", where, f"page={cursor}", headers=stranger).status == 401
+        assert backend.raw("GET", where, f"page={cursor}").status == 200
+
+
 def test_a_key_that_may_not_read_all_stores_of_a_session_is_told_nothing_of_its_parts(
     backend: Backend, session: Any, stores: list[str]
 ) -> None:
     narrow = backend.issue_key("main", "read", stores=[stores[0]])
     _is_hidden(backend.client(api_key=narrow).beta.sessions, session)
+
+
+def _store(session: Any) -> str:
+    return str(session.resources[0].memory_store_id)
 
 
 def _is_hidden(sessions: Any, session: Any) -> None:

@@ -69,15 +69,15 @@ def delete_session_resource(exchange: Exchange) -> Json:
 
 
 def list_session_threads(exchange: Exchange) -> Json:
-    """List the one thread. A page of it never goes on, so that no cursor is one of this listing's."""
+    """List the one thread. No page of it goes on, so that behind any cursor there is nothing."""
     freshness.check_none(exchange.call.demand)
     query = exchange.request.query
     query.limit(PAGE_MAX, PAGE_MAX)
     statuses = query.several_of(("statuses", "statuses[]"), STATUSES)
     listing: Listing = ("session_threads", exchange.ids[0])
     position = exchange.position(listing)
-    threads = [] if position else exchange.memolith.sessions.parts.threads(exchange.call, exchange.ids[0])
-    shown = tuple(one for one in threads if not statuses or one.status in statuses)
+    threads = exchange.memolith.sessions.parts.threads(exchange.call, exchange.ids[0])
+    shown = tuple(one for one in threads if position is None and (not statuses or one.status in statuses))
     return exchange.page(listing, Page(shown, None), json_views.session_thread)
 
 
