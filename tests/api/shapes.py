@@ -55,6 +55,7 @@ def check_answer(answer: Mapping[str, Any]) -> None:
 
 
 def _check_stream(body: str) -> None:
+    assert body.isascii(), "some clients break lines at others than the form names"
     opened, *frames = body.split("\n\n")[:-1]
     assert opened == ": open"
     for one in frames:

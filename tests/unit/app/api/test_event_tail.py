@@ -97,14 +97,17 @@ def test_a_long_transcript_is_not_read_again_at_each_look(
     monkeypatch.setattr(transcript_log, "ROWS_PER_PAGE", 2)
     for number in range(7):
         record(scene, session, said(str(number)))
-    opening, look = CallCounts(), CallCounts()
+    opening, look, idle = CallCounts(), CallCounts(), CallCounts()
     with scene.intercepted_by(opening):
         here = tail(scene, session)
     record(scene, session, said("new"))
     with scene.intercepted_by(look):
         assert texts(here.news()) == ["new"]
+    with scene.intercepted_by(idle):
+        assert here.news() == []
     assert (opening.calls["index.query"], opening.rows["found"]) == (4, 7)
     assert (look.calls["index.query"], look.rows["found"], look.calls["objects.get"]) == (2, 1, 1)
+    assert (idle.calls["index.query"], idle.rows["found"]) == (2, 0)
 
 
 def test_an_order_to_erase_a_transcript_ends_the_stream_before_what_came_with_it(scene: Scene, session: str) -> None:
