@@ -182,13 +182,12 @@ class LocalSite:
         self.sealing = LocalSealing(machine.seals)
         chosen, signing = models or ExtractiveModels(), LocalSigningKeys(root)
         self.memolith = Memolith(self.region, scanner, signing, packs, chosen, machine.reranker, self.sealing)
-        self.streams = LiveStreams(machine.clock)
-        self.api = _http_api(self.memolith, machine, self.streams)
+        self.api = _http_api(self.memolith, machine, streams := LiveStreams(machine.clock))
         indexing = make_indexer(
             self.region, inspections=None if deep is None else queue, packings=Delayed(queue, REFRESH_DELAY_S)
         )
         inspecting = None if deep is None else make_deep_scan(self.region, deep)
-        self.queue = queue
+        self.queue, self.streams = queue, streams
         packing = LaptopPacker(self.region, packs, queue)
         batches = BatchProjector(self.region, indexing)
         folding = LaptopConsumer(self.region, indexing, batches, inspecting, packing)

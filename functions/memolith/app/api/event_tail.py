@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 from memolith.app.auth.session_access import SessionAccess
 from memolith.app.index.transcript_log import TranscriptLog, is_ordered
-from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import RequestContext
 from memolith.core.object_keys import TRANSCRIPT_ERASURE, TranscriptKey
 from memolith.core.objects.session_record import SessionRecord
@@ -29,7 +28,7 @@ DELETED = "session.deleted"
 
 
 class EventTail:
-    """What comes of one session's events, for one caller.
+    """What comes of one session's events, for one caller, from all of the `regions`.
 
     Attributes:
         end: the event that says that the session has ended, once that is known; nothing comes after it.
@@ -37,21 +36,20 @@ class EventTail:
 
     def __init__(
         self,
-        region: Region,
+        regions: Sequence[str],
         sessions: SessionAccess,
         log: TranscriptLog,
         call: RequestContext,
         record: SessionRecord,
         rows: Sequence[TranscriptRow],
     ) -> None:
-        self._region = region
         self._sessions = sessions
         self._log = log
         self._call = call
         self._session_id = record.session_id
         self._known = {(row.region, row.sequence) for row in rows}
         self._ids = {end for row in rows for end in row.ids}
-        self._behind = dict.fromkeys(region.origins, 0)
+        self._behind = dict.fromkeys(regions, 0)
         self._advance()
         self.end = self._end(record, rows)
 
@@ -99,12 +97,13 @@ class EventTail:
             self._behind[region] = sequence
 
     def _end(self, record: SessionRecord, rows: Sequence[TranscriptRow]) -> Event | None:
-        deleted = is_ordered(rows)
-        if record.archived_at is None and not deleted:
+        if is_ordered(rows):
+            type = DELETED
+        elif record.archived_at is not None:
+            type = ENDED
+        else:
             return None
-        type = DELETED if deleted else ENDED
-        at = record.archived_at or self._region.clock.now_us()
-        return Event(event_id(self._session_id, type), type, at, trust=None, fields={})
+        return Event(event_id(self._session_id, type), type, record.changed_at, trust=None, fields={})
 
 
 def _bounded(rows: Sequence[TranscriptRow]) -> list[TranscriptRow]:

@@ -19,6 +19,7 @@ from memolith.app.api.quarantine import Quarantine
 from memolith.app.api.redaction import Redactions
 from memolith.app.api.reviewed_memories import ReviewedMemories
 from memolith.app.api.session_context import SessionContexts
+from memolith.app.api.session_parts import SessionParts
 from memolith.app.api.sessions import Sessions
 from memolith.app.api.snapshots import Snapshots
 from memolith.app.api.stores import Stores
@@ -166,9 +167,9 @@ class Memolith:
     def _make_sessions(self, scanner: TextScanner, tokens: SessionTokens, contexts: SessionContexts) -> None:
         region, authorizer, log = self._region, self._authorizer, SessionLog(self._region)
         self._session_access = access = SessionAccess(region, authorizer, log)
-        self.session_trust = trust = SessionTrust(region, log)
+        self.session_trust, parts = (trust := SessionTrust(region, log)), SessionParts(access)
         self.transcripts = transcripts = Transcripts(region, access, TranscriptLog(region), TranscriptGate(scanner))
-        self.sessions = Sessions(region, authorizer, tokens, log, contexts, trust, access, transcripts)
+        self.sessions = Sessions(region, authorizer, tokens, log, contexts, trust, access, transcripts, parts)
 
     @property
     def region(self) -> str:

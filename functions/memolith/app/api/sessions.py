@@ -64,6 +64,7 @@ class Sessions:
         trust: SessionTrust,
         access: SessionAccess,
         transcripts: Transcripts,
+        parts: SessionParts,
     ) -> None:
         self._region = region
         self._authorizer = authorizer
@@ -73,7 +74,7 @@ class Sessions:
         self._trust = trust
         self._access = access
         self._transcripts = transcripts
-        self.parts = SessionParts(access)
+        self.parts = parts
 
     def verify(self, token: str) -> SessionCredentials:
         """See `SessionTokens.verify`."""

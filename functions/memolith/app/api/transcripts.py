@@ -210,7 +210,7 @@ class Transcripts:
         access, record, _ = self._sessions.enter(call, session_id)
         rows = self._log.rows(access.view, record.workspace_id, session_id)
         self._region.require_whole(access.view, "keys")
-        return EventTail(self._region, self._sessions, self._log, call, record, rows)
+        return EventTail(self._region.origins, self._sessions, self._log, call, record, rows)
 
     # ---- erasing ------------------------------------------------------------------------------------------------
 
