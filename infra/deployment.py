@@ -171,14 +171,14 @@ class Deployment:
         alarms: Who hears of alarms.
         replication_time_control: S3's own promise of 15 minutes, paid by the gigabyte.
         architecture: The processor of every function. Their dependencies are fetched for it.
-        bundling: Whose dependencies are fetched: ``lambda``, Lambda's Linux; ``host``, this Python's own.
+        bundling: ``lambda`` fetches dependencies for Lambda's Linux; ``host`` for this Python, as a local cloud needs.
         python_version: The functions' Python, for example ``3.13``.
         functions_path: The folder of the functions' code, from the checkout's root; a test may have another.
         portable_assembly: Bundles are built at synth and lie in the assembly, which another machine can then deploy.
         index_generation: Region to the generation of its index tables that the stack declares; 1 where absent.
         guardrails: Region to the Bedrock guardrail that its scanner asks, ``{"id": …, "version": …}``; none by default.
         routing: One name for all regions; none by default, and each region then answers at its own address alone.
-        rollout: How callers come to a new version: ``gradual``, a tenth first; ``at_once``; ``unversioned``: emulated.
+        rollout: How calls come to a new version: ``gradual``, ``at_once``; ``unversioned`` for an emulator.
         front_door, layers: ``function_urls`` and false for an emulator that has no HTTP APIs and no layers.
         rerankers: Region to the id of the Bedrock rerank model that orders what its searches find; none by default.
         dreams: Whose language models dreams ask (`infra.dreaming`); by default there are no dreams, and no function.
