@@ -13,15 +13,17 @@ from collections.abc import Sequence
 from memolith.app.auth.session_access import SessionAccess
 from memolith.app.index.transcript_log import TranscriptLog, is_ordered
 from memolith.app.kernel.results import RequestContext
-from memolith.core.object_keys import TRANSCRIPT_ERASURE, TranscriptKey
+from memolith.core.object_keys import TranscriptKey
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.transcript import Event, event_id
 from memolith.core.rows.transcripts import TranscriptRow
 from memolith.core.transcripts import counting, place
 
 PARTS_MAX = 20
-SENT_MAX_BYTES = 2_000_000
-"""Parts that one look reads, and what they may take; the rest follows at the next. A function answers 6 MB at most."""
+SENT_MAX_BYTES = 1_500_000
+"""Parts that one look reads, and what they may take; the rest follows at the next. A function answers 6 MB at most, in
+which a character beyond ASCII takes three and a half times as much as here.
+"""
 
 ENDED = "session.status_terminated"
 DELETED = "session.deleted"
@@ -64,11 +66,10 @@ class EventTail:
         """
         access, record, _ = self._sessions.enter(self._call, self._session_id)
         rows = self._log.rows_after(access.view, record.workspace_id, self._session_id, self._behind)
-        self.end = self._end(record, rows)
-        return [] if is_ordered(rows) else self._events(_bounded([row for row in rows if not self._knows(row)]))
-
-    def _knows(self, row: TranscriptRow) -> bool:
-        return row.sequence == TRANSCRIPT_ERASURE or (row.region, row.sequence) in self._known
+        new = [] if is_ordered(rows) else [row for row in rows if (row.region, row.sequence) not in self._known]
+        taken = _bounded(new)
+        self.end = self._end(record, rows) if len(taken) == len(new) else None
+        return self._events(taken)
 
     def _events(self, rows: Sequence[TranscriptRow]) -> list[Event]:
         counts_in, found = counting(rows), list[tuple[str, Event]]()

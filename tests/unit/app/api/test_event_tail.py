@@ -91,6 +91,19 @@ def test_more_parts_than_a_look_takes_follow_at_the_next(
     assert [texts(here.news()) for _ in range(6)] == [*([number] for number in numbers), []], "one at least"
 
 
+def test_a_session_that_ends_is_said_to_have_ended_behind_all_that_came(
+    scene: Scene, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tail(scene, session)
+    for number in range(3):
+        scene.clock.advance(1)
+        record(scene, session, said(str(number)))
+    scene.at(HOME).sessions.archive(scene.call(), session)
+    monkeypatch.setattr(event_tail, "PARTS_MAX", 2)
+    assert (texts(here.news()), ended(here)) == (["0", "1"], None)
+    assert (texts(here.news()), ended(here)) == (["2"], "session.status_terminated")
+
+
 def test_a_long_transcript_is_not_read_again_at_each_look(
     scene: Scene, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
