@@ -29,7 +29,7 @@ from memolith.scanner.rules import DEEP, RULES_DIRECTORY, Rule, fingerprint, pat
 from memolith.scanner.secrets import CANDIDATES
 from memolith.scanner.signs import Signs, read_tables
 
-MAGIC = b"memolith-scanner-2\n"
+MAGIC = b"memolith-scanner-3\n"
 DATABASE_NAME = "scanner.hsdb"
 
 

@@ -17,6 +17,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -71,8 +72,16 @@ class PatternSet:
 
     @property
     def expressions(self) -> list[str]:
-        """Everything to compile, in the order of the ids that hyperscan reports."""
-        return [*(pattern.loose for pattern in self.patterns), *self.marks]
+        """Everything to compile, in the order of the ids that hyperscan reports: what several look for, only once."""
+        return list(self.users)
+
+    @cached_property
+    def users(self) -> dict[str, list[int]]:
+        """For each expression the patterns that look for it, by number; marks are numbered after the patterns."""
+        users: dict[str, list[int]] = {}
+        for index, expression in enumerate([*(pattern.loose for pattern in self.patterns), *self.marks]):
+            users.setdefault(expression, []).append(index)
+        return users
 
 
 def compile_databases(patterns: PatternSet) -> list[Any]:
@@ -120,6 +129,7 @@ class Engine:
     def __init__(self, patterns: PatternSet, databases: Sequence[Any]) -> None:
         """Take the patterns in the order in which they were compiled."""
         self._patterns = patterns.patterns
+        self._users = list(patterns.users.values())
         self._databases = databases
         self._lock = threading.Lock()
 
@@ -177,7 +187,7 @@ class Engine:
         with self._lock, suppress(hyperscan.ScanTerminated):
             for database in self._databases:
                 database.scan(encoded, match_event_handler=on_match)
-        return ends
+        return {index: where for expression, where in ends.items() for index in self._users[expression]}
 
 
 def _clusters(pattern: Pattern, ends: list[int]) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from memolith.scanner.budget import Budget
 from memolith.scanner.case_folding import CaseFolder, Folded, distinct
@@ -12,9 +12,13 @@ from memolith.scanner.engine import Engine, Located, Match
 from memolith.scanner.misspelling import corrected
 from memolith.scanner.scoring import Hit
 from memolith.scanner.signs import Signs
+from memolith.scanner.words import Words
 
 STRONG = 8.0
 """Rules of fewer points are not looked for in respelled readings, where words come about by accident."""
+
+Copy = tuple[Folded, Reading, Words]
+"""A whole text: folded, or with its look-alike letters as Latin ones; the same as a reading; the words of it."""
 
 
 def find_hits(
@@ -41,43 +45,47 @@ def find_hits(
     """
     folded = folder.fold(text, encoded, present)
     plain = reading_of(folded)
+    words = signs.words(plain.text, plain.encoded)
     located = engine.scan(plain.text, plain.encoded, budget)
-    hits = [*_confirmed(plain, located.matches), *_orders(plain, signs, budget)]
-    for reading in _hidden(folded, encoded, encodings, folder):
+    hits = [*_confirmed(plain, located.matches), *_orders(plain, words, signs, budget)]
+    copies = [(folded, plain, words)]
+    unmasked = folder.unmask(folded)
+    if unmasked is not None:
+        latin = reading_of(unmasked, "look-alike letters")
+        copies.append((unmasked, latin, signs.words(latin.text, latin.encoded)))
+    for reading, of_reading in _hidden(copies[1:], encoded, encodings, folder, signs):
         if budget.spent():
             return hits
-        hits += [*hits_in(reading, engine, budget), *_orders(reading, signs, budget)]
-    for reading in (*respelled(folded, plain.encoded, located.marks), *_misspelled(folded, plain, located, folder)):
+        hits += [*hits_in(reading, engine, budget), *_orders(reading, of_reading, signs, budget)]
+    for reading in (*respelled(folded, plain.encoded, located.marks), *_misspelled(copies, located)):
         if budget.spent():
             return hits
         hits += hits_in(reading, engine, budget, STRONG)
     return hits
 
 
-def _orders(reading: Reading, signs: Signs, budget: Budget) -> Iterator[Hit]:
+def _orders(reading: Reading, words: Words, signs: Signs, budget: Budget) -> Iterator[Hit]:
     """Yield the sentences of a reading whose signs add up to an order, a few of the heaviest said in the reason."""
-    for order in signs.find(reading.text, reading.encoded, budget):
+    for order in signs.find(words, budget):
         how = f"signs: {', '.join(order.signs)}"
         yield Hit(order.rule, *reading.origin(order.start, order.end), f"{reading.how}; {how}" if reading.how else how)
 
 
-def _misspelled(folded: Folded, plain: Reading, located: Located, folder: CaseFolder) -> Iterator[Reading]:
+def _misspelled(copies: Sequence[Copy], located: Located) -> Iterator[Reading]:
     """Yield the places of misspelled order words, corrected: in the letters as written, and in those they look like."""
     ends = located.marks.get(len(SPELLINGS) - 1, ())
-    unmasked = folder.unmask(folded)
-    for copy in (folded, unmasked):
-        if copy is not None:
-            encoded = plain.encoded if copy is folded else copy.text.encode()
-            reading = corrected(copy, encoded, straight(copy), ends)
-            if reading is not None:
-                yield reading
+    for copy, _, words in copies:
+        reading = corrected(copy, words.suspects(), straight(copy), words.encoded, ends)
+        if reading is not None:
+            yield reading
 
 
-def _hidden(folded: Folded, encoded: bytes, encodings: dict[int, list[int]], folder: CaseFolder) -> Iterator[Reading]:
+def _hidden(
+    unmasked: Sequence[Copy], encoded: bytes, encodings: dict[int, list[int]], folder: CaseFolder, signs: Signs
+) -> Iterator[tuple[Reading, Words]]:
     """Yield the text with its look-alike letters as Latin ones, and what stands in it encoded; mostly neither."""
-    unmasked = folder.unmask(folded)
-    if unmasked is not None:
-        yield reading_of(unmasked, "look-alike letters")
+    for _, reading, words in unmasked:
+        yield reading, words
 
     def fold(text: str) -> Folded:
         raw = text.encode()
@@ -85,7 +93,8 @@ def _hidden(folded: Folded, encoded: bytes, encodings: dict[int, list[int]], fol
 
     pieces = list(decoded(encoded, encodings))
     for how in dict.fromkeys(piece.how for piece in pieces):
-        yield reading_of_pieces([piece for piece in pieces if piece.how == how], encoded, fold)
+        reading = reading_of_pieces([piece for piece in pieces if piece.how == how], encoded, fold)
+        yield reading, signs.words(reading.text, reading.encoded)
 
 
 def hits_in(reading: Reading, engine: Engine, budget: Budget, least_weight: float = 0.0) -> Iterator[Hit]:

@@ -46,9 +46,6 @@ dimenticato anterior anteriore instrucao instruccion istruzione instrukcja polec
 _LATIN, _CYRILLIC = "abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюя"
 _LEET = str.maketrans("013457@$!|8", "oieastasilb")
 _SIGNS = frozenset("013457@$!|8")
-_TO_BLANK = bytes(
-    ord(" ") if code < 128 and not (chr(code).isalnum() or chr(code) in "@$!|") else code for code in range(256)
-)
 _BEFORE, _AFTER = 120, 200
 _MOST_PLACES = 200
 
@@ -83,16 +80,36 @@ def _edits(word: str) -> Iterator[str]:
     yield word[1:]
 
 
-def corrected(folded: Folded, encoded: bytes, origin: Origin, gapped_ends: Iterable[int]) -> Reading | None:
+def suspicious(word: bytes) -> bool:
+    """Whether a word may be a misspelled one: it is, or has digits or signs that may stand for letters."""
+    if word in misspellings():
+        return True
+    if word.isalpha() or not 5 < len(word) < 20 or word.isdigit():
+        return False
+    return _meant(word.decode("utf-8", "ignore")) is not None
+
+
+def _meant(spelled: str) -> str | None:
+    """Return what a word with digits or signs for letters was meant to be; None if it is none of ours."""
+    if _SIGNS.isdisjoint(spelled):
+        return None
+    stripped = spelled.rstrip("!|").translate(_LEET)
+    return stripped if stripped in _EXACT else misspellings().get(stripped.encode())
+
+
+def corrected(
+    folded: Folded, suspects: Iterable[bytes], origin: Origin, encoded: bytes, gapped_ends: Iterable[int]
+) -> Reading | None:
     """Return the places around misspelled order words, with the right words in them; None if there is none.
 
     Args:
         folded: the folded copy, or the one in which look-alike letters are Latin.
-        encoded: its text in UTF-8.
+        suspects: the words of it that are `suspicious`.
         origin: the way back from it.
+        encoded: its text in UTF-8.
         gapped_ends: where matches of `GAPPED` end, in bytes.
     """
-    wrong = _wrong_words(encoded)
+    wrong = _wrong_words(suspects)
     gapped = any(not encoded.endswith(_PLAIN, 0, end) for end in gapped_ends)
     if not wrong and not gapped:
         return None
@@ -103,18 +120,16 @@ def corrected(folded: Folded, encoded: bytes, origin: Origin, gapped_ends: Itera
     return _reading(folded.text, found, wrong, origin)
 
 
-def _wrong_words(encoded: bytes) -> dict[str, str]:
-    """Return the misspelled words of a text, and what each was meant to be."""
-    table = misspellings()
-    words = set(encoded.translate(_TO_BLANK).split())
-    wrong = {word.decode(): table[word] for word in words & table.keys()}
-    for word in [word for word in words if not word.isalpha() and 5 < len(word) < 20 and not word.isdigit()]:
+def _wrong_words(suspects: Iterable[bytes]) -> dict[str, str]:
+    """Return the misspelled words, and what each was meant to be."""
+    wrong = {}
+    for word in suspects:
         spelled = word.decode("utf-8", "ignore")
-        if not _SIGNS.isdisjoint(spelled):
-            stripped = spelled.rstrip("!|").translate(_LEET)
-            meant = stripped if stripped in _EXACT else table.get(stripped.encode())
-            if meant:
-                wrong[spelled.rstrip("!|")] = meant
+        meant = _meant(spelled)
+        if meant:
+            wrong[spelled.rstrip("!|")] = meant
+        elif word in misspellings():
+            wrong[spelled] = misspellings()[word]
     return wrong
 
 

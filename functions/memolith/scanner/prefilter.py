@@ -1,10 +1,11 @@
 """From a rule's pattern to what the engine looks for: cheaper, and never missing where the pattern matches.
 
 The engine pays for every place where a pattern might begin and for every state that it then keeps, so its version has
-no counters: repeated words become any characters of the same sentence, other repetitions lose their bounds. And it
-begins at the pattern's mark ``(?#)``, if there is one: whoever writes a pattern that starts with words of everyday puts
-the mark before the first rare one. What is left ends wherever the pattern ends, and that is all that is asked of it:
-the pattern itself is then tried on the text before (`memolith.scanner.engine`).
+no counters: repeated words become any characters of the same sentence, or are written out if they are few and stand
+inside a group; other repetitions lose their bounds. And it begins at the pattern's mark ``(?#)``, if there is one:
+whoever writes a pattern that starts with words of everyday puts the mark before the first rare one. What is left ends
+wherever the pattern ends, and that is all that is asked of it: the pattern itself is then tried on the text before
+(`memolith.scanner.engine`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ LONG_RUN = 14
 """A repetition of at least so many characters keeps its lower bound, which is most of what makes it rare."""
 
 _REPETITION = re.compile(r"(?<!\\)\{(\d+),(\d+)\}")
+_FEW = re.compile(r"(?P<group>\(\?:[^()]*\))\{(?P<least>\d),(?P<most>[23])\}")
+"""A few words: written out, so that the engine forgets a beginning after them, and not at the sentence's end."""
+
 _PIECE = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\(|\)|\||.", re.DOTALL)
 _QUANTIFIER = re.compile(r"[?*+]|\{\d+(?:,\d+)?\}")
 _ANY = f"{SENTENCE}*"
@@ -59,7 +63,12 @@ def _unbounded(part: str) -> str:
     repeated = _REPETITION.search(part[part.rfind(")") :]) if part.startswith("(") else None
     if repeated and part.endswith(repeated[0]) and repeated[2] != "1":
         return _ANY
-    return _REPETITION.sub(_unlimited, part)
+    return _REPETITION.sub(_unlimited, _FEW.sub(_one_by_one, part))
+
+
+def _one_by_one(few: re.Match[str]) -> str:
+    least, most = int(few["least"]), int(few["most"])
+    return few["group"] * least + f"{few['group']}?" * (most - least)
 
 
 def _unlimited(repetition: re.Match[str]) -> str:

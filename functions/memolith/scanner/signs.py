@@ -17,18 +17,20 @@ from __future__ import annotations
 import re
 import tomllib
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from itertools import accumulate, combinations
+from itertools import combinations
 from operator import or_
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from memolith.scanner.budget import Budget
 from memolith.scanner.findings import Family
+from memolith.scanner.misspelling import suspicious
 from memolith.scanner.rules import RULES_DIRECTORY, Rule
-from memolith.scanner.vocabulary import ALL, FIELD, MOST_KNOWN, Vocabulary, unspaced
+from memolith.scanner.vocabulary import ALL, FIELD, MOST_KNOWN, Vocabulary
+from memolith.scanner.words import Kinds, Words
 
 FOLDER = RULES_DIRECTORY / "signs"
 
@@ -44,9 +46,6 @@ WEAK = Rule(
 
 RULES = (STRONG, WEAK)
 
-LONGEST = 400
-"""Bytes of a sentence that are read together; a longer one is read in pieces."""
-
 _LOCAL = frozenset({"said", "attackword", "we", "past", "neg"})
 """Signs that may take force from an order: they count in their own clause only."""
 
@@ -59,19 +58,14 @@ _OTHERS = 0.5
 _LEAST_SIGNS, _LEAST_TELLING = 4, 2
 """Signs in a sentence that is worth weighing, and how many of them are no signs of everyday."""
 
+_LONGEST_REMEMBERED = 40
+"""Characters for signs in a sentence that is remembered."""
+
 _WEIGHED_A_LOOK = 16
 """Sentences that are weighed between two looks at the budget."""
 
 _CLAUSE = re.compile(r"[:\"“”«»()\[\]{}<>`|]")
 _ADDRESS = re.compile(rb"://|(?<=[a-z0-9_.+-])@[a-z0-9]")
-_ENDS = (b". ", b"! ", b"? ", b"; ", b'."', b".'", b".)")
-_UNSPACED_END = re.compile("[.!?;](?=[^ -\u02ff])")
-_TO_BLANK = bytes(code if code > 127 or chr(code).isalnum() or chr(code) == "\n" else ord(" ") for code in range(256))
-
-_BREAK = b" \x01 "
-"""Between two sentences: a word that no text has, as its letters are blanks."""
-
-_Sentences = list[tuple[int, int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +94,28 @@ class Seen:
     address: bool = False
 
 
+Spoken = tuple[tuple[int, ...], tuple[int, ...]] | tuple[()]
+"""The languages in which a sentence may amount to something: without an address and with one; nothing for neither."""
+
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class _Memo(dict[Key, Value]):
+    """What a function says, remembered up to a bound."""
+
+    def __init__(self, asked: Callable[[Key], Value]) -> None:
+        super().__init__()
+        self._asked = asked
+
+    def __missing__(self, key: Key) -> Value:
+        value = self._asked(key)
+        if len(self) < MOST_KNOWN and not (isinstance(key, str) and len(key) > _LONGEST_REMEMBERED):
+            self[key] = value
+        return value
+
+
 def read_tables(directory: Path = FOLDER) -> dict[str, Any]:
     """Return the words and the weights as they are kept with the compiled rules: JSON can hold them."""
     return {
@@ -114,7 +130,6 @@ class Signs:
     def __init__(self, tables: Mapping[str, Any]) -> None:
         """Take what `read_tables` returned."""
         known = self._known = Vocabulary(tables["words"])
-        known[_BREAK.strip()] = -1
         names = known.names
         weights: Mapping[str, Any] = tables["weights"]
         given: Mapping[str, float] = weights["weight"]
@@ -130,25 +145,33 @@ class Signs:
             [each for each in self._three if _places(each[0])[:1] == [place]] for place in range(len(names))
         ]
         self._local = known.set_of(_LOCAL)
-        self._telling = known.everywhere(known.set_of(set(names) - _LOCAL - _COMMON))
-        self._hopeful: dict[tuple[int, bool], tuple[int, ...]] = {}
+        self._telling = known.set_of(set(names) - _LOCAL - _COMMON)
+        self._kinds = Kinds(known, self._telling, known.set_of(set(names) - _LOCAL), suspicious)
+        self._hopeful = _Memo[str, Spoken](self.spoken)
+        self._worth = _Memo[int, float](lambda signs: self.weigh(Seen(signs)))
 
-    def find(self, text: str, encoded: bytes, budget: Budget) -> Iterator[Order]:
-        """Yield the sentences of a folded text that amount to an order.
+    def words(self, text: str, encoded: bytes) -> Words:
+        """Return the words of a folded text, or of another reading; `encoded` is the same in UTF-8."""
+        return Words(text, encoded, self._kinds)
+
+    def find(self, words: Words, budget: Budget) -> Iterator[Order]:
+        """Yield the sentences of a text that amount to an order.
 
         Args:
-            text: the folded copy, or another reading.
-            encoded: the same in UTF-8.
+            words: of the text.
             budget: what it may cost; the rest is left out when it is spent.
         """
-        flat = len(text) == len(encoded)
-        sentences = self._sentences(encoded, not flat and unspaced(text), _LEAST_TELLING)
-        addresses = _addresses(encoded) if sentences else []
+        encoded = words.encoded
+        flat = len(words.text) == len(encoded)
+        addresses = _addresses(encoded)
         weighed = 0
-        for start, end, shown in sentences:
+        for number, hopeful in enumerate(map(self._hopeful.__getitem__, words.sentences())):
+            if not hopeful:
+                continue
+            start, end = words.place(number)
             best, here = self._note, 0
             addressed = bisect_left(addresses, start) < bisect_left(addresses, end + 1)
-            for language in self._spoken(shown, addressed):
+            for language in hopeful[addressed]:
                 weighed += 1
                 if weighed % _WEIGHED_A_LOOK == 0 and budget.spent():
                     return
@@ -164,7 +187,10 @@ class Signs:
     def clauses(self, text: str) -> Iterator[Seen]:
         """Yield what every clause of a text shows, however little it is. For training."""
         encoded = text.encode()
-        for start, end, shown in self._sentences(encoded, unspaced(text), 0):
+        words = self.words(text, encoded)
+        for number, kinds in enumerate(words.sentences()):
+            shown = self._kinds.signs(kinds)
+            start, end = words.place(number)
             for language in self._likely(shown):
                 yield from self._seen(encoded, start, end, language)
 
@@ -204,52 +230,28 @@ class Signs:
         worth = {a: self._one[a] + sum(max(0.0, self._two[a][b]) for b in places if b != a) for a in places}
         return tuple(self._known.names[place] for place in sorted(worth, key=lambda place: -worth[place])[:4])
 
-    def _sentences(self, encoded: bytes, without_blanks: bool, least: int = 1) -> _Sentences:
-        """Return where each sentence begins and ends, in bytes, and the signs of its words in every language.
-
-        Args:
-            encoded: the text in UTF-8.
-            without_blanks: whether a sentence may begin without one.
-            least: how many signs that are not of everyday a sentence needs to be returned.
-        """
-        marked = _UNSPACED_END.sub("\n", encoded.decode()).encode() if without_blanks else encoded
-        for end in _ENDS:
-            marked = marked.replace(end, end[:1] + b"\n")
-        pieces = marked.translate(_TO_BLANK).splitlines(keepends=True)
-        if any(map(LONGEST.__lt__, map(len, pieces))):
-            pieces = [piece for line in pieces for piece in _pieces(line)]
-        found, here, number, telling = [], 0, 0, self._telling
-        for shown in map(self._known.__getitem__, _BREAK.join([*pieces, b""]).split()):
-            if shown > 0:
-                here |= shown
-            elif shown:
-                if here and (here & telling).bit_count() >= least:
-                    found.append((number, here))
-                number, here = number + 1, 0
-        ends = list(accumulate(map(len, pieces), initial=0)) if found else []
-        return [(ends[number], ends[number] + len(pieces[number].rstrip(b"\n")), here) for number, here in found]
-
     def _likely(self, shown: int) -> list[int]:
         """Return the languages that a sentence may be in: those with most signs."""
         counts = [(shown >> language * FIELD & ALL).bit_count() for language in range(self._known.languages)]
         least = max(2, *counts)
         return [language for language, count in enumerate(counts) if count >= least]
 
-    def _spoken(self, shown: int, addressed: bool) -> tuple[int, ...]:
-        """Return the likely languages in which a sentence may amount to something."""
-        hopeful = self._hopeful.get((shown, addressed))
-        if hopeful is None:
-            fields = [(language, shown >> language * FIELD & ALL & ~self._local) for language in self._likely(shown)]
-            hopeful = tuple(
-                language
-                for language, signs in fields
-                if signs.bit_count() >= _LEAST_SIGNS
-                and (signs & self._telling).bit_count() >= _LEAST_TELLING
-                and self.weigh(Seen(signs, address=addressed)) >= self._note - _OTHERS
-            )
-            if len(self._hopeful) < MOST_KNOWN:
-                self._hopeful[shown, addressed] = hopeful
-        return hopeful
+    def spoken(self, kinds: str) -> Spoken:
+        """Return the likely languages in which a sentence may amount to something: as it is, and with an address."""
+        telling, signs = self._kinds.most(kinds)
+        if telling < _LEAST_TELLING or signs < _LEAST_SIGNS:
+            return ()
+        shown = self._kinds.signs(kinds)
+        fields = [(language, shown >> language * FIELD & ALL & ~self._local) for language in self._likely(shown)]
+        worth = [
+            (language, self._worth[signs])
+            for language, signs in fields
+            if signs.bit_count() >= _LEAST_SIGNS and (signs & self._telling).bit_count() >= _LEAST_TELLING
+        ]
+        least = self._note - _OTHERS
+        plain = tuple(language for language, score in worth if score >= least)
+        addressed = tuple(language for language, score in worth if score + self._address >= least)
+        return (plain, addressed) if plain or addressed else ()
 
     def _seen(self, encoded: bytes, start: int, end: int, language: int) -> Iterator[Seen]:
         """Yield what each clause of a sentence shows in a language."""
@@ -276,14 +278,6 @@ def _addresses(encoded: bytes) -> list[int]:
             found.append(place)
             place = encoded.find(mark, place + 1)
     return sorted(found)
-
-
-def _pieces(line: bytes) -> Iterator[bytes]:
-    while len(line) > LONGEST:
-        cut = line.rfind(b" ", 0, LONGEST) + 1 or LONGEST
-        yield line[:cut]
-        line = line[cut:]
-    yield line
 
 
 def _places(bits: int) -> list[int]:

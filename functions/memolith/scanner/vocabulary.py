@@ -20,6 +20,16 @@ MOST_KNOWN = 60_000
 """Words that are remembered; of longer runs of letters none."""
 _LONGEST_KNOWN = 40
 
+_HEAD = 3
+"""Letters by which beginnings of words are kept."""
+
+_NO_STEMS: Mapping[str, int] = {}
+
+INSIDE_WORDS = "@$!|"
+"""Marks that a misspelled word may have for a letter; a word with one inside shows what its parts show."""
+
+WITHOUT_MARKS = bytes.maketrans(INSIDE_WORDS.encode(), b" " * len(INSIDE_WORDS))
+
 _WORD = re.compile(r"[^\W_]+")
 _LETTERS_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _KANA = re.compile("[\u3040-\u30ff]")
@@ -30,22 +40,39 @@ class _Begun(dict[str, int]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.whole: dict[str, int] = {}
-        self.begun: dict[str, int] = {}
+        self._whole: dict[str, int] = {}
+        self._begun: dict[str, dict[str, int]] = {}
 
     def add(self, word: str, begun: bool, shown: int) -> None:
         """Let a word, or every word that begins so, show something more."""
-        table = self.begun if begun else self.whole
+        table = self._begun.setdefault(word[:_HEAD], {}) if begun else self._whole
         table[word] = table.get(word, 0) | shown
 
     def __missing__(self, word: str) -> int:
         """Return and remember what a word shows."""
-        begun, lengths = self.begun, range(1, min(len(word), _LONGEST_KNOWN) + 1)
-        shown = reduce(or_, (begun[word[:length]] for length in lengths if word[:length] in begun), 0)
-        shown |= self.whole.get(word, 0)
+        shown = self._whole.get(word, 0)
+        for length in range(1, _HEAD + 1):
+            for stem, of_stem in self._begun.get(word[:length], _NO_STEMS).items():
+                if word.startswith(stem):
+                    shown |= of_stem
         if len(self) < MOST_KNOWN and len(word) <= _LONGEST_KNOWN:
             self[word] = shown
         return shown
+
+
+class _Said(dict[str, int]):
+    """What words show in one language, without phrases; remembers each word that it is asked for, up to a bound."""
+
+    def __init__(self, single: _Begun, language: int) -> None:
+        super().__init__()
+        self._single, self._shift = single, language * FIELD
+
+    def __missing__(self, word: str) -> int:
+        """Return and remember the signs of a word."""
+        signs = self._single[word] >> self._shift & ALL
+        if len(self) < MOST_KNOWN and len(word) <= _LONGEST_KNOWN:
+            self[word] = signs
+        return signs
 
 
 class Vocabulary(dict[bytes, int]):
@@ -65,6 +92,7 @@ class Vocabulary(dict[bytes, int]):
         self._spaced = [language for language in next(iter(words.values())) if language not in UNSPACED]
         self.languages = len(self._spaced) + len(UNSPACED)
         self._single, self._hints = _Begun(), _Begun()
+        self._said = [_Said(self._single, number) for number in range(len(self._spaced))]
         self._phrases: list[dict[str, list[tuple[list[str], bool, int]]]] = [{} for _ in self._spaced]
         self._stems: list[dict[str, list[tuple[str, int]]]] = [{} for _ in UNSPACED]
         for name, lists in words.items():
@@ -98,11 +126,17 @@ class Vocabulary(dict[bytes, int]):
 
     def __missing__(self, word: bytes) -> int:
         """Return and remember what a word shows in every language."""
+        parts = word.translate(WITHOUT_MARKS).split()
+        if parts != [word]:
+            shown = reduce(or_, (self[part] for part in parts), 0)
+            return self._remembered(word, shown) if all(part in self for part in parts) else shown
         spelled = word.decode("utf-8", "ignore")
         if _LETTERS_UNSPACED.search(spelled):
             language = 1 if _KANA.search(spelled) else 0
             return self._of_run(spelled, language) << (len(self._spaced) + language) * FIELD
-        shown = self._single[spelled] | self._hints[spelled]
+        return self._remembered(word, self._single[spelled] | self._hints[spelled])
+
+    def _remembered(self, word: bytes, shown: int) -> int:
         if len(self) < MOST_KNOWN and len(word) <= _LONGEST_KNOWN:
             self[word] = shown
         return shown
@@ -119,10 +153,10 @@ class Vocabulary(dict[bytes, int]):
         """Return the signs of a clause in one language, and those of its first word."""
         if language >= len(self._spaced):
             return self._of_run(text, language - len(self._spaced)), 0
-        clause, phrases, shift = _WORD.findall(text), self._phrases[language], language * FIELD
+        clause, phrases, said_alone = _WORD.findall(text), self._phrases[language], self._said[language]
         here = first = 0
         for place, word in enumerate(clause):
-            signs = self._single[word] >> shift & ALL
+            signs = said_alone[word]
             if word in phrases:
                 for rest, begun, bit in phrases[word]:
                     said = clause[place + 1 : place + 1 + len(rest)]
