@@ -175,8 +175,8 @@ bench: setup ## writes beside a bare conditional put, the fold's throughput, rea
 bench-sealing: setup ## what sealing costs a write: the median of paired ratios, and its interval (some eight minutes)
 	$(BIN)/python -m scripts.bench.sealing
 
-bench-scanner: setup ## the scanner's recall, false alarms and time beside their targets
-	$(BIN)/python -m scripts.bench.scanner
+bench-scanner: setup ## the scanner's recall, false alarms and time beside their targets (ARGS="--agentdojo WHEEL")
+	$(BIN)/python -m scripts.bench.scanner $(ARGS)
 
 bench-laptop: setup ## a laptop with ten thousand memories: start, search, lint, ls and memory beside their targets
 	$(BIN)/python -m scripts.bench.laptop

@@ -23,26 +23,13 @@ from pathlib import Path
 from memolith.scanner import Family, Policy, Scanner, Verdict, build_database
 from scripts import scanner_cases as cases
 from scripts import scanner_corpus as corpus
+from scripts.bench import scanner_held_out
+from scripts.bench.rows import Row
 from scripts.scanner_constructs import constructs
 
 DEFAULT_CORPORA = Path("../shared/corpora/scanner-dev")
 SEED = 20261121
 KB = 1_000
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the result: what was measured, the target, the figure, and whether it is met."""
-
-    family: str
-    what: str
-    target: str
-    figure: str
-    met: bool | None
-
-    def __str__(self) -> str:
-        mark = {True: "met", False: "MISSED", None: ""}[self.met]
-        return f"{self.family:<10} {self.what:<58} {self.target:>12}  {self.figure:<30} {mark}"
 
 
 @dataclass
@@ -53,6 +40,7 @@ class Bench:
     corpora: Path
     misses: str
     random: random.Random
+    agentdojo: Path | None = None
 
     def corpus(self, name: str, **wanted: str) -> list[str]:
         """Return the texts of one corpus whose fields have the wanted values; empty if the corpus is not here."""
@@ -208,6 +196,11 @@ def secrets(bench: Bench) -> Iterator[Row]:
         )
 
 
+def held_out(bench: Bench) -> Iterator[Row]:
+    """Measure what no rule was written from, as sums; see `scripts.bench.scanner_held_out`."""
+    yield from scanner_held_out.rows(bench.scanner, bench.agentdojo)
+
+
 def deep(bench: Bench) -> Iterator[Row]:
     """Measure the post-commit scan: harmless texts that it withholds, what only it finds, and its time."""
     deeply = bench.scanner.scan_deeply
@@ -332,6 +325,7 @@ SECTIONS: dict[str, Callable[[Bench], Iterable[Row]]] = {
     "injection": injection,
     "secret": secrets,
     "deep": deep,
+    "held-out": held_out,
     "language": languages,
     "worst": worst,
 }
@@ -341,6 +335,9 @@ def main(arguments: list[str]) -> int:
     """Print every figure beside its target; 1 if one is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", type=Path, default=DEFAULT_CORPORA, help="folder of the JSON lines")
+    parser.add_argument(
+        "--agentdojo", type=Path, default=None, help="the wheel of AgentDojo: attacks that are held out"
+    )
     parser.add_argument("--only", choices=sorted(SECTIONS), action="append", help="measure these families only")
     parser.add_argument("--misses", default="", help="print what a figure whose name contains this missed")
     parser.add_argument("--database", type=Path, default=None, help="a prebuilt database; else one is built")
@@ -349,7 +346,7 @@ def main(arguments: list[str]) -> int:
         print(f"corpora: {options.corpora} is not here; figures that need them are left out")
     with tempfile.TemporaryDirectory() as folder:
         scanner = _load(options.database, Path(folder))
-    bench = Bench(scanner, options.corpora, options.misses, random.Random(SEED))  # noqa: S311 - a fixed seed, so that two runs measure the same
+    bench = Bench(scanner, options.corpora, options.misses, random.Random(SEED), options.agentdojo)  # noqa: S311 - a fixed seed, so that two runs measure the same
     missed = 0
     for name in options.only or SECTIONS:
         for row in SECTIONS[name](bench):
