@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -124,6 +127,24 @@ def test_what_the_writer_wrote_the_reader_reads(functions: Functions) -> None:
     versions = functions.ask(functions.reader, "GET", f"{stores}/{store}/memory_versions", "view=full")
     assert [row["content"] for row in versions["data"]] == ["2", "1"]
     assert functions.ask(functions.writer, "DELETE", f"{memories}/{memory}")["type"] == "memory_deleted"
+
+
+def test_a_read_logs_as_many_bytes_as_the_cost_page_counts(
+    functions: Functions, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = functions.ask(functions.writer, "POST", "/v1/memory_stores", body={"name": "s"})["id"]
+    memories = f"/v1/memory_stores/{store}/memories"
+    memory = functions.ask(functions.writer, "POST", memories, body={"path": "/a", "content": "1"})["id"]
+    functions.ask(functions.reader, "GET", f"{memories}/{memory}")
+    (handler,) = logging.getLogger("memolith").handlers
+    monkeypatch.setattr(handler, "stream", sys.stdout)
+    capsys.readouterr()
+    functions.ask(functions.reader, "GET", f"{memories}/{memory}")
+    lines = capsys.readouterr().out.splitlines()
+    assert ["requests" in json.loads(line) for line in lines] == [False, True], "the request's line, and its metrics"
+    told = re.search(r"([\d.]+) KB of it the function's own", Path("docs/cost.md").read_text())
+    assert told is not None
+    assert sum(len(line.encode()) for line in lines) == pytest.approx(float(told[1]) * 1_000, rel=0.1)
 
 
 def test_the_indexer_restores_what_the_index_has_lost(functions: Functions) -> None:
