@@ -424,3 +424,34 @@ def test_a_deleted_session_opens_nothing_and_is_told_apart_from_one_that_never_w
     unknown = address[:-26] + "0" * 26
     assert backend.raw("DELETE", unknown).status == 404
     assert backend.raw("POST", unknown, body={"title": "x"}).status == 404
+
+
+def test_the_sdk_lists_sessions_by_status_by_version_of_their_agent_and_by_deployment(backend: Backend) -> None:
+    client = backend.client()
+    store = client.beta.memory_stores.create(name="Team notes").id
+    begun = [
+        client.beta.sessions.create(
+            agent={"type": "agent", "id": "agent_1", "version": version},
+            environment_id="env_1",
+            resources=[{"type": "memory_store", "memory_store_id": store}],
+        ).id
+        for version in (1, 2)
+    ]
+    client.beta.sessions.archive(begun[0])
+
+    def listed(**filter: Any) -> list[str]:
+        return [one.id for one in client.beta.sessions.list(include_archived=True, **filter)]
+
+    assert listed() == begun[::-1]
+    assert listed(statuses=["terminated"]) == begun[:1]
+    assert listed(statuses=["idle", "running"]) == begun[1:]
+    assert listed(statuses=["idle", "terminated"]) == begun[::-1]
+    assert listed(statuses=["rescheduling"]) == []
+    assert [one.id for one in client.beta.sessions.list(statuses=["terminated"])] == [], "an ended one is archived"
+    assert listed(agent_id="agent_1", agent_version=2) == begun[1:]
+    assert listed(agent_version=2) == begun[::-1], "it applies to an agent alone, as the SDK says"
+    assert listed(deployment_id="deployment_1") == [], "no session here is of a deployment"
+    for query in ("statuses[]=asleep", "agent_id=a&agent_version=two", "agent_id=a&agent_version=-1", "deployment_id="):
+        reply = backend.raw("GET", "/v1/sessions", query)
+        assert reply.status == 400
+        assert reply.error["message"].startswith(query.rpartition("&")[2].partition("=")[0] + ": ")

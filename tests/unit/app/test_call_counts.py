@@ -23,9 +23,9 @@ from memolith.app.kernel.results import (
     ReadConsistency,
     RequestContext,
     Session,
-    SessionFilter,
     StoreToAttach,
 )
+from memolith.app.kernel.session_filter import SessionFilter
 from memolith.core.commands import ImportedVersion
 from memolith.core.errors import MemolithError
 from memolith.core.rows.journal import SHARDS_MIN

@@ -29,9 +29,9 @@ from memolith.app.kernel.results import (
     SessionAgent,
     SessionContext,
     SessionCredentials,
-    SessionFilter,
     StoreToAttach,
 )
+from memolith.app.kernel.session_filter import SessionFilter
 from memolith.core import ids, session_order
 from memolith.core.api_keys import why_ended
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable
@@ -208,7 +208,7 @@ class Sessions:
                 if filter.created_at_gte is not None and session_order.is_before(row.session_id, filter.created_at_gte):
                     return Page(tuple(found), None)
                 record = record_of(row)
-                if _shows(filter, record) and is_reached(access, record):
+                if filter.shows(record) and is_reached(access, record):
                     if len(found) == limit:
                         return Page(tuple(found), last)
                     found.append(Session(record))
@@ -322,18 +322,6 @@ def _key_at(record: SessionRecord, rank: str) -> SessionKey:
 
 def _given(key: ApiKeyRow | None) -> list[ApiKeyRow]:
     return [] if key is None else [key]
-
-
-def _shows(filter: SessionFilter, record: SessionRecord) -> bool:
-    stores = {one.memory_store_id for one in record.attachments}
-    return (
-        (filter.include_archived or record.archived_at is None)
-        and filter.memory_store_id in {None, *stores}
-        and filter.key_id in (None, record.key_id)
-        and filter.agent_id in (None, record.agent_id)
-        and (filter.created_at_gte is None or record.created_at >= filter.created_at_gte)
-        and (filter.created_at_lte is None or record.created_at <= filter.created_at_lte)
-    )
 
 
 def _check(stores: Sequence[StoreToAttach]) -> None:

@@ -263,18 +263,6 @@ NO_AGENT = SessionAgent()
 
 
 @dataclass(frozen=True, slots=True)
-class SessionFilter:
-    """Which sessions a listing is to show; None shows all. Instants are inclusive."""
-
-    include_archived: bool = False
-    memory_store_id: str | None = None
-    key_id: str | None = None
-    agent_id: str | None = None
-    created_at_gte: int | None = None
-    created_at_lte: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Session:
     """A session. `token` is given once, to the caller that began the session or renewed it."""
 

@@ -14,13 +14,13 @@ from memolith.wire.event_streams import EventStream
 from memolith.wire.event_views import event_view
 from memolith.wire.exchange import Exchange, _check_no_body
 from memolith.wire.json_views import Json
+from memolith.wire.routes.sessions import STATUSES
 from memolith.wire.shown_texts import lower_class
 
 PAGE_MAX = 1_000
 """Rows that a caller may ask for in one page, as the API says."""
 
 DELTAS = ("agent.message", "agent.thinking")
-STATUSES = ("running", "idle", "rescheduling", "terminated")
 
 
 def list_session_resources(exchange: Exchange) -> Json:

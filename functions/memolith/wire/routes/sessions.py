@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from memolith.app.kernel.results import UNSET, SessionAgent, SessionFilter, StoreToAttach
+from memolith.app.kernel.results import UNSET, SessionAgent, StoreToAttach
+from memolith.app.kernel.session_filter import SessionFilter
 from memolith.core.trust import of_name
 from memolith.wire import freshness, json_views
 from memolith.wire.cursors import Listing
 from memolith.wire.exchange import Exchange, _check_no_body
 from memolith.wire.json_views import Json
+
+STATUSES = ("running", "idle", "rescheduling", "terminated")
+"""What the API says of sessions and threads; here they are ``idle`` until they have ended."""
+
+AGENT_VERSION_MAX = 999_999_999
 
 
 def create_session(exchange: Exchange) -> Json:
@@ -33,10 +39,15 @@ def list_sessions(exchange: Exchange) -> Json:
     since, until = query.bounds("created_at")
     archived = query.one_of("include_archived", "true", "false") == "true"
     store_id, key_id, agent_id = query.id("memory_store_id"), query.id("api_key_id"), query.id("agent_id")
+    version = None if query.text("agent_version") is None else query.number("agent_version", 0, AGENT_VERSION_MAX, 0)
+    deployment_id = query.id("deployment_id")
+    statuses = query.several_of(("statuses", "statuses[]"), STATUSES)
     listing: Listing = ("sessions", since, until, archived, store_id, key_id, agent_id)
+    if version is not None or deployment_id or statuses:
+        listing = (*listing, version, deployment_id, ",".join(sorted(statuses)))
     answer = exchange.memolith.sessions.page(
         exchange.call,
-        filter=SessionFilter(archived, store_id, key_id, agent_id, since, until),
+        filter=SessionFilter(archived, store_id, key_id, agent_id, since, until, version, deployment_id, statuses),
         limit=query.limit(),
         after=exchange.position(listing),
     )

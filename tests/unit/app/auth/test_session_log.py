@@ -9,7 +9,8 @@ import pytest
 from memolith.adapters.layered import Fault, Strike
 from memolith.adapters.memory import MemoryQueue
 from memolith.app.auth.session_log import SessionLog
-from memolith.app.kernel.results import SessionFilter, StoreToAttach
+from memolith.app.kernel.results import StoreToAttach
+from memolith.app.kernel.session_filter import SessionFilter
 from memolith.app.replication.missing_objects import _shows
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.object_keys import SessionKey, parse_key

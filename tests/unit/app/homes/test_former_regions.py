@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memolith.adapters.memory import ManualClock, MemoryQueue
-from memolith.app.kernel.results import Credentials, Memory, SessionFilter, StoreToAttach
+from memolith.app.kernel.results import Credentials, Memory, StoreToAttach
+from memolith.app.kernel.session_filter import SessionFilter
 from memolith.app.log.store_log import StoreLog
 from memolith.core.errors import NotFound, Unavailable
 from memolith.core.object_keys import RedactionKey, parse_key
