@@ -69,6 +69,22 @@ def test_a_call_that_is_passed_on_while_its_region_becomes_the_home_finds_what_w
 
 
 @pytest.mark.parametrize("write", list(WRITES))
+def test_a_call_that_lasts_a_moment_finds_what_was_acknowledged_though_its_region_becomes_the_home_in_it(
+    stage: MovingStage, write: str
+) -> None:
+    """Its rows are young when the answer comes, so that no lease of theirs has run out; they are a replica's."""
+    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler")
+    memory_id = stage.create("/b", "text").id
+    mover.until(PUT, f"{HOME}/log/")
+    began_us = stage.clock.ticks_us()
+    caller = stage.actor(lambda: WRITES[write](stage, memory_id, AWAY)).until("peers.call", "peerwriter")
+    mover.finish()
+    caller.finish()
+    assert stage.clock.ticks_us() == began_us, "nobody waited"
+    assert_done(stage, write, memory_id)
+
+
+@pytest.mark.parametrize("write", list(WRITES))
 def test_a_home_that_learns_of_its_term_from_a_call_finds_what_was_acknowledged(stage: MovingStage, write: str) -> None:
     """The mover died when it had committed; the old home alone has heard of it, and sends the caller on.
 
