@@ -115,7 +115,7 @@ class EpochRepair:
         restored = RestoredRows(store.store_id, str(current_epoch(store)))
         entry = None if place is None else self._entry(store, place)
         after = None if entry is None else fold.join_memory(None, entry)
-        restored.memories[memory_id] = (None if before is None else before.slot, entry)
+        restored.memories[memory_id] = (None if before is None else before.ref, entry)
         for row in (before, after):
             if row is not None:
                 self._add_log(store, restored, row.path_hash)

@@ -32,8 +32,8 @@ class RestoredRows:
 
     Attributes:
         store_id, present: whose; the epoch that began with the snapshot, as text: its own facts stay as they are.
-        memories: by memory_id, the slot of the row that gives way (None: of no row), and the entry at its place in the
-            snapshot (None: it has none), whose version is in the history then.
+        memories: by memory_id, the position in the row that gives way (None: of no row), and the entry at its place in
+            the snapshot (None: it has none), whose version is in the history then.
         logs: by path hash, what is to be there of older epochs.
         paths: the paths whose listing follows from these, and their hashes.
         stragglers: versions that are to be divergent.
@@ -41,7 +41,7 @@ class RestoredRows:
 
     store_id: str
     present: str
-    memories: dict[str, tuple[str | None, Entry | None]] = field(default_factory=dict)
+    memories: dict[str, tuple[LogRef | None, Entry | None]] = field(default_factory=dict)
     logs: dict[str, LogRow] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     stragglers: list[VersionRow] = field(default_factory=list)
@@ -82,10 +82,10 @@ class EpochRows:
 
     def _restore(self, rows: RowChanges, restored: RestoredRows) -> None:
         store_id = restored.store_id
-        for id, (slot, entry) in restored.memories.items():
+        for id, (before, entry) in restored.memories.items():
             key = MemoryRow.key(store_id, id)
             stored = rows.memory(key)
-            if (None if stored is None else stored.slot) == slot:
+            if (None if stored is None else stored.ref) == before:
                 rows.after[key] = None if entry is None else fold.join_memory(None, entry)
             if entry is not None:
                 self._join_history(rows, entry)

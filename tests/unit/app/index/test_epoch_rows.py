@@ -1,4 +1,4 @@
-"""Rows of closed epochs: versions that came late twice, and versions that a snapshot brings before their events."""
+"""Rows of closed epochs: what came late twice, what a snapshot brings before its event, rows that move meanwhile."""
 
 from __future__ import annotations
 
@@ -55,8 +55,35 @@ def test_a_version_of_ones_own_that_a_snapshot_brings_is_logged_as_acknowledged(
     slot = replace(head.ref.slot, sequence=head.ref.slot.sequence + 1)
     entry = LogReader(site.region, EpochSnapshots(site.region)).entry(LogKey(scene.store, head.path_hash, slot))
     assert entry is not None
-    restored = RestoredRows(scene.store, str(current_epoch(store)), memories={memory.id: (head.slot, entry)})
+    restored = RestoredRows(scene.store, str(current_epoch(store)), memories={memory.id: (head.ref, entry)})
     rows = EpochRows(site.region, RowTransactions(site.region))
     assert rows.restore(site.region.view([]), restored)
     scene.deliver()
     assert str(entry.key) in scene.journaled()
+
+
+def test_a_row_that_moved_to_the_same_slot_of_another_path_since_the_check_is_left_as_it_is() -> None:
+    """The row's listing is made from its path, so a row that was replaced here would leave a stale path behind."""
+    scene = Scene()
+    site = scene.cloud.sites[HOME]
+    store_key = StoreRow.key(scene.store)
+    first = scene.create("/first", "1")
+    memory_key = MemoryRow.key(scene.store, first.id)
+    at_first = MemoryRow.from_attributes(site.region.index.read([memory_key])[memory_key])
+    checked = scene.update(first, path="/second")
+    before = MemoryRow.from_attributes(site.region.index.read([memory_key])[memory_key])
+    scene.update(checked, path="/third")
+    known = site.region.index.read([store_key, memory_key])
+    moved = MemoryRow.from_attributes(known[memory_key])
+    assert moved.slot == before.slot
+    store = StoreRow.from_attributes(known[store_key])
+    entry = LogReader(site.region, EpochSnapshots(site.region)).entry(at_first.ref.key_in(scene.store))
+    restored = RestoredRows(
+        scene.store,
+        str(current_epoch(store)),
+        memories={first.id: (before.ref, entry)},
+        paths={"/first": at_first.path_hash, "/second": before.path_hash},
+    )
+    EpochRows(site.region, RowTransactions(site.region)).restore(site.region.view([]), restored)
+    left = MemoryRow.from_attributes(site.region.index.read([memory_key])[memory_key])
+    assert (left.path, left.ref) == ("/third", moved.ref)
