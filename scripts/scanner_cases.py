@@ -140,7 +140,7 @@ def disguises(chooser: random.Random, payload: str) -> Iterator[str]:
     yield "".join(_styled(c, 0x1D400, 0x1D41A) for c in payload)
     yield "".join(_styled(c, 0x1D670, 0x1D68A) for c in payload)
     yield "".join(_styled(c, 0x24B6, 0x24D0) for c in payload)
-    yield "".join(chr(0x1F130 + ord(c.upper()) - 65) if c.isalpha() else c for c in payload)
+    yield "".join(_styled(c, 0x1F130, 0x1F130) for c in payload)
     yield "".join(c + "\u0336" if c.isalpha() else c for c in payload)
     yield "".join(c + chooser.choice("\u0301\u0308\u0327\u030a") if c.isalpha() else c for c in payload)
     yield "".join(c + "\u00ad" for c in payload)
