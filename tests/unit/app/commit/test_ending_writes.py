@@ -6,6 +6,7 @@ A store that is archived or deleted takes no writes any more; one that asks for 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 import pytest
@@ -46,6 +47,52 @@ def test_a_write_under_way_is_not_acknowledged_after_the_store_was_ended(
     scene.deliver()
     with scene.intercepted_by(Frozen(lambda: ENDS[end](scene, region))), pytest.raises(OutcomeUnknown):
         scene.update(memory, "two")
+
+
+class FrozenAt:
+    """A writer that stands still before its port call of this number (from 0), while somebody ends the store."""
+
+    def __init__(self, number: int, end: Callable[[], object]) -> None:
+        self._number, self._end = number, end
+        self._home_answered, self.had_answer, self.ended = False, False, False
+
+    def __call__(self, call: PortCall, act: Callable[[], T]) -> T:
+        """`had_answer` is whether the home had answered the writer's own call before the store was ended."""
+        if self.ended:
+            return act()
+        self._number -= 1
+        if self._number < 0:
+            self.ended, self.had_answer = True, self._home_answered
+            self._end()
+            return act()
+        result = act()
+        if not self.ended and call.name == "peers.call" and "peerwriter" in call.subjects:
+            self._home_answered = True
+        return result
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+@pytest.mark.parametrize("end", list(ENDS))
+def test_a_write_is_told_after_its_store_was_ended_only_where_its_home_had_answered_before(
+    end: str, region: str
+) -> None:
+    """The writer stands still at each of its port calls in turn."""
+    told: list[bool] = []
+    while True:
+        scene = Scene()
+        memory = scene.create("/a", "one")
+        scene.deliver()
+        frozen = FrozenAt(len(told), partial(ENDS[end], scene, HOME))
+        with scene.intercepted_by(frozen):
+            try:
+                scene.update(memory, "two", at=region)
+                told.append(True)
+            except MemolithError:
+                told.append(False)
+        if not frozen.ended:
+            break
+        assert told[-1] == frozen.had_answer, f"at port call {len(told)}"
+    assert told[-1] and any(told[:-1]) == (region == AWAY), "a call that lands elsewhere is folded there afterwards"
 
 
 @pytest.mark.parametrize("end", list(ENDS))
