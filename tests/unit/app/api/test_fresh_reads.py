@@ -88,6 +88,20 @@ def test_what_has_not_arrived_here_is_the_homes_to_answer(scene: Scene, made: Me
     assert reader.version(new.version_id).content == "new"
 
 
+@pytest.mark.parametrize("demanded", ["home", "min_version"])
+def test_what_the_home_told_a_reader_elsewhere_is_in_no_plain_read_there_before_it_has_arrived(
+    scene: Scene, made: Memory, demanded: str
+) -> None:
+    second = scene.update(made, "second")
+    demand = HOMES if demanded == "home" else ReadConsistency(min_version=second.version_id)
+    before = [scene.cloud.rows(AWAY, table) for table in ("memories", "logs", "paths", "versions")]
+    assert Reader(scene, AWAY, demand).read(made).content == "second"
+    assert scene.read(made, at=AWAY).content == "first"
+    assert [scene.cloud.rows(AWAY, table) for table in ("memories", "logs", "paths", "versions")] == before
+    scene.deliver()
+    assert scene.read(made, at=AWAY).content == "second"
+
+
 def test_the_home_answers_the_same_here_and_there(scene: Scene, made: Memory) -> None:
     scene.update(made, "second", path="/moved")
     here, there = (Reader(scene, region, HOMES) for region in (HOME, AWAY))
