@@ -19,6 +19,8 @@ ALL = (1 << FIELD) - 1
 MOST_KNOWN = 60_000
 """Words that are remembered; of longer runs of letters none."""
 _LONGEST_KNOWN = 40
+_MOST_SAID = 8_000
+"""Words that are remembered for one language: of each sentence that may amount to something."""
 
 _HEAD = 3
 """Letters by which beginnings of words are kept."""
@@ -70,7 +72,7 @@ class _Said(dict[str, int]):
     def __missing__(self, word: str) -> int:
         """Return and remember the signs of a word."""
         signs = self._single[word] >> self._shift & ALL
-        if len(self) < MOST_KNOWN and len(word) <= _LONGEST_KNOWN:
+        if len(self) < _MOST_SAID and len(word) <= _LONGEST_KNOWN:
             self[word] = signs
         return signs
 
@@ -119,10 +121,6 @@ class Vocabulary(dict[bytes, int]):
     def set_of(self, names: Iterable[str]) -> int:
         """Return signs as bits."""
         return reduce(or_, (self.bit[name] for name in names), 0)
-
-    def everywhere(self, signs: int) -> int:
-        """Return signs in the field of every language."""
-        return sum(signs << language * FIELD for language in range(self.languages))
 
     def __missing__(self, word: bytes) -> int:
         """Return and remember what a word shows in every language."""
