@@ -16,6 +16,7 @@ HISTORIES = 400
 OPERATIONS = 5
 PATHS = ("/a", "/b")
 TEXTS = ("one", "two")
+UPDATE = {"memory_id": "m0", "path": None, "expected": None}
 
 
 def in_some_order(operations: Sequence[Operation]) -> bool:
@@ -115,3 +116,23 @@ def test_many_adoptions_that_nobody_was_told_of_are_decided_upon() -> None:
     live = [(("m0", "/a", sha256("before")),)]
     assert linearizable([*map(adoption, range(30)), refused, gone], {}, begin=[(), *live])
     assert not linearizable([*map(adoption, range(30)), refused, gone], {}, begin=live)
+
+
+def test_many_updates_whose_outcome_nobody_knows_are_decided_upon() -> None:
+    begin = [(("m0", "/a", sha256("before")),)]
+    unknown = [
+        Operation(number, "c", "r", "s", True, "update", {**UPDATE, "content": str(number)}, number)
+        for number in range(30)
+    ]
+    seen = [told("read", 100, Seen("m0", "memver", "/a", sha256(text))) for text in ("7", "of nobody")]
+    assert linearizable([*unknown, seen[0]], {}, begin=begin)
+    assert not linearizable([*unknown, seen[1]], {}, begin=begin)
+
+
+def test_each_of_two_updates_of_unknown_outcome_counts_where_another_expected_it() -> None:
+    begin = [(("m0", "/a", sha256("before")),)]
+    first = Operation(0, "c", "r", "s", True, "update", {**UPDATE, "content": "first"}, 0)
+    second = {**UPDATE, "content": "second", "expected": sha256("first")}
+    told_second = Operation(1, "c", "r", "s", True, "update", second, 1, 2, Seen("m0", "v", "/a", sha256("second")))
+    assert linearizable([first, told_second], {}, begin=begin)
+    assert not linearizable([told_second], {}, begin=begin)

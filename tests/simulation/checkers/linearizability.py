@@ -27,6 +27,9 @@ Memory = tuple[str, str, str]
 State = tuple[Memory, ...]
 """Every live memory of the store, sorted."""
 
+Optional = tuple[str, str] | None
+"""``all`` or the ``content`` of a memory, and its id."""
+
 
 class Undecided(Exception):
     """Too many orders to try: the history is neither shown right nor wrong."""
@@ -55,9 +58,28 @@ class Step:
         return not self.open and (self.operation.kind == "read" or self.operation.refused)
 
     @property
-    def may_be_adopted(self) -> bool:
-        """Whether it is an adoption that nobody was told of: it takes effect whatever is there, or never."""
-        return self.open and self.operation.kind == "adoption"
+    def memory_id(self) -> str:
+        """The memory that it changes."""
+        return self.id or str(self.operation.asked["memory_id"])
+
+    @property
+    def optional(self) -> Optional:
+        """What it alone changes and may leave unchanged: it may have taken effect, or never."""
+        asked, kind = self.operation.asked, self.operation.kind
+        if self.open and kind == "adoption":
+            return ("all", self.memory_id)
+        if self.open and kind == "update" and asked["path"] is None:
+            return ("content", self.memory_id)
+        return None
+
+    def overwrites(self, optional: Optional) -> bool:
+        """Whether its answer and what it leaves are the same without what another one, right before it, changed."""
+        asked, kind = self.operation.asked, self.operation.kind
+        if optional is None or kind == "create" or optional[1] != self.memory_id:
+            return False
+        blind = asked.get("expected") is None
+        writes = kind == "delete" or (kind == "update" and asked["content"] is not None)
+        return kind == "adoption" or (optional[0] == "content" and blind and writes)
 
 
 def sha256(text: str) -> str:
@@ -86,15 +108,15 @@ def linearizable(
         (_step(one, created, wiped) for one in operations if _counts(one, wiped is None)), key=lambda step: step.invoked
     )
     must = sum(1 << number for number, step in enumerate(steps) if not step.open)
-    seen: set[tuple[int, State, str]] = set()
-    stack: list[tuple[int, State, str]] = [(0, state, "") for state in begin]
+    seen: set[tuple[int, State, Optional]] = set()
+    stack: list[tuple[int, State, Optional]] = [(0, state, None) for state in begin]
     while stack:
-        done, state, adopted = stack.pop()
+        done, state, before = stack.pop()
         if done & must == must:
             return True
-        if (done, state, adopted) in seen:
+        if (done, state, before) in seen:
             continue
-        seen.add((done, state, adopted))
+        seen.add((done, state, before))
         if len(seen) > STATES_MAX:
             raise Undecided(f"more than {STATES_MAX} states of {len(steps)} operations")
         left = [(number, step) for number, step in enumerate(steps) if not done >> number & 1]
@@ -104,14 +126,12 @@ def linearizable(
         # What can change nothing, and is answered as this state has it, may come next in whatever order there is.
         for number, step in ready:
             if step.changes_nothing and state in _after(state, step):
-                stack.append((done | 1 << number, state, ""))
+                stack.append((done | 1 << number, state, None))
                 break
         else:
             for number, step in ready:
-                adopts = step.operation.asked["memory_id"] if step.may_be_adopted else ""
-                # Of two adoptions of a memory in a row the first may as well never have been.
-                if not adopts or adopts != adopted:
-                    stack.extend((done | 1 << number, after, adopts) for after in _after(state, step))
+                if not step.overwrites(before):  # else what came before may as well never have been
+                    stack.extend((done | 1 << number, after, step.optional) for after in _after(state, step))
     return False
 
 
