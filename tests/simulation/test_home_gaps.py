@@ -74,6 +74,23 @@ def test_a_deletion_at_the_end_of_a_rename_ends_the_memory_at_its_source_too(sta
     assert stage.listed(THIRD) == {"/a": again.id}
 
 
+def test_a_rename_of_an_epoch_that_is_not_known_yet_counts_though_its_end_comes_while_it_is_folded(
+    stage: MovingStage,
+) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    take_over(stage)
+    stage.hold_back()
+    stage.update(memory.id, path="/b", region=AWAY)
+    moved_in, moved_out = logged(stage)
+    stage.hold_back()
+    folding = stage.actor(lambda: stage.reach(THIRD, moved_in)).until("objects.head", occurrence=2, after=True)
+    stage.reach(THIRD, moved_out)
+    folding.finish()
+    stage.at_rest(divergent=[])
+    assert stage.listed(THIRD) == {"/b": memory.id}
+
+
 def test_a_rename_counts_as_soon_as_what_followed_at_its_destination_has_come_whichever_came_first(
     stage: MovingStage,
 ) -> None:

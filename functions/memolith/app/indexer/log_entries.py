@@ -20,6 +20,7 @@ from memolith.core.errors import Damaged, Unavailable
 from memolith.core.integrity import is_misplaced
 from memolith.core.log_position import LogKey
 from memolith.core.objects.entry import Entry, Operation
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.identity import StoreRow
 from memolith.ports.queue import Queue
 
@@ -102,9 +103,10 @@ class LogEntries:
         self, view: View, store: StoreRow | None, entry: Entry, journal: bool, paths_too: bool
     ) -> list[Callable[[], object]]:
         key = entry.key
-        resolved = self._logs.resolve(entry, store=store)
+        raw = self._logs.resolve(entry)
+        resolved = raw if store is None else self._logs.accepted(store, entry, raw)
         if not resolved and store is not None and key.slot.epoch != current_epoch(store):
-            reactions = self._handle_straggler(view, store, entry)
+            reactions = self._handle_straggler(view, store, entry, raw)
             if reactions is not None:
                 return [*reactions, lambda: self._erasures.erase(key)] if entry.blank else reactions
         if entry.blank and resolved and entry.memory_id:
@@ -137,14 +139,17 @@ class LogEntries:
             reactions.append(lambda: self._request_scan(inspections, key))
         return reactions
 
-    def _handle_straggler(self, view: View, store: StoreRow, entry: Entry) -> list[Callable[[], object]] | None:
+    def _handle_straggler(
+        self, view: View, store: StoreRow, entry: Entry, raw: tuple[ResolvedEntry, ...]
+    ) -> list[Callable[[], object]] | None:
         """Return what follows from an entry that does not count in the present epoch; None where that is still open.
+
+        `raw` is what the decision was made from: the other half of a rename may have come since.
 
         The version is divergent from then on, and the home's writer checks whether to replay it. The first half of a
         rename whose second is not here is no version, and is not to be completed any more: where it was written an
         abort entry ends it, unless the second was written there too.
         """
-        raw = self._logs.resolve(entry)
         version = next((one.entry for one in raw if one.is_version), None)
         if version is None:
             half = entry.operation is Operation.MOVED_IN and entry.source is not None and not raw

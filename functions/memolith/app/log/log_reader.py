@@ -103,7 +103,7 @@ class LogReader:
         """
         over = store is not None and entry.slot.epoch != current_epoch(store)
         resolved = self._resolve_alone(entry, None if over else help_with, region)
-        return self._accepted(store, entry, resolved) if over and store is not None else resolved
+        return resolved if store is None else self.accepted(store, entry, resolved)
 
     def _resolve_alone(
         self, entry: Entry, help_with: Callable[[Entry], None] | None, region: str | None
@@ -125,13 +125,14 @@ class LogReader:
             return (ResolvedEntry(entry), ResolvedEntry(departure))
         return (ResolvedEntry(entry, void=True),)
 
-    def _accepted(
-        self, store: StoreRow, entry: Entry, resolved: tuple[ResolvedEntry, ...]
-    ) -> tuple[ResolvedEntry, ...]:
-        """Return what of a closed epoch's entry counts in the store's present epoch.
+    def accepted(self, store: StoreRow, entry: Entry, resolved: tuple[ResolvedEntry, ...]) -> tuple[ResolvedEntry, ...]:
+        """Return what of an entry, as it was resolved without the store, counts in the store's present epoch.
 
-        A rename counts if both its halves are below the snapshot, or the first is and another entry followed it there.
+        Of a closed epoch's, a rename counts if both its halves are below the snapshot, or the first is and another
+        entry followed it there. No call for the present epoch.
         """
+        if entry.slot.epoch == current_epoch(store):
+            return resolved
         if entry.operation is Operation.MOVED_OUT and not resolved and entry.destination is not None:
             return ()
         arrival = next((one.entry for one in resolved if one.entry.operation is Operation.MOVED_IN), entry)
