@@ -69,8 +69,9 @@ class Packer:
     def pack(self, store_id: str, since: int | None = None, from_scratch: bool = False) -> int | None:
         """Bring a store's segment up to date; return the number of the one that counts, None if the store is deleted.
 
-        Does nothing where the newest segment began after `since`. Otherwise a LIST, a GET, a query for a thousand
-        memories, a GET for each that changed, a PUT, and the eraser's own calls. Repeatable; several may try at once.
+        Makes none where the newest segment began after `since`: a LIST and a HEAD. Otherwise a LIST, a GET, a query for
+        a thousand memories, a GET for each that changed and a PUT. Where there are older ones, the eraser's own calls
+        besides, whoever made the newest. Repeatable; several may try at once.
 
         Raises:
             InvalidRequest, Unavailable, OutcomeUnknown, Busy: not done; repeat it.
@@ -78,10 +79,14 @@ class Packer:
         if ids.STORE.fullmatch(store_id) is None:
             raise InvalidRequest("store_id", "must be the id of a memory_store")
         for attempt in range(ATTEMPTS):
-            newest = self._kept.newest(store_id)
+            keys = self._kept.keys(store_id)
+            newest = PackKey.parse(keys[-1]) if keys else None
             if since is not None and newest is not None and self._began_after(newest, since):
-                return newest.number
-            made = self._attempt(store_id, newest, from_scratch)
+                made: int | None = newest.number
+            else:
+                made = self._attempt(store_id, newest, from_scratch)
+            if newest is not None and newest.number == made and len(keys) > 1:
+                self._remove_others(store_id)  # who made it may have died before
             if made is not None or not self._is_live(store_id):
                 return made
             self._region.back_off(attempt)

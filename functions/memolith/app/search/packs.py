@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, takewhile
 
-from memolith.app.kernel.listing import row_pages, rows_of
+from memolith.app.kernel.listing import keys_under, row_pages, rows_of
 from memolith.app.kernel.port_calls import find, find_head
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Memory
@@ -55,16 +55,14 @@ class KeptPacks:
         self._region = region
         self._packs = packs
 
+    def keys(self, store_id: str) -> list[str]:
+        """Return the keys of a store's segments, that of the one that counts last. One LIST. Raises Unavailable."""
+        return list(keys_under(self._region.objects, PackKey.prefix(store_id)))
+
     def newest(self, store_id: str) -> PackKey | None:
-        """Return the key of the segment that counts. One LIST. Raises Unavailable."""
-        after: str | None = None
-        found: str | None = None
-        while True:
-            page = self._region.objects.list(PackKey.prefix(store_id), after)
-            found = page.keys[-1] if page.keys else found
-            if page.next_after is None:
-                return None if found is None else PackKey.parse(found)
-            after = page.next_after
+        """Return the key of the segment that counts. Costs and raises as `keys`."""
+        keys = self.keys(store_id)
+        return PackKey.parse(keys[-1]) if keys else None
 
     def manifest(self, key: PackKey) -> Manifest | None:
         """Return a pack's metadata; None if the pack is gone or has none. One HEAD. Raises Unavailable."""

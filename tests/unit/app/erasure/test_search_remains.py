@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from memolith.adapters.layered import Crash, Fault, Strike
 from memolith.adapters.sqlite.database import SharedDatabase
 from memolith.adapters.sqlite.pack import SqlitePack
 from memolith.app.kernel.results import Memory
 from memolith.core.errors import MemolithError
+from memolith.core.objects.search_pack import PackKey
 from tests.unit.app.scene import AWAY, HOME, INDEXED
 from tests.unit.app.searched import Searched
 
@@ -214,3 +216,20 @@ def test_a_text_that_was_erased_is_a_side_of_no_conflict_and_the_decision_about_
     assert scene.conflicts() == scene.conflicts(resolved=True) == ()
     found = scene.at(HOME).search.search(scene.call(), scene.store, query="timeout", limit=5).items
     assert [one.disputed for one in found] == [()]
+
+
+@pytest.mark.parametrize("told_since", [True, False], ids=["the message comes again", "another message comes"])
+def test_older_packs_are_removed_by_the_next_packer_where_the_one_that_made_the_newest_died(told_since: bool) -> None:
+    scene = Searched()
+    memory = scene.create("/a.md", SECRET)
+    scene.pack()
+    changed_us = scene.clock.now_us()
+    scene.update(memory, "another", path=None)
+    scene.redact(memory.version_id)
+    scene.clock.advance(60)
+    packer = scene.cloud.sites[HOME].packing
+    with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_BEFORE, "peers.call", subject="eraser")):
+        packer.pack(scene.store, changed_us)
+    assert len(scene.packs()) == 2
+    assert packer.pack(scene.store, changed_us if told_since else None) == 2
+    assert [PackKey.parse(key).number for key in scene.packs()] == [2]
