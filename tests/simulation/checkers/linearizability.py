@@ -27,8 +27,8 @@ Memory = tuple[str, str, str]
 State = tuple[Memory, ...]
 """Every live memory of the store, sorted."""
 
-Optional = tuple[str, str] | None
-"""``all`` or the ``content`` of a memory, and its id."""
+Optional = tuple[str, str]
+"""``all`` or the ``content`` of a memory, and its id: what an operation that may never have been has changed."""
 
 
 class Undecided(Exception):
@@ -63,7 +63,7 @@ class Step:
         return self.id or str(self.operation.asked["memory_id"])
 
     @property
-    def optional(self) -> Optional:
+    def optional(self) -> Optional | None:
         """What it alone changes and may leave unchanged: it may have taken effect, or never."""
         asked, kind = self.operation.asked, self.operation.kind
         if self.open and kind == "adoption":
@@ -73,9 +73,9 @@ class Step:
         return None
 
     def overwrites(self, optional: Optional) -> bool:
-        """Whether its answer and what it leaves are the same without what another one, right before it, changed."""
+        """Whether its answer and what it leaves are the same without what was changed of the same memory before it."""
         asked, kind = self.operation.asked, self.operation.kind
-        if optional is None or kind == "create" or optional[1] != self.memory_id:
+        if kind == "create":
             return False
         blind = asked.get("expected") is None
         writes = kind == "delete" or (kind == "update" and asked["content"] is not None)
@@ -108,31 +108,39 @@ def linearizable(
         (_step(one, created, wiped) for one in operations if _counts(one, wiped is None)), key=lambda step: step.invoked
     )
     must = sum(1 << number for number, step in enumerate(steps) if not step.open)
-    seen: set[tuple[int, State, Optional]] = set()
-    stack: list[tuple[int, State, Optional]] = [(0, state, None) for state in begin]
+    seen: set[tuple[int, State, frozenset[Optional]]] = set()
+    stack: list[tuple[int, State, frozenset[Optional]]] = [(0, state, frozenset()) for state in begin]
     while stack:
-        done, state, before = stack.pop()
+        done, state, unseen = stack.pop()
         if done & must == must:
             return True
-        if (done, state, before) in seen:
+        if (done, state, unseen) in seen:
             continue
-        seen.add((done, state, before))
+        seen.add((done, state, unseen))
         if len(seen) > STATES_MAX:
             raise Undecided(f"more than {STATES_MAX} states of {len(steps)} operations")
-        left = [(number, step) for number, step in enumerate(steps) if not done >> number & 1]
-        deadline = min(step.returned for _, step in left)
-        ready = [(number, step) for number, step in left if step.invoked <= deadline]
+        undone = [(number, step) for number, step in enumerate(steps) if not done >> number & 1]
+        deadline = min(step.returned for _, step in undone)
+        ready = [(number, step) for number, step in undone if step.invoked <= deadline]
         ready.sort(key=lambda one: one[1].returned, reverse=True)  # tried last comes first: what has to be soon
         # What can change nothing, and is answered as this state has it, may come next in whatever order there is.
         for number, step in ready:
             if step.changes_nothing and state in _after(state, step):
-                stack.append((done | 1 << number, state, None))
+                stack.append((done | 1 << number, state, _unseen(unseen, step)))
                 break
         else:
             for number, step in ready:
-                if not step.overwrites(before):  # else what came before may as well never have been
-                    stack.extend((done | 1 << number, after, step.optional) for after in _after(state, step))
+                # What it overwrites before anybody has seen it may as well never have been.
+                if not any(step.overwrites(one) for one in unseen if one[1] == step.memory_id):
+                    left = _unseen(unseen, step)
+                    stack.extend((done | 1 << number, after, left) for after in _after(state, step))
     return False
+
+
+def _unseen(unseen: frozenset[Optional], step: Step) -> frozenset[Optional]:
+    """What nobody has seen after a step. Of another memory it may see the path, and never the content."""
+    others = {one for one in unseen if one[1] != step.memory_id and one[0] == "content"}
+    return frozenset(others if step.optional is None else {*others, step.optional})
 
 
 def _counts(operation: Operation, reads: bool) -> bool:

@@ -179,16 +179,19 @@ def _is_about(one: Operation, memory_id: str) -> bool:
 
 
 def _adoptions(evidence: Evidence, store_id: str, memory_id: str, states: Mapping[str, Memory]) -> Iterator[Operation]:
-    """What came late may become the memory at any moment, or end it."""
+    """What came late may become the memory at any moment, or end it; and so may the order to erase what came late."""
     for version_id, state in states.items():
         if exceptions.came_late(evidence, store_id, version_id):
             yield _adoption(store_id, {"memory_id": memory_id, "state": state})
     if exceptions.deletion_came_late(evidence, store_id, memory_id):
         yield _adoption(store_id, {"memory_id": memory_id, "state": None})
+    if exceptions.was_dismissed_and_counts(evidence, store_id, memory_id):
+        dismissed = min(one.invoked for one in evidence.history.operations if one.kind == "dismiss")
+        yield _adoption(store_id, {"memory_id": memory_id, "state": None}, dismissed)
 
 
-def _adoption(store_id: str, asked: Mapping[str, object]) -> Operation:
-    return Operation(-1, "home", "", store_id, True, "adoption", asked, 0)
+def _adoption(store_id: str, asked: Mapping[str, object], invoked: int = 0) -> Operation:
+    return Operation(-1, "home", "", store_id, True, "adoption", asked, invoked)
 
 
 def _created(states: Mapping[str, Memory]) -> dict[str, str]:
