@@ -147,7 +147,7 @@ DEFECTS = {
         scenarios.test_a_process_that_was_frozen_between_two_calls_writes_nothing_as_the_home_it_was,
     ),
     "a divergent moved_out commits": (
-        replaced(LogReader, "_accepted", lambda self, store, entry, settled: settled),
+        replaced(LogReader, "accepted", lambda self, store, entry, settled: settled),
         half_a_rename("moved_out"),
     ),
     "half a rename counts in a cut": (

@@ -80,7 +80,7 @@ BUGS = (
     ),
     Bug(
         "a divergent moved_out commits",
-        lambda: in_place_of((log_reader.LogReader, "_accepted", lambda self, store, entry, settled: settled)),
+        lambda: in_place_of((log_reader.LogReader, "accepted", lambda self, store, entry, settled: settled)),
         ("nothing_acknowledged_is_lost", "replicas_converge", "a_rebuild_gives_the_same_rows"),
         tearing,
     ),
