@@ -7,7 +7,8 @@ from the table itself, whose sort key, a ULID, is nearly in order of time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memolith.app.kernel.listing import rows_of
@@ -74,7 +75,8 @@ class VersionHistory:
                 recent = self._recent_of(view, store_id, memory_id) if recent is None else recent
                 known = [generation for generation in recent if generation <= expected]
                 expected = max([*known, 0 if found is None else found.generation or 0])
-                row = recent.get(expected, found)
+                there = [one for one in (found, recent.get(expected)) if one is not None]
+                row = _last_written([one for one in there if one.generation == expected])
             if row is not None:
                 # A version counts at another generation once it has been replayed: go on from where its own row has it.
                 expected, version_id = row.generation or expected, row.parent_version_id
@@ -82,8 +84,12 @@ class VersionHistory:
             expected -= 1
 
     def _recent_of(self, view: View, store_id: str, memory_id: str) -> dict[int, VersionRow]:
-        rows = self._recent(view, store_id, PAST_ALL)
-        return {row.generation: row for row in rows if row.memory_id == memory_id and row.generation is not None}
+        by_generation = defaultdict[int, list[VersionRow]](list)
+        for row in self._recent(view, store_id, PAST_ALL):
+            if row.memory_id == memory_id and row.generation is not None:
+                by_generation[row.generation].append(row)
+        last = {generation: _last_written(rows) for generation, rows in by_generation.items()}
+        return {generation: row for generation, row in last.items() if row is not None}
 
     def _indexed(self, view: View, store_id: str, memory_id: str, newest: int) -> Iterator[VersionRow]:
         after, partition = f"{newest + 1:010d}", f"{store_id}#{memory_id}"
@@ -128,3 +134,8 @@ class VersionHistory:
     def _indexed_by_time(self, view: View, store_id: str, start: str) -> Iterator[VersionRow]:
         query = Query("versions", store_id, after=start, descending=True, index=BY_TIME.name, limit=101)
         return rows_of(view.index, query, VersionRow)
+
+
+def _last_written(rows: Sequence[VersionRow]) -> VersionRow | None:
+    """Return the one of the latest epoch: of two versions of one generation, the other one came late in a failover."""
+    return max(rows, key=lambda row: row.ref.slot.rank, default=None)

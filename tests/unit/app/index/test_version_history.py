@@ -53,3 +53,20 @@ def test_a_history_shows_every_version_while_a_replay_over_an_erased_one_is_proj
     shown = [version.id for version in scene.versions(memory_id=memory.id).items]
     assert len(shown) == len(set(shown))
     assert {"1", "2", "4", "5"} <= {scene.version(id).content for id in shown}
+
+
+def test_beyond_a_version_that_has_not_arrived_a_history_goes_on_with_the_version_of_the_latest_epoch() -> None:
+    """Another version of the third generation came late in a failover, and is not known to be late here yet."""
+    scene = Scene()
+    memory, (_, second, third, fourth, _) = memory_of_five(scene)
+    index, key = scene.cloud.sites[HOME].region.index, VersionRow.key(scene.store, third.version_id)
+    path_hash, _, _ = (third.position or "").partition("/")
+    counts = replace(third, position=f"{path_hash}/0002-0.{HOME}.0000000001")
+    index.commit([Change(key, third.to_attributes(), counts.to_attributes())])
+    late_id = third.version_id[:-1] + ("0" if third.version_id[-1] != "0" else "1")
+    late = replace(third, version_id=late_id, time_key=second.time_key, parent_version_id=second.version_id)
+    index.commit([Change(VersionRow.key(scene.store, late_id), None, late.to_attributes())])
+    index.commit([Change(VersionRow.key(scene.store, fourth.version_id), fourth.to_attributes(), None)])
+    shown = [version.id for version in scene.versions(memory_id=memory.id).items]
+    assert third.version_id in shown
+    assert late_id not in shown
