@@ -69,7 +69,7 @@ def _nothing_contradicts(version: object, head: object, joined: object) -> bool:
     return False
 
 
-def _no_witness(self: audit.Audit, run: object, home: str) -> None:
+def _no_witness(self: audit.Audit, run: object, home: str, seen: object) -> None:
     """An audit that asks no other region what it saw."""
 
 
