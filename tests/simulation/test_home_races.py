@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import pytest
 
@@ -96,9 +97,8 @@ def test_a_commit_that_comes_after_the_move_was_given_up_commits_nothing() -> No
         assert stage.home(THIRD) == (AWAY if again else HOME), "it goes on from where the store is, or is told"
 
 
-@pytest.mark.parametrize("step", ["before its cut", "before it puts its rows right"])
-def test_of_two_fail_overs_to_one_place_the_rows_are_as_the_cut_that_counts_has_them(step: str) -> None:
-    """A deletion, and a void above it, arrive after the first has surveyed; the second finishes with them."""
+def deletion_under_way() -> tuple[MovingStage, str, LogKey, LogKey]:
+    """A memory at ``/b`` that its home has deleted, with an abort entry above: no other region has these two yet."""
     stage = MovingStage()
     memory = stage.create("/b", "one")
     stage.deliver()
@@ -108,19 +108,46 @@ def test_of_two_fail_overs_to_one_place_the_rows_are_as_the_cut_that_counts_has_
     void = decide.void(replace(deletion, slot=deletion.slot.following), stage.new_version_id(), 0)
     stage.cloud.sites[HOME].region.objects.put_if_absent(str(void.key), b"{}", void.to_metadata())
     stage.hold_back()
+    return stage, memory.id, deletion, void.key
+
+
+def test_of_two_fail_overs_to_one_place_the_rows_are_as_the_cut_that_counts_has_them() -> None:
+    """A deletion, and a void above it, arrive after the first has surveyed; the second finishes with them."""
+    stage, _, deletion, void = deletion_under_way()
     first = stage.actor(lambda: stage.fail_over(AWAY)).until(PUT, f"{AWAY}/cut/")
-    if step == "before it puts its rows right":
-        first.until("index.read", "memories")
-    stage.reach(AWAY, str(deletion), str(void.key))
+    stage.reach(AWAY, str(deletion), str(void))
     stage.fail_over(AWAY)
     while not first.done:
-        assert stage.listed(AWAY) == {} or step != "before its cut"
+        assert stage.listed(AWAY) == {}
         first.step()
     assert stage.listed(AWAY) == {}
     key = LogRow.key(stage.store, deletion.path_hash)
     row = LogRow.from_attributes(stage.cloud.rows(AWAY, "logs")[key.pk, key.sk])
     assert fold.tail_of(row) == str(void.slot)
     stage.create("/b", "again", region=AWAY)
+    stage.at_rest()
+
+
+@pytest.mark.parametrize("other", ["finishes", "dies once it has put the record"])
+def test_of_two_fail_overs_to_one_place_both_repair_rows_by_the_snapshot_that_was_put_first(other: str) -> None:
+    """A deletion arrives while the first repairs rows; the second, which could know it, puts the record.
+
+    The new home then carries the deletion out again. Repairs by two snapshots would let the memory come back after it
+    was gone.
+    """
+    stage, memory_id, deletion, void = deletion_under_way()
+    first = stage.actor(lambda: stage.fail_over(AWAY)).until(PUT, f"{AWAY}/cut/").until("index.read", "memories")
+    stage.reach(AWAY, str(deletion), str(void))
+    second = stage.actor(lambda: stage.fail_over(AWAY))
+    if other == "finishes":
+        second.finish()
+    else:
+        second.until(PUT, f"{AWAY}/store/", after=True).die()
+    seen = [stage.listed(AWAY)]
+    while not first.done:
+        first.step()
+        seen.append(stage.listed(AWAY))
+    assert [listed for listed, _ in groupby(seen)] == [{"/b": memory_id}, {}][-1 if other == "finishes" else 0 :]
     stage.at_rest()
 
 

@@ -80,7 +80,7 @@ class EpochRepair:
         tail, resident = self._snapshots.tail(store, path_hash), self._snapshots.resident(store, path_hash)
         if not late and fold.occupant_of(row) == resident and self._knows(store, row, tail, resident):
             return False
-        restored = RestoredRows(store.store_id, present)
+        restored = RestoredRows(store)
         occupant = None if row is None else fold.occupant_of(row)
         for memory_id in {occupant, resident} - {None}:
             self._note_path(view, restored, path_hash, memory_id or "")
@@ -112,7 +112,7 @@ class EpochRepair:
         The version that the snapshot names is in the history then, though its own event has not come: who reads or
         updates the memory is told of it.
         """
-        restored = RestoredRows(store.store_id, str(current_epoch(store)))
+        restored = RestoredRows(store)
         entry = None if place is None else self._entry(store, place)
         after = None if entry is None else fold.join_memory(None, entry)
         restored.memories[memory_id] = (None if before is None else before.ref, entry)
@@ -214,8 +214,7 @@ class EpochRepair:
             return
         stragglers = self._stragglers.of_memory(view, store, first.memory_id, None)
         if stragglers:
-            present = str(current_epoch(store))
-            self._rows.restore(view, RestoredRows(store.store_id, present, stragglers=stragglers))
+            self._rows.restore(view, RestoredRows(store, stragglers=stragglers))
 
     def _rows_of(self, view: View, store: StoreRow, version: Entry) -> tuple[MemoryRow | None, LogRow | None]:
         memory_key = MemoryRow.key(store.store_id, version.memory_id)

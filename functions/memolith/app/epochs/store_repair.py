@@ -13,7 +13,7 @@ from memolith.app.kernel.batching import batches
 from memolith.app.kernel.listing import row_pages
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
-from memolith.core.epochs import current_epoch, has_snapshot
+from memolith.core.epochs import has_snapshot
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import parse_key
 from memolith.core.rows.base import RowKey
@@ -170,7 +170,7 @@ class StoreRepair:
         """Move stragglers out of the history: one known from an answer may never have an object that says so."""
         for rows in self._pages(view, "versions", store.store_id, VersionRow, after, VERSION_PREFIX):
             for stragglers in batches(self._stragglers.among(view, store, rows), VERSIONS_PER_TRANSACTION):
-                self._rows.restore(view, RestoredRows(store.store_id, str(current_epoch(store)), stragglers=stragglers))
+                self._rows.restore(view, RestoredRows(store, stragglers=stragglers))
             yield rows[-1].version_id
 
     def _unknown(

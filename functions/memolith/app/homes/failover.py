@@ -4,9 +4,9 @@
 
 No call goes to the old home. The first record comes before the listing, so that a region that sees it acknowledges
 nothing of the old epoch any more; what the old home had acknowledged and not replicated comes late: adopted, or
-divergent. Two who fail over to this region at once both go on: the second record's slot is taken once. Two who fail
-over to two regions make two epochs of one number, of which every region accepts the same
-(`core.log_position.Epoch.rank`).
+divergent. Two who fail over to this region at once both go on, by one snapshot
+(`homes.snapshot_claims`): the second record's slot is taken once. Two who fail over to two regions make two epochs of
+one number, of which every region accepts the same (`core.log_position.Epoch.rank`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from memolith.app.epochs.ownership import Ownership
 from memolith.app.epochs.store_repair import StoreRepair
 from memolith.app.homes.handoff import Handoff
 from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder
+from memolith.app.homes.snapshot_claims import SnapshotClaims
 from memolith.app.homes.transfer import Transfer, TransferStep
 from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.peer_messages import decode_placed
@@ -43,6 +44,7 @@ class Failover:
         repair: StoreRepair,
         transfer: Transfer,
         handoff: Handoff,
+        claims: SnapshotClaims,
     ) -> None:
         self._region = region
         self._indexer = indexer
@@ -52,6 +54,7 @@ class Failover:
         self._repair = repair
         self._transfer = transfer
         self._handoff = handoff
+        self._claims = claims
 
     def take_over(self, store_id: str, old: str, budget_s: float) -> TransferStep:
         """Make this region the home of a store whose home was `old`. Repeatable; no call leaves this region.
@@ -60,7 +63,8 @@ class Failover:
         means that it is written here already.
 
         A store that cannot be scanned in `budget_s` is ``copying``: the next call goes on with it. Costs a LIST for
-        each region, and for an epoch or two, two records, what `EpochSnapshotBuilder.in_parts` costs, and 16 PUTs.
+        each region, and for an epoch or two, two records, what `EpochSnapshotBuilder.in_parts` costs, and 16 PUTs; two
+        reads and a transaction to claim the snapshot.
 
         Raises:
             NotFound: this region has never heard of the store. Unavailable, OutcomeUnknown: repeat it.
@@ -112,33 +116,25 @@ class Failover:
         """Put the snapshot of what is here, and the record that names it; or return the one that another caller put
         first.
 
+        Goes by the snapshot of whoever put one first: rows are repaired before the record says which one counts.
         None where there was no time to look at everything.
         """
-        scan = self._builder.in_parts(replace(begun, epochs=begun.epochs[:-1]), deadline_us)
-        if scan is None:
-            return None
-        run = self._transfer.put_snapshot(view, begun.store_id, parse_epoch(begun.epochs[-1]), scan)
+        epoch = parse_epoch(begun.epochs[-1])
+        run = self._claims.find(view, begun.store_id, epoch)
+        if run is None:
+            scan = self._builder.in_parts(replace(begun, epochs=begun.epochs[:-1]), deadline_us)
+            if scan is None:
+                return None
+            own = self._transfer.put_snapshot(view, begun.store_id, epoch, scan)
+            run = self._claims.claim(view, begun.store_id, epoch, own)
         record = replace(
             to_record(begun, MOVER),
             state=StoreState.ACTIVE,
             cuts=(*(begun.cuts or ()), run),
             version_id=self._region.new_id("memver"),
         )
-        if (stored := self._put_by_another(view, begun)) is not None:
-            return stored
         self._repair.repair_live_memories(view, replace(begun, cuts=list(record.cuts)))
         return self._record_after_put(view, begun, record)
-
-    def _put_by_another(self, view: View, begun: StoreRow) -> StoreRow | None:
-        """Return the record that another caller has put after `begun`, indexed; None while there is none. A GET.
-
-        Its snapshot counts, not this call's: rows repaired by another one would be wrong in a home that takes writes.
-        """
-        found = self._records.newer(begun)
-        if found is None:
-            return None
-        self._records.fold_own(view, found)
-        return to_row(found)
 
     def _record_after_put(self, view: View, before: StoreRow, record: StoreRecord) -> StoreRow:
         """Put the record that follows `before`, or take the one that another caller put first; project the result."""

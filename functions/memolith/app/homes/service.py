@@ -10,6 +10,7 @@ from memolith.app.epochs.parts import EpochParts
 from memolith.app.homes.failover import Failover
 from memolith.app.homes.handoff import Handoff
 from memolith.app.homes.snapshot_builder import EpochSnapshotBuilder
+from memolith.app.homes.snapshot_claims import SnapshotClaims
 from memolith.app.homes.snapshot_progress import SnapshotProgress
 from memolith.app.homes.store_backfill import StoreBackfill
 from memolith.app.homes.transfer import Transfer, TransferStep
@@ -118,6 +119,9 @@ def make_homes(region: Region) -> Homes:
     handoff = Handoff(region, records)
     backfill = StoreBackfill(region, indexer.object_arrived)
     transfer = Transfer(region, indexer, records, builder, backfill, handoff)
-    failover = Failover(region, indexer, records, builder, parts.snapshots, parts.store_repair, transfer, handoff)
+    claims = SnapshotClaims(region)
+    failover = Failover(
+        region, indexer, records, builder, parts.snapshots, parts.store_repair, transfer, handoff, claims
+    )
     replica = SyncReplica(region, parts.logs, parts.snapshots)
     return Homes(region, transfer, failover, handoff, replica)

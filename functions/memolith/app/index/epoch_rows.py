@@ -10,11 +10,11 @@ from memolith.app.index.ack_journal import AckJournal
 from memolith.app.index.row_transactions import RowChanges, RowTransactions
 from memolith.app.kernel.region import Region, View
 from memolith.core import fold
-from memolith.core.epochs import current_epoch
-from memolith.core.log_position import Epoch, LogRef
+from memolith.core.epochs import current_epoch, has_snapshot
+from memolith.core.log_position import LogRef
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.entry import Entry
-from memolith.core.rows.base import RowKey
+from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import UNSEEN_ORDER, LogRow, MemoryRow, PathRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.sealing import entry_digest
@@ -31,7 +31,7 @@ class RestoredRows:
     """Rows of one store as an epoch snapshot has them.
 
     Attributes:
-        store_id, present: whose; the epoch that began with the snapshot, as text: its own facts stay as they are.
+        store: the record that names the snapshot. Facts of the epoch that began with it stay as they are.
         memories: by memory_id, the position in the row that gives way (None: of no row), and the entry at its place in
             the snapshot (None: it has none), whose version is in the history then.
         logs: by path hash, what is to be there of older epochs.
@@ -39,19 +39,24 @@ class RestoredRows:
         stragglers: versions that are to be divergent.
     """
 
-    store_id: str
-    present: str
+    store: StoreRow
     memories: dict[str, tuple[LogRef | None, Entry | None]] = field(default_factory=dict)
     logs: dict[str, LogRow] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     stragglers: list[VersionRow] = field(default_factory=list)
 
+    @property
+    def store_id(self) -> str:
+        """Return whose rows these are."""
+        return self.store.store_id
+
 
 class EpochRows:
     """Writes rows of memories, logs, paths and versions that a move or a failover has made wrong.
 
-    A process may still go by an epoch that another has ended since. So each transaction is conditional on the store's
-    row: nothing changes once these tables know a later epoch.
+    A process may still go by an epoch that another has ended since, or by a snapshot of its own where two fail over at
+    once and the record names the other's. So each transaction is conditional on the store's row: nothing changes once
+    these tables know a later epoch, or another snapshot of this one.
     """
 
     def __init__(self, region: Region, transactions: RowTransactions) -> None:
@@ -78,7 +83,7 @@ class EpochRows:
         ]
         change = partial(self._restore, restored=restored)
         entries = [entry for _, entry in restored.memories.values() if entry is not None]
-        return self._commit(view, store_id, Epoch.parse(restored.present), keys, change, entries)
+        return self._commit(view, restored.store, keys, change, entries)
 
     def _restore(self, rows: RowChanges, restored: RestoredRows) -> None:
         store_id = restored.store_id
@@ -91,7 +96,7 @@ class EpochRows:
                 self._join_history(rows, entry)
         for hash, log in restored.logs.items():
             key = LogRow.key(store_id, hash)
-            rows.after[key] = fold.rebased(log, rows.log(key), restored.present)
+            rows.after[key] = fold.rebased(log, rows.log(key), str(current_epoch(restored.store)))
         rows.relist(store_id, restored.paths)
         for version in restored.stragglers:
             self._move_out(rows, version)
@@ -107,7 +112,7 @@ class EpochRows:
         row = fold.join_version(None, entry)
         keys = _version_keys(store.store_id, row.version_id)
         change = partial(self._move_out, row=row, is_straggler=is_straggler)
-        self._commit(view, store.store_id, current_epoch(store), keys, change)
+        self._commit(view, store, keys, change)
 
     def return_to_history(self, view: View, store: StoreRow, entry: Entry, instead_of: str | None = None) -> None:
         """Move a version into the history at its entry, which counts, and nowhere else.
@@ -117,26 +122,27 @@ class EpochRows:
         """
         keys = _version_keys(store.store_id, entry.version_id)
         change = partial(self._join_history, entry=entry, instead_of=instead_of)
-        self._commit(view, store.store_id, current_epoch(store), keys, change)
+        self._commit(view, store, keys, change)
 
     def _commit(
         self,
         view: View,
-        store_id: str,
-        epoch: Epoch,
+        store: StoreRow,
         keys: Sequence[RowKey],
         change: Callable[[RowChanges], None],
         entries: Sequence[Entry] = (),
     ) -> bool:
-        """Commit a change of these rows to each generation that knows no later epoch; return whether any changed.
+        """Commit a change of these rows to each generation that knows nothing later than `store` of its epochs.
+
+        Returns whether any changed.
 
         Of the `entries`, which come into the history, those are logged that are of this home and new.
         """
-        store_key, changed = StoreRow.key(store_id), list[Change]()
+        store_key, changed = StoreRow.key(store.store_id), list[Change]()
 
         def work_out(rows: RowChanges, journal: AckJournal | None) -> list[Change]:
             rows.load([store_key, *keys])
-            if _is_ended(rows, store_key, epoch):
+            if _is_overtaken(store, rows.before[store_key]):
                 return []
             change(rows)
             changes = rows.changes([store_key])
@@ -210,7 +216,10 @@ def _version_keys(store_id: str, version_id: str) -> tuple[RowKey, RowKey]:
     return VersionRow.key(store_id, version_id), VersionRow.late_key(store_id, version_id)
 
 
-def _is_ended(rows: RowChanges, store_key: RowKey, epoch: Epoch) -> bool:
-    """Tell whether these tables know a later epoch of the store."""
-    attributes = rows.before[store_key]
-    return attributes is not None and current_epoch(StoreRow.from_attributes(attributes)).rank > epoch.rank
+def _is_overtaken(store: StoreRow, attributes: Attributes | None) -> bool:
+    """Tell whether tables with this row of a store know a later epoch than `store`, or another snapshot of its own."""
+    if attributes is None:
+        return False
+    known = StoreRow.from_attributes(attributes)
+    epoch, latest = current_epoch(store), current_epoch(known)
+    return latest.rank > epoch.rank or (latest == epoch and has_snapshot(known) and known.cuts != store.cuts)

@@ -11,10 +11,10 @@ from memolith.app.index.epoch_rows import EpochRows, RestoredRows
 from memolith.app.index.row_transactions import RowTransactions
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
-from memolith.core.epochs import current_epoch
 from memolith.core.log_position import Epoch, LogKey, LogRef, Slot
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
+from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 
@@ -55,7 +55,7 @@ def test_a_version_of_ones_own_that_a_snapshot_brings_is_logged_as_acknowledged(
     slot = replace(head.ref.slot, sequence=head.ref.slot.sequence + 1)
     entry = LogReader(site.region, EpochSnapshots(site.region)).entry(LogKey(scene.store, head.path_hash, slot))
     assert entry is not None
-    restored = RestoredRows(scene.store, str(current_epoch(store)), memories={memory.id: (head.ref, entry)})
+    restored = RestoredRows(store, memories={memory.id: (head.ref, entry)})
     rows = EpochRows(site.region, RowTransactions(site.region))
     assert rows.restore(site.region.view([]), restored)
     scene.deliver()
@@ -79,11 +79,28 @@ def test_a_row_that_moved_to_the_same_slot_of_another_path_since_the_check_is_le
     store = StoreRow.from_attributes(known[store_key])
     entry = LogReader(site.region, EpochSnapshots(site.region)).entry(at_first.ref.key_in(scene.store))
     restored = RestoredRows(
-        scene.store,
-        str(current_epoch(store)),
+        store,
         memories={first.id: (before.ref, entry)},
         paths={"/first": at_first.path_hash, "/second": before.path_hash},
     )
     EpochRows(site.region, RowTransactions(site.region)).restore(site.region.view([]), restored)
     left = MemoryRow.from_attributes(site.region.index.read([memory_key])[memory_key])
     assert (left.path, left.ref) == ("/third", moved.ref)
+
+
+@pytest.mark.parametrize("known", ["its own", "another's", "none yet"])
+def test_rows_are_restored_only_while_the_tables_know_no_other_snapshot_of_the_epoch(known: str) -> None:
+    """Two who fail over at once may go by two snapshots, where the claim of the first was lost with its table."""
+    scene = Scene()
+    memory = scene.create("/a", "1")
+    region = scene.cloud.sites[HOME].region
+    store_key, memory_key = StoreRow.key(scene.store), MemoryRow.key(scene.store, memory.id)
+    rows = region.index.read([store_key, memory_key])
+    head = MemoryRow.from_attributes(rows[memory_key])
+    begun = replace(StoreRow.from_attributes(rows[store_key]), epochs=[str(Epoch(1, HOME)), str(Epoch(2, HOME))])
+    cuts = {"its own": ["cut_own"], "another's": ["cut_other"], "none yet": None}[known]
+    region.index.commit([Change(store_key, rows[store_key], replace(begun, cuts=cuts).to_attributes())])
+    restored = RestoredRows(replace(begun, cuts=["cut_own"]), memories={memory.id: (head.ref, None)})
+    EpochRows(region, RowTransactions(region)).restore(region.view([]), restored)
+    left = region.index.read([memory_key])
+    assert (memory_key in left) == (known == "another's")
