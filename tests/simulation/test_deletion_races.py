@@ -145,3 +145,21 @@ def test_the_sweep_of_a_home_that_moves_meanwhile_puts_nothing(stage: Stage) -> 
     restoring(stage, region=AWAY).finish()
     assert sweep.finish()["ended"] == 0
     assert_whole(stage)
+
+
+def test_half_a_rename_that_comes_after_its_stores_deletion_leaves_the_same_rows_in_every_region() -> None:
+    """The version that takes the slot of its other half comes last: its event does not lead back to the first half."""
+    stage = Stage()
+    memory = stage.create("/a", "one")
+    stage.cloud.deliver()
+    stage.actor(lambda: stage.update(memory.id, path="/b")).until(PUT, "/log/", occurrence=2).die()
+    half = stage.cloud.pending[-1].key
+    stage.update(memory.id, "two")
+    rest = [event.key for event in stage.cloud.pending if event.key != half and "/log/" in event.key]
+    stage.memolith().stores.delete(stage.call(), stage.store)
+    record = next(event.key for event in stage.cloud.pending if RECORD in event.key)
+    for key in (record, half, *rest):
+        stage.index(key, HOME)
+        stage.copy(key)
+        stage.index(key, AWAY)
+    assert stage.cloud.rows(AWAY, "logs") == stage.cloud.rows(HOME, "logs")

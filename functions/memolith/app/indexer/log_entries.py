@@ -192,12 +192,12 @@ class LogEntries:
 
         This is the only chance: once its source slot has arrived here with another entry, no event leads back to it.
         While that slot is free at home too, the entry that takes it brings another event: the other half, or the blank.
+        The home of a deleted store completes nothing any more; elsewhere its rows still follow the home's.
         """
         ended = not view.complete or self._erasures.is_deleted(view, moved_in.key.store_id)
-        if ended and self._erasures.erase(moved_in.key):
-            return
+        erased = ended and self._erasures.erase(moved_in.key)
         home = moved_in.slot.epoch.home
-        if home == self._region.name and not self._writer.complete_rename(moved_in.key):
+        if home == self._region.name and (erased or not self._writer.complete_rename(moved_in.key)):
             return
         resolved = self._logs.resolve(moved_in, region=home)
         elsewhere = not_of(self._region.name, resolved) - {moved_in.key}
