@@ -37,7 +37,7 @@ class Sweeps:
         while not world.calm:
             world.scheduler.sleep(world.chance.uniform(0.1, world.options.sweep_s))
             self._sweep(region)
-            if world.options.day_s:
+            if world.options.day_s and region not in world.network.unfilled:
                 self._look(region)
 
     def _sweep(self, region: str) -> int:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import partial
 
 import pytest
 
@@ -31,6 +32,7 @@ from tests.simulation.kinds import (
     working,
 )
 from tests.simulation.options import Links, Options, drawn, failing_over, moving
+from tests.simulation.sites import Sandbox
 from tests.simulation.world import World
 
 SEEDS = 12
@@ -277,3 +279,20 @@ def test_a_region_that_joins_ends_with_all_that_was_put_before() -> None:
     assert ours and ours <= theirs
     control = world.sites[world.options.regions[-1]].control()
     assert control is not None and control.complete
+
+
+def test_nobody_looks_into_a_region_that_joins_before_it_is_filled() -> None:
+    """It may not know the keys yet, and remembers for a while which ones it did not."""
+    options = replace(joining(0), day_s=30.0, sweep_s=0.5)
+    world = World(0, options)
+    joins, asked = options.regions[-1], list[bool]()
+    see = world.sites[joins].use
+
+    def use(act: Callable[[Sandbox], object]) -> object:
+        if isinstance(act, partial) and act.func.__name__ == "_see":
+            asked.append(joins in world.network.unfilled)
+        return see(act)
+
+    world.sites[joins].use = use  # type: ignore[method-assign,assignment]
+    world.run()
+    assert asked and not any(asked)
