@@ -15,6 +15,9 @@ from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import parse_key
 from memolith.core.rows.content import LogRow
+from memolith.core.rows.control import ControlRow
+from memolith.core.rows.identity import StoreRow
+from memolith.ports.index import Change
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 
 PUT = "objects.put_if_absent"
@@ -95,6 +98,22 @@ def test_a_commit_that_comes_after_the_move_was_given_up_commits_nothing() -> No
         assert "error" in commit.finish() or again
         stage.at_rest()
         assert stage.home(THIRD) == (AWAY if again else HOME), "it goes on from where the store is, or is told"
+
+
+def test_a_mover_that_another_overtakes_projects_the_record_that_was_put() -> None:
+    """The region's index is being rebuilt, and the new tables do not have the first record of the new epoch yet."""
+    stage, _ = written()
+    site = stage.cloud.sites[AWAY]
+    control = ControlRow(serving=1, complete=False, building=2, run="run")
+    site.region.index.commit([Change(ControlRow.KEY, None, control.to_attributes(), unconditional=True)])
+    site.database.make(2)
+    slow = stage.actor(lambda: MOVE(stage)).until("peers.call", occurrence=2, after=True)
+    stage.move(AWAY)
+    site.database.drop(2)
+    site.database.make(2)
+    slow.finish()
+    key = StoreRow.key(stage.store)
+    assert site.region.index.at(2).read([key]) == site.region.index.read([key])
 
 
 def deletion_under_way() -> tuple[MovingStage, str, LogKey, LogKey]:

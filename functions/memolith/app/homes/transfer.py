@@ -122,7 +122,8 @@ class Transfer:
             raise Busy("the move was given up; look at `memolith homes list`")
         if placed.record.home != self._region.name or placed.record.state is not StoreState.MOVED:
             return self._records.fold(view, placed)
-        row = self._records.activate(view, self._records.fold(view, placed))
+        self._records.fold(view, placed)
+        row = self._records.activate(view, to_row(placed))
         paused_ms = max(self._region.clock.now_us() // 1000 - began_ms, 0)
         self._builder.forget(store_id)
         self._region.metrics.milliseconds("move_paused_ms", paused_ms, home=old)
