@@ -253,23 +253,26 @@ class Region:
     def read_whole(self, view: View, keys: Sequence[RowKey], *tables: str) -> Mapping[RowKey, Attributes]:
         """Read rows and, in the same read, check that none of these tables has been emptied until now.
 
-        It confirms what `is_whole` does. Of tables that are not marked yet, it is only that the index has not been
-        declared incomplete until now.
+        It confirms what `is_whole` does. Tables that were not marked when `view` was read have the mark that they got
+        since, if any, and the index has not been declared incomplete.
 
         Raises:
             Unavailable: a table has been emptied, or the index does not answer.
         """
-        marks = [ControlRow.KEY] if view.mark is None else [mark_key(table) for table in tables]
-        rows = self.read(view.index, [*keys, *marks])
-        whole = self._is_marked(view, rows, marks) if view.mark is not None else self._is_still(view, rows)
+        marks = [mark_key(table) for table in tables]
+        since = () if view.mark is not None else (ControlRow.KEY, CompletenessRow.key(view.index.generation))
+        rows = self.read(view.index, [*keys, *marks, *since])
+        whole = self._is_marked(view, rows, marks) if view.mark is not None else self._is_still(view, rows, marks)
         if not whole:
             raise _emptied()
-        return {key: row for key, row in rows.items() if key not in marks}
+        return {key: row for key, row in rows.items() if key not in (*marks, *since)}
 
-    def _is_still(self, view: View, rows: Mapping[RowKey, Attributes]) -> bool:
-        """Tell whether an index that was complete has not been declared incomplete since."""
-        control = rows.get(ControlRow.KEY)
-        return not view.complete or (control is not None and ControlRow.from_attributes(control).complete)
+    def _is_still(self, view: View, rows: Mapping[RowKey, Attributes], marks: Collection[RowKey]) -> bool:
+        """Tell whether an index that was complete, and not marked yet, is complete still, and was not emptied."""
+        control, row = rows.get(ControlRow.KEY), rows.get(CompletenessRow.key(view.index.generation))
+        if view.complete and (control is None or not ControlRow.from_attributes(control).complete):
+            return False
+        return row is None or self._is_marked(replace(view, mark=row["mark"]), rows, marks)
 
     def require_whole(self, view: View, *tables: str) -> None:
         """Raise Unavailable unless `is_whole`, which says what it costs and when to call it."""

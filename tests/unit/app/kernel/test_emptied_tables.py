@@ -187,7 +187,8 @@ def test_a_batch_that_was_torn_by_the_first_marking_is_looked_at_again() -> None
     assert row is not None and site.region.view(marked=["memories"]).complete and torn
 
 
-def test_a_creation_does_not_trust_unmarked_tables_that_were_declared_incomplete_before_its_look() -> None:
+@pytest.mark.parametrize("since", ["declared incomplete", "marked by the first tick"])
+def test_a_creation_does_not_trust_tables_that_were_unmarked_and_vanish_before_its_look(since: str) -> None:
     """No tick has marked the tables yet: they vanish between a creator's claim and its look at the path's ancestors."""
     scene = Scene()
     scene.create("/a", "first")
@@ -199,9 +200,12 @@ def test_a_creation_does_not_trust_unmarked_tables_that_were_declared_incomplete
         result = act()
         if call.name == "index.commit":
             scene.switch.around = straight
+            if since == "declared incomplete":
+                incomplete = ControlRow(serving=1, complete=False).to_attributes()
+                index.commit([Change(ControlRow.KEY, None, incomplete, unconditional=True)])
+            else:
+                settle(scene)
             wipe(scene)
-            incomplete = ControlRow(serving=1, complete=False).to_attributes()
-            index.commit([Change(ControlRow.KEY, None, incomplete, unconditional=True)])
         return result
 
     with scene.intercepted_by(emptied_after_the_claim), pytest.raises(Unavailable):
