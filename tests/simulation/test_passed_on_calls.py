@@ -232,6 +232,25 @@ def test_a_copy_that_finds_its_slot_taken_by_the_other_leaves_the_tables_as_the_
     assert len(quiet.history(memory.id)) == 2
 
 
+def test_a_copy_that_met_what_the_other_put_does_not_do_it_again_though_the_tables_are_emptied(quiet: Stage) -> None:
+    """What older objects leave is in the tables again when it looks for its version's row, and the version is not."""
+    memory = quiet.create("/a", "a")
+    command = UpdateMemory(quiet.store, memory.id, quiet.new_version_id(), ACTOR, content="mine")
+    one = copy(quiet, command).until(PUT)
+    quiet.clock.advance(1)
+    other = copy(quiet, command).until(PUT)
+    assert_told(one.finish(), command.version_id)
+    other.until("objects.head", occurrence=3, after=True)
+    database = quiet.cloud.sites[HOME].database
+    database.drop(1)
+    database.make(1)
+    for key in quiet.all_keys():
+        if key != quiet.key_of(command.version_id):
+            quiet.index(key)
+    assert_told(other.finish(), command.version_id)
+    assert_written_once(quiet, command.version_id)
+
+
 @pytest.mark.parametrize("cold", [True, False])
 @pytest.mark.parametrize("what", ["stays", "is deleted", "makes room for another"])
 def test_a_creation_that_runs_twice_makes_one_memory_and_is_never_refused_for_its_own(

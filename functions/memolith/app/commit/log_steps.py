@@ -143,8 +143,15 @@ class LogSteps:
         return Step.DECIDED
 
     def observe(self, attempt: Attempt, entry: Entry, paths_too: bool = False) -> None:
-        """Fold one entry that was met, and finish its rename where that is half done."""
+        """Fold one entry that was met, and finish its rename where that is half done.
+
+        A version of the command's own is noted: another copy of the call put it, and its row may not outlast the next
+        attempt, if the tables are emptied.
+        """
         resolved = self.logs.resolve(entry, self._finish, store=attempt.store)
+        for one in resolved:
+            if one.is_version and one.entry.version_id in attempt.own:
+                attempt.done = fold.join_version(None, one.entry)
         changed = self._projector.fold(attempt.view, resolved, paths_too=paths_too, salt=attempt.store.salt)
         attempt.outcome.resolved.extend(one for one in resolved if one.entry.key not in changed)
 
