@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import partial
+from itertools import pairwise
 
 import pytest
 
@@ -32,8 +33,8 @@ from tests.simulation.kinds import (
     working,
 )
 from tests.simulation.options import Links, Options, drawn, failing_over, moving
-from tests.simulation.sites import Sandbox
-from tests.simulation.world import World
+from tests.simulation.sites import Sandbox, Site
+from tests.simulation.world import WATCHES, World
 
 SEEDS = 12
 SWITCHES = (
@@ -296,3 +297,19 @@ def test_nobody_looks_into_a_region_that_joins_before_it_is_filled() -> None:
     world.sites[joins].use = use  # type: ignore[method-assign,assignment]
     world.run()
     assert asked and not any(asked)
+
+
+def test_at_rest_a_reconciler_ticks_less_often_than_its_processes_clocks_are_apart() -> None:
+    """Each tick then writes how far it is, by whichever clock: a tick that follows another too soon writes nothing."""
+    world = World(0, replace(drawn(0), apart_s=5.0))
+    ticked: dict[str, list[int]] = {region: [] for region in world.options.regions}
+    tick = world.tick
+
+    def noted(site: Site) -> None:
+        ticked[site.name].append(world.scheduler.now_us)
+        tick(site)
+
+    world.tick = noted  # type: ignore[method-assign]
+    world.run()
+    for times in ticked.values():
+        assert min(after - before for before, after in pairwise(times[-WATCHES:])) > 10_000_000
