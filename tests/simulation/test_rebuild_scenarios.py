@@ -13,7 +13,9 @@ from memolith.adapters.memory import ManualClock, MemoryQueue, MemoryTables
 from memolith.app.indexer import rebuild_pages
 from memolith.app.indexer.rebuild import BatchProjector, Rebuild
 from memolith.core.errors import Busy
-from tests.simulation.stage import HOME, Stage
+from tests.simulation.moving_stage import MovingStage
+from tests.simulation.stage import AWAY, HOME, Stage
+from tests.support.rebuilds import Operator
 
 
 class Meanwhile(ManualClock):
@@ -139,3 +141,21 @@ def test_an_operator_who_is_overtaken_by_another_is_told(stage: Stage) -> None:
 
     with pytest.raises(Busy):
         rebuilt.run(nothing, overtake)
+
+
+def test_what_comes_late_to_a_new_home_whose_tables_are_being_rebuilt_is_replayed_once_they_serve() -> None:
+    """Nothing has been written since, so that it belongs into the history; no other event leads back to it."""
+    stage = MovingStage()
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.move(AWAY)
+    stage.deliver()
+    stage.update(memory.id, "two", region=AWAY)
+    stage.hold_back()
+    with stage.dead(AWAY):
+        stage.fail_over(HOME, old=AWAY)
+    stage.wipe(HOME)
+    stage.come_late()
+    Operator(stage.cloud, MemoryQueue()).run()
+    assert stage.contents(HOME) == {"/a": "two"}
+    stage.at_rest()

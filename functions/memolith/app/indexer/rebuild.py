@@ -1,7 +1,7 @@
 """Building the index anew from the region's own bucket, beside live traffic.
 
     make the next generation's tables -> every fold goes to both -> list the bucket, fold each key -> switch
-    -> have redactions carried out again -> drop
+    -> have redactions carried out again -> replay what came late -> drop
 
 Where the tables are gone that stand outside the generations, they are made first, empty: then nothing is known of what
 served, and the generation that the region was configured with counts as that.
@@ -29,6 +29,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Busy, Unavailable
 from memolith.core.rows.base import Attributes, RowKey, mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow, RebuildRow
+from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.journal import JournalStateRow
 from memolith.core.tables import TABLES
 from memolith.ports.index import Change, Query, Tables
@@ -202,10 +203,28 @@ class Rebuild:
             for some in batches(keys_under(self._region.objects, f"{origin}/redaction/"), ORDERS_AT_ONCE):
                 send_object_events(self._queue, some)
 
+    def _replay_stragglers(self, report: Callable[[Progress], None]) -> None:
+        """Have what came late while the tables were incomplete replayed, in stores at home here.
+
+        Incomplete tables cannot say whether a late version may be replayed, so its event had left it divergent. A LIST
+        for each store whose home has changed, and region; of those at home here what `Indexer.repair_rows` costs.
+
+        Raises:
+            Unavailable: some were replayed; run the rebuild again.
+        """
+        report(Progress("replaying what came late"))
+        for store_id in self._moved_stores():
+            key = StoreRow.key(store_id)
+            attributes = self._region.read(self._region.view().index, [key]).get(key)
+            if attributes is not None and attributes["home"] == self._region.name:
+                self._indexer.repair_rows(store_id, None)
+
     def _retire(self, control: ControlRow, report: Callable[[Progress], None]) -> ControlRow:
         """Drop the tables that served before, once no call can be reading them any more."""
-        report(Progress("switched; dropping the old tables"))
+        report(Progress("switched; waiting for calls under way to end"))
         self._region.clock.pause(self._settling_s)
+        self._replay_stragglers(report)
+        report(Progress("dropping the old tables"))
         if control.run is not None:
             self._forget(control.run)
         if control.retired is not None:

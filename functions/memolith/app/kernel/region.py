@@ -270,7 +270,9 @@ class Region:
     def _is_still(self, view: View, rows: Mapping[RowKey, Attributes], marks: Collection[RowKey]) -> bool:
         """Tell whether an index that was complete, and not marked yet, is complete still, and was not emptied."""
         control, row = rows.get(ControlRow.KEY), rows.get(CompletenessRow.key(view.index.generation))
-        if view.complete and (control is None or not ControlRow.from_attributes(control).complete):
+        if not view.complete:
+            return True
+        if control is None or not ControlRow.from_attributes(control).complete:
             return False
         return row is None or self._is_marked(replace(view, mark=row["mark"]), rows, marks)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -212,3 +213,14 @@ def test_a_creation_does_not_trust_tables_that_were_unmarked_and_vanish_before_i
         scene.create("/a/b")
     Operator(scene.cloud, MemoryQueue()).run()
     assert scene.paths() == ["/a"]
+
+
+def test_rows_of_an_index_that_is_incomplete_anyway_are_read_whatever_its_marks(scene: Scene) -> None:
+    """A rebuild is under way: what the tables do not have is answered with 503, and what they have is served."""
+    region = scene.cloud.sites[HOME].region
+    index = MemoryIndex(scene.cloud.sites[HOME].database)
+    index.commit(
+        [Change(ControlRow.KEY, None, ControlRow(serving=1, complete=False).to_attributes(), unconditional=True)]
+    )
+    wipe(scene)
+    assert region.read_whole(replace(region.view([]), mark=None), [], "paths") == {}
