@@ -230,6 +230,24 @@ def test_once_its_object_has_come_the_row_is_that_of_any_other_region(stage: Mov
     stage.at_rest()
 
 
+def test_a_version_that_a_failover_began_with_and_that_never_came_is_brought_to_the_third_region(
+    stage: MovingStage,
+) -> None:
+    """Its row there was made from the new home's bucket, before the old home had sealed a checkpoint that names it."""
+    stage.create("/a", "first")
+    (lost,) = lose(stage, "/log/", region=THIRD)
+    stage.deliver()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        stage.deliver()
+    assert [row["unseen"] for row in stage.cloud.rows(THIRD, "versions").values()] == [["entry"]]
+    minutes(stage, 2)
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert is_here(stage, lost, THIRD)
+    stage.at_rest()
+
+
 def test_an_object_that_came_before_the_answer_is_not_unseen(stage: MovingStage) -> None:
     memory = stage.create("/a", "first")
     stage.deliver()

@@ -14,10 +14,18 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from memolith.core.log_position import Epoch, Slot
+from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.redaction_order import Redaction
-from memolith.core.rows.content import UNSEEN_ORDER, LogRow, MemoryRow, PathRow, VersionRow
+from memolith.core.rows.content import (
+    UNSEEN_DEPARTURE,
+    UNSEEN_ENTRY,
+    UNSEEN_ORDER,
+    LogRow,
+    MemoryRow,
+    PathRow,
+    VersionRow,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +198,17 @@ def join_version(before: VersionRow | None, entry: Entry, unseen: Collection[str
     row = replace(row, unseen=_still_unseen(before, row))
     row = replace(row, redacted_at=before.redacted_at, redacted_by=before.redacted_by)
     return blanked_version(row) if before.blank or before.redacted_at is not None else row
+
+
+def unseen_objects(entry: Entry, elsewhere: Collection[LogKey]) -> list[str]:
+    """List which of a version's objects are `elsewhere`: its own, and the second half of the rename that made it."""
+    if not elsewhere:
+        return []
+    unseen = [UNSEEN_ENTRY] if entry.key in elsewhere else []
+    renamed = entry.operation is Operation.MOVED_IN and entry.source is not None
+    if renamed and entry.source is not None and entry.source.key_in(entry.key.store_id) in elsewhere:
+        unseen.append(UNSEEN_DEPARTURE)
+    return unseen
 
 
 def _still_unseen(before: VersionRow, row: VersionRow) -> list[str] | None:

@@ -113,7 +113,7 @@ class EpochRepair:
         updates the memory is told of it.
         """
         restored = RestoredRows(store)
-        entry = None if place is None else self._entry(store, place)
+        entry = None if place is None else self._entry(restored, place)
         after = None if entry is None else fold.join_memory(None, entry)
         restored.memories[memory_id] = (None if before is None else before.ref, entry)
         for row in (before, after):
@@ -131,7 +131,7 @@ class EpochRepair:
         tail, resident = self._snapshots.tail(store, path_hash), self._snapshots.resident(store, path_hash)
         row = LogRow(store_id=store.store_id, path_hash=path_hash, vacated=None if tail is None else str(tail))
         place = None if resident is None else self._snapshots.place(store, resident)
-        entry = None if place is None else self._entry(store, place)
+        entry = None if place is None else self._entry(restored, place)
         if entry is not None and resident is not None and place is not None:
             above = None if tail is None or tail <= place.slot else str(tail)
             row = LogRow(
@@ -146,11 +146,17 @@ class EpochRepair:
                 restored.paths[entry.path] = path_hash
         restored.logs[path_hash] = row
 
-    def _entry(self, store: StoreRow, place: LogRef) -> Entry:
-        """Read the entry at a place that the snapshot names: here, or else in the bucket of the home that wrote it."""
-        key = place.key_in(store.store_id)
-        home = current_epoch(store).home
-        entry = self._logs.entry(key) or (None if home == self._region.name else self._logs.entry(key, home))
+    def _entry(self, restored: RestoredRows, place: LogRef) -> Entry:
+        """Read the entry at a place that the snapshot names: here, or else in the bucket of the home that wrote it.
+
+        One that was read there is noted: its row says that the object is still to come.
+        """
+        key = place.key_in(restored.store_id)
+        home = current_epoch(restored.store).home
+        entry = self._logs.entry(key)
+        if entry is None and home != self._region.name:
+            entry = self._logs.entry(key, home)
+            restored.elsewhere.add(key)
         if entry is None:
             raise Unavailable("what the store's epoch began with has not arrived here yet; try again")
         return entry

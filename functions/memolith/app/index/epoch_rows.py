@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -11,7 +11,7 @@ from memolith.app.index.row_transactions import RowChanges, RowTransactions
 from memolith.app.kernel.region import Region, View
 from memolith.core import fold
 from memolith.core.epochs import current_epoch, has_snapshot
-from memolith.core.log_position import LogRef
+from memolith.core.log_position import LogKey, LogRef
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.entry import Entry
 from memolith.core.rows.base import Attributes, RowKey
@@ -37,6 +37,7 @@ class RestoredRows:
         logs: by path hash, what is to be there of older epochs.
         paths: the paths whose listing follows from these, and their hashes.
         stragglers: versions that are to be divergent.
+        elsewhere: entries of `memories` that were read in another region's bucket.
     """
 
     store: StoreRow
@@ -44,6 +45,7 @@ class RestoredRows:
     logs: dict[str, LogRow] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     stragglers: list[VersionRow] = field(default_factory=list)
+    elsewhere: set[LogKey] = field(default_factory=set)
 
     @property
     def store_id(self) -> str:
@@ -93,7 +95,7 @@ class EpochRows:
             if (None if stored is None else stored.ref) == before:
                 rows.after[key] = None if entry is None else fold.join_memory(None, entry)
             if entry is not None:
-                self._join_history(rows, entry)
+                self._join_history(rows, entry, elsewhere=restored.elsewhere)
         for hash, log in restored.logs.items():
             key = LogRow.key(store_id, hash)
             rows.after[key] = fold.rebased(log, rows.log(key), str(current_epoch(restored.store)))
@@ -166,13 +168,15 @@ class EpochRows:
             if (rows.before.get(key) or {}).get("memory_id") is None
         ]
 
-    def _join_history(self, rows: RowChanges, entry: Entry, instead_of: str | None = None) -> None:
+    def _join_history(
+        self, rows: RowChanges, entry: Entry, instead_of: str | None = None, elsewhere: Collection[LogKey] = ()
+    ) -> None:
         key, late_key = _version_keys(entry.key.store_id, entry.version_id)
         rows.load([key, late_key])
         stored = rows.version(key)
         if stored is not None and instead_of is not None and stored.position == instead_of:
             stored = replace(stored, position=None)
-        rows.after[key] = fold.join_version(stored, entry)
+        rows.after[key] = fold.join_version(stored, entry, fold.unseen_objects(entry, elsewhere))
         rows.after[late_key] = None
 
     def _move_out(self, rows: RowChanges, row: VersionRow, is_straggler: Callable[[LogRef], bool] = _counts) -> None:

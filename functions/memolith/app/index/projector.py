@@ -24,7 +24,6 @@ from memolith.core.objects.redaction_order import Redaction
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, Row, RowKey
 from memolith.core.rows.content import (
-    UNSEEN_DEPARTURE,
     UNSEEN_ENTRY,
     LogRow,
     MemoryRow,
@@ -243,7 +242,7 @@ class Projector:
         """Join the version; return whether it is new to the index."""
         key = VersionRow.key(entry.key.store_id, entry.version_id)
         before = rows.version(key)
-        rows.after[key] = fold.join_version(before, entry, _unseen(entry, elsewhere))
+        rows.after[key] = fold.join_version(before, entry, fold.unseen_objects(entry, elsewhere))
         if entry.adopts is not None:
             late_key = VersionRow.late_key(entry.key.store_id, entry.version_id)
             rows.load([late_key])
@@ -322,17 +321,6 @@ def _put_as(entry: Entry) -> str | None:
 def _projected_version_id(entry: Entry) -> str | None:
     """Return the version that the index has once the entry is projected."""
     return entry.moved_version_id if entry.operation is Operation.MOVED_OUT else entry.version_id
-
-
-def _unseen(entry: Entry, elsewhere: Collection[LogKey]) -> list[str]:
-    """List a version's objects that are `elsewhere`: its own, and the second half of the rename that made it."""
-    if not elsewhere:
-        return []
-    unseen = [UNSEEN_ENTRY] if entry.key in elsewhere else []
-    renamed = entry.operation is Operation.MOVED_IN and entry.source is not None
-    if renamed and entry.source is not None and entry.source.key_in(entry.key.store_id) in elsewhere:
-        unseen.append(UNSEEN_DEPARTURE)
-    return unseen
 
 
 def _without_text(rows: RowChanges, key: RowKey) -> Row | None:
