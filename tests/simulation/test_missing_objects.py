@@ -219,6 +219,25 @@ def test_half_of_a_rename_that_was_read_in_its_homes_bucket_is_waited_for(stage:
     assert stage.listed(AWAY) == {"/b": memory.id}
 
 
+def test_the_end_of_a_late_rename_that_never_came_to_the_new_home_is_fetched(stage: MovingStage) -> None:
+    """The new home knows the rename from the answer to a call, and has its first half; it is divergent."""
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    minutes(stage)
+    renamed = stage.update(memory.id, path="/b", region=AWAY)
+    end = [event.key for event in stage.cloud.pending if "/log/" in event.key][-1]
+    (lost,) = lose(stage, end)
+    stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    stage.come_late()
+    minutes(stage, 4)
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert is_here(stage, lost)
+    stage.at_rest(divergent=[renamed.version_id])
+
+
 def test_once_its_object_has_come_the_row_is_that_of_any_other_region(stage: MovingStage) -> None:
     memory = stage.create("/a", "first", region=AWAY)
     stage.update(memory.id, path="/b", region=AWAY)

@@ -140,11 +140,16 @@ class MissingObjects:
         """Tell whether a version is known at another position and the named one is a straggler: then nothing is
         missing.
 
-        So it is with what a home replayed whose epoch was not accepted. Where that cannot be decided, it is missing.
+        So it is with what a home replayed whose epoch was not accepted. Where that cannot be decided, it is missing; so
+        is the end of a rename that the version's row lacks.
         """
-        known = [rows.get(late_key), rows.get(VersionRow.key(key.store_id, _id_of(late_key)))]
-        at = [row["position"] for row in known if row is not None and row.get("position") is not None]
-        if store_key not in rows or not any(LogRef.parse(one) != LogRef(key.path_hash, key.slot) for one in at):
+        found = [rows.get(late_key), rows.get(VersionRow.key(key.store_id, _id_of(late_key)))]
+        known = [
+            VersionRow.from_attributes(row) for row in found if row is not None and row.get("position") is not None
+        ]
+        if store_key not in rows or any(_lacks_end(row, key) for row in known):
+            return False
+        if all(row.ref == LogRef(key.path_hash, key.slot) for row in known):
             return False
         store = StoreRow.from_attributes(rows[store_key])
         try:
@@ -310,6 +315,11 @@ def _shows_entry(row: VersionRow, key: LogKey) -> bool:
     if at.slot == key.slot:
         return UNSEEN_ENTRY not in (row.unseen or ())
     return at.slot.rank > key.slot.rank
+
+
+def _lacks_end(row: VersionRow, key: LogKey) -> bool:
+    """Tell whether a key may be the end of the rename that made a version, and the row was made without it."""
+    return row.ref.path_hash != key.path_hash and UNSEEN_DEPARTURE in (row.unseen or ())
 
 
 def _id_of(late_key: RowKey) -> str:
