@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from memolith.adapters.layered import Call
@@ -170,11 +170,11 @@ class MeteredIndex:
         return rows
 
     def query(self, query: Query) -> Sequence[Found]:
-        """Query and meter all rows together; half through a global index, which is eventually consistent."""
-        found = self._inner.query(query)
+        """Query and meter all rows together, whole; half through a global index, which is eventually consistent."""
+        found = self._inner.query(replace(query, only=()))
         size = sum(item_bytes(one.key, one.attributes) for one in found)
         self._read(max(1, size), factor=1 if query.index is None else 0.5)
-        return found
+        return self._inner.query(query) if query.only else found
 
     def count(self, table: str, pk: str) -> int:
         """Count and meter as much as reading the partition."""

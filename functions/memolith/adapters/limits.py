@@ -96,6 +96,11 @@ def check_query(query: Query) -> None:
             raise ValueError(f"{query.table}: a condition on a sort key has at most {SORT_KEY_MAX_BYTES} bytes")
 
 
+def wanted(query: Query, row: dict[str, Any]) -> dict[str, Any]:
+    """Return what a query asks for of a row: all of it, or `query.only`."""
+    return {name: row[name] for name in query.only if name in row} if query.only else row
+
+
 def check_changes(changes: Sequence[Change]) -> None:
     """Refuse what one transaction cannot hold: more than 100 rows, or one row twice. Raises ValueError."""
     if len(changes) > ROWS_PER_TRANSACTION:

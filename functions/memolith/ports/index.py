@@ -27,7 +27,8 @@ class Change:
 class Query:
     """Rows of one partition in order of the sort key; `after` is exclusive, `prefix` restricts the sort key.
 
-    `index` names a global index (`memolith.core.tables`), whose rows may lag behind the table's.
+    `index` names a global index (`memolith.core.tables`), whose rows may lag behind the table's. `only` names the
+    attributes that are wanted, where not all are: what is not sent need not be read here.
     """
 
     table: str
@@ -37,6 +38,7 @@ class Query:
     limit: int = 100
     descending: bool = False
     index: str | None = None
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

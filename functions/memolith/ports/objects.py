@@ -19,10 +19,14 @@ class StoredObject:
 
 @dataclass(frozen=True, slots=True)
 class KeyPage:
-    """Keys in ascending byte order; `next_after` continues the listing, None at its end."""
+    """Keys in ascending byte order; `next_after` continues the listing, None at its end.
+
+    `sizes` has the bytes of each object's body in the same order; None from a store whose listings do not tell.
+    """
 
     keys: tuple[str, ...]
     next_after: str | None
+    sizes: tuple[int, ...] | None = None
 
 
 VersionMark = tuple[str, str]

@@ -8,6 +8,7 @@ for what happened to the first. Reads are repeated by botocore.
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -134,7 +135,18 @@ class Clients:
                 "us_east_1_regional_endpoint": "regional",
             },
         )
-        return self._session.client(service, region_name=region, endpoint_url=self._endpoint_url, config=config)
+        client = self._session.client(service, region_name=region, endpoint_url=self._endpoint_url, config=config)
+        if service == "s3":
+            client.meta.events.register("before-parse.s3.ListObjectsV2", _without_unused)
+        return client
+
+
+_UNUSED = re.compile(rb"<(LastModified|ETag|StorageClass|ChecksumAlgorithm|ChecksumType)>[^<]*</\1>")
+
+
+def _without_unused(response_dict: dict[str, Any], **_: object) -> None:
+    """Take out of a listing what nobody reads: botocore spends 50 of 65 ms for a thousand keys on their times."""
+    response_dict["body"] = _UNUSED.sub(b"", response_dict["body"])
 
 
 def local_clients(endpoint_url: str) -> Clients:

@@ -171,6 +171,17 @@ def key_range(query: Query) -> KeyRange | None:
     return KeyRange(f"{partition} AND {condition}", places, sort_key, query.prefix, after, spare_rows=1)
 
 
+def projection(query: Query, wanted: KeyRange) -> dict[str, str]:
+    """Return the parameter that asks for a query's attributes and the rows' keys alone; none where all are wanted.
+
+    Its names go into `wanted.places`. It spares time on both sides; a row is billed whole all the same.
+    """
+    if not query.only:
+        return {}
+    names = dict.fromkeys((PARTITION_KEY, SORT_KEY, wanted.sort_attribute, *query.only))
+    return {"ProjectionExpression": ", ".join(wanted.places.name(name) for name in names)}
+
+
 _NOWHERE = "\0nowhere"
 
 

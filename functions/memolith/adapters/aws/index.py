@@ -9,7 +9,16 @@ from botocore.exceptions import ClientError
 
 from memolith.adapters.aws.clients import Clients
 from memolith.adapters.aws.errors import AwsError, code_of, is_throttled, read_error, write_error
-from memolith.adapters.aws.expressions import Placeholders, from_item, item_key, key_range, still, to_item, turning
+from memolith.adapters.aws.expressions import (
+    Placeholders,
+    from_item,
+    item_key,
+    key_range,
+    projection,
+    still,
+    to_item,
+    turning,
+)
 from memolith.adapters.aws.names import Deployment
 from memolith.adapters.limits import ROWS_PER_READ, check_changes, check_key, check_query, same_row, stored
 from memolith.core.rows.base import Attributes, RowKey
@@ -81,6 +90,7 @@ class DynamoIndex:
             "TableName": self._table(query.table),
             "KeyConditionExpression": wanted.expression,
             "ScanIndexForward": not query.descending,
+            **projection(query, wanted),
             **wanted.places.parameters(),
             **({"ConsistentRead": True} if query.index is None else {"IndexName": query.index}),
         }

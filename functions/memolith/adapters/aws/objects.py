@@ -93,8 +93,10 @@ class S3Objects:
             )
         except AwsError as error:
             raise read_error(error, f"a listing of {prefix}") from error
-        keys = tuple(one["Key"] for one in answer.get("Contents", ()))
-        return KeyPage(keys, keys[-1] if answer["IsTruncated"] and keys else None)
+        found = answer.get("Contents", ())
+        keys = tuple(one["Key"] for one in found)
+        sizes = tuple(one["Size"] for one in found)
+        return KeyPage(keys, keys[-1] if answer["IsTruncated"] and keys else None, sizes)
 
     def _reader(self, region: str | None) -> S3Client:
         return self._clients.s3(region or self._deployment.region)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memolith.adapters.limits import check_changes, check_key, check_query, same_row, stored
+from memolith.adapters.limits import check_changes, check_key, check_query, same_row, stored, wanted
 from memolith.adapters.local.database import Database
 from memolith.adapters.local.failures import DamagedDatabase
 from memolith.core.rows.base import Attributes, RowKey
@@ -60,7 +60,10 @@ class LocalIndex:
         statement, values = table.selection(query)
         with self._database.reading() as connection:
             rows = connection.execute(statement, values).fetchall()
-        return [Found(RowKey(query.table, pk, sk), sort, _row_of(attributes)) for pk, sk, sort, attributes in rows]
+        return [
+            Found(RowKey(query.table, pk, sk), sort, wanted(query, _row_of(attributes)))
+            for pk, sk, sort, attributes in rows
+        ]
 
     def count(self, table: str, pk: str) -> int:
         """Count the rows of the partition."""

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memolith.adapters.limits import check_changes, check_key, check_query, same_row, stored
+from memolith.adapters.limits import check_changes, check_key, check_query, same_row, stored, wanted
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.tables import BY_NAME, PARTITION_KEY, SORT_KEY, TABLES
 from memolith.ports.errors import Contended, Unavailable
@@ -198,7 +198,7 @@ class MemoryIndex:
             table = self._table(query.table)
             order = table.order if query.index is None else _index_of(table, query)
             return [
-                Found(RowKey(query.table, place[1], place[2]), place[0], _copy(row))
+                Found(RowKey(query.table, place[1], place[2]), place[0], wanted(query, _copy(row)))
                 for place, row in order.select(query)
             ]
 

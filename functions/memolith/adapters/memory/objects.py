@@ -95,7 +95,9 @@ class MemoryBuckets:
                 if not key.startswith(prefix):
                     break
                 found.append(key)
-        return KeyPage(tuple(found[:limit]), found[limit - 1] if len(found) > limit else None)
+            versions = self._bucket(region).versions
+            sizes = tuple(versions[key][-1].object.size_bytes for key in found[:limit])
+        return KeyPage(tuple(found[:limit]), found[limit - 1] if len(found) > limit else None, sizes)
 
     def version_page(self, region: str, prefix: str, after: VersionMark | None, limit: int) -> VersionPage:
         """List one page of versions: keys in byte order, of each key the newest first."""

@@ -27,11 +27,13 @@ Step = Callable[[View, str | None], tuple[ScanProgress, str | None]]
 """Compares one page after a place: what it saw, and the place to go on after; None at the end."""
 
 
-def resume_scan(region: Region, name: str, step: Step, deadline_us: int, key: RowKey | None = None) -> ScanProgress:
+def resume_scan(
+    region: Region, name: str, step: Step, deadline_us: int, key: RowKey | None = None, begins: bool = True
+) -> ScanProgress:
     """Go on with the comparison called `name`, or begin one if the last is a day old; until `deadline_us` at most.
 
     Of each page one write to the control table, besides what `step` does. The row written is the comparison's own, or
-    the one at `key`, for a function that may not write there.
+    the one at `key`, for a function that may not write there. Without `begins`, only go on: another begins it.
 
     Raises:
         Busy: another scan is at it. Unavailable, OutcomeUnknown: to be repeated.
@@ -41,7 +43,8 @@ def resume_scan(region: Region, name: str, step: Step, deadline_us: int, key: Ro
     attributes = view.rows.get(key)
     row = ReconcileRow() if attributes is None else ReconcileRow.from_attributes(attributes)
     now_us = region.clock.now_us()
-    if not view.complete or (row.after is None and now_us - (row.began_at or 0) < EVERY_US):
+    is_due = begins and now_us - (row.began_at or 0) >= EVERY_US
+    if not view.complete or (row.after is None and not is_due):
         return ScanProgress(finished=True)
     row = replace(row, began_at=now_us) if row.after is None else row
     scanned = ScanProgress()

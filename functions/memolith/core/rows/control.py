@@ -91,11 +91,13 @@ class CompletenessRow(Row):
 class ReconcileRow(Row):
     """One of the daily comparisons: when the last one began, and after what it goes on, if it does.
 
-    That of listing and tables has `KEY`; the others have `key_of` theirs.
+    That of listing and tables has `KEY`; the others, and the parts of that one, have `key_of` theirs. A part ends with
+    the key `until`; a release that does not know the field goes on to the end of the listing.
     """
 
     began_at: int | None = None
     after: str | None = None
+    until: str | None = None
 
     KEY: ClassVar[RowKey] = RowKey("control", "control", "reconcile")
 
