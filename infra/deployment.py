@@ -86,6 +86,7 @@ class Limits:
         requests_burst: How far the rate may be exceeded for a moment.
         indexer_concurrency: The most indexers that run at once for one queue, 2 to 1000.
         scanner_concurrency: The most scanners that look again at once, 2 to 1000.
+        comparison_parts: In how many parts, at work at once, the bucket is compared with the tables each day, 1 to 50.
         reserved_concurrency: Function to reserved concurrency; a function not named shares the account's.
     """
 
@@ -95,6 +96,7 @@ class Limits:
     requests_burst: int = 1_000
     indexer_concurrency: int = 20
     scanner_concurrency: int = 10
+    comparison_parts: int = 1
     reserved_concurrency: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -104,6 +106,7 @@ class Limits:
         _whole("limits.requests_burst", self.requests_burst, self.requests_per_second, 100_000)
         _whole("limits.indexer_concurrency", self.indexer_concurrency, 2, 1_000)
         _whole("limits.scanner_concurrency", self.scanner_concurrency, 2, 1_000)
+        _whole("limits.comparison_parts", self.comparison_parts, 1, 50)
         for name, count in _mapping("limits.reserved_concurrency", self.reserved_concurrency).items():
             _one_of("limits.reserved_concurrency", name, FUNCTIONS)
             _whole(f"limits.reserved_concurrency.{name}", count, 0, 100_000)

@@ -49,6 +49,7 @@ def equipped(synthesized: Synthesize) -> App:
             rerankers={HERE: "cohere.rerank-v3-5:0"},
             alarms={"emails": ["ops@example.com"]},
             former_regions=[FAR],
+            limits={"comparison_parts": 7},
         )
     )
 

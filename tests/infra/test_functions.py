@@ -5,6 +5,7 @@ The table below is the design's, written out; it is compared with what is deploy
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -235,6 +236,20 @@ def test_a_schedule_wakes_the_reconciler_of_each_region_every_minute(three_regio
         assert (target["Input"], target["RetryPolicy"]) == ('{"call":"tick"}', {"MaximumRetryAttempts": 0})
         hourly = three_regions.base(region).named("AWS::Events::Rule", "Name", "memolith-test-compare")
         assert (hourly["ScheduleExpression"], hourly["Targets"][0]["Input"]) == ("rate(1 hour)", '{"call":"compare"}')
+
+
+def test_a_comparison_in_parts_is_begun_by_one_rule_and_each_part_goes_on_by_another(
+    equipped: App,
+) -> None:
+    rules = {one["Name"]: one for one in equipped.base(HERE).resources("AWS::Events::Rule").values()}
+    asked = {
+        name.removeprefix("memolith-test-"): [json.loads(target["Input"]) for target in rule["Targets"]]
+        for name, rule in rules.items()
+        if "compare" in name
+    }
+    parts = [{"call": "compare", "part": part} for part in range(1, 8)]
+    begun = [{"call": "compare", "parts": 7}]
+    assert asked == {"compare": begun, "compare-from-1": parts[:5], "compare-from-6": parts[5:]}
 
 
 @pytest.mark.parametrize("name", MAY)

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from memolith.adapters.layered import (
@@ -30,6 +31,7 @@ from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.api import service
 from memolith.app.erasure import service as erasure_service
 from memolith.app.homes import service as homes_service
+from memolith.app.index.resumable_scan import ScanProgress
 from memolith.app.indexer import rebuild
 from memolith.app.indexer import service as indexer_service
 from memolith.app.kernel.no_models import NO_MODELS
@@ -37,6 +39,7 @@ from memolith.app.kernel.no_packs import NO_PACKS
 from memolith.app.kernel.object_events import event_objects
 from memolith.app.kernel.region import Region
 from memolith.app.replication import service as replication_service
+from memolith.app.replication.compare_listing import ComparedPage
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.app.search import packer
 from memolith.core.rows.base import RowKey
@@ -82,7 +85,13 @@ class Sandbox:
         )
         self.homes = homes_service.make_homes(region)
         compare = replication_service.make_comparisons(region, queue)
-        self.comparisons = (compare.listing.run, compare.checkpoints.run, compare.rows.run)
+        self.comparisons: list[Callable[[int], ComparedPage | ScanProgress]] = [
+            lambda _: compare.listing.divide(2),
+            partial(compare.listing.run_part, 1),
+            partial(compare.listing.run_part, 2),
+            compare.checkpoints.run,
+            compare.rows.run,
+        ]
 
     def message(self, text: str) -> None:
         """What the indexer does with one message of its queue: an object's key, or what a use case sent."""
