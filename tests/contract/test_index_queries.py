@@ -36,6 +36,15 @@ def test_a_partition_is_read_in_byte_order_of_its_sort_key(filled: IndexWorld) -
     assert [row.key for row in found] == [PathRow.key(STORE, path) for path in PATHS]
 
 
+def test_a_query_that_asks_for_some_attributes_has_these_alone_and_the_keys(filled: IndexWorld) -> None:
+    row = {"path": "/x", "position": "h/1", "content_size_bytes": 7, "blank": True}
+    filled.index.commit([Change(VersionRow.key(STORE, "memver_1"), None, row)])
+    (found,) = filled.index.query(Query("versions", STORE, only=("position", "blank", "redacted_at")))
+    assert found == Found(VersionRow.key(STORE, "memver_1"), "memver_1", {"position": "h/1", "blank": True})
+    (found,) = filled.index.query(Query("paths", STORE, prefix="/a/b/", after="/a/b", only=("position",)))
+    assert found == Found(PathRow.key(STORE, "/a/b/c"), "/a/b/c", {})
+
+
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("limit", [1, 3, 100])
 def test_prefix_after_and_limit_together_are_what_a_naive_reading_gives(

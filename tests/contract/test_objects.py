@@ -148,6 +148,14 @@ def listed(world: ObjectsWorld) -> ObjectsWorld:
     return world
 
 
+def test_a_listing_tells_the_size_of_each_body_or_of_none(world: ObjectsWorld) -> None:
+    for key, body in (("s/b", b"four"), ("s/a", b""), ("s/c", "ü".encode())):
+        world.here.put_if_absent(key, body, {"a": "metadata do not count"})
+    assert world.here.list("s/").sizes in ((0, 4, 2), None)
+    assert world.here.list("s/", limit=2).sizes in ((0, 4), None)
+    assert world.here.list("none/").sizes in ((), None)
+
+
 def test_keys_are_listed_in_byte_order(listed: ObjectsWorld) -> None:
     page = listed.here.list("")
     assert page.keys == KEYS == tuple(sorted(KEYS, key=str.encode))
