@@ -10,7 +10,7 @@ from memolith.app.index import ack_journal as journal
 from memolith.app.index import parts as index_parts
 from memolith.app.index import projector
 from memolith.app.kernel.region import Region, SteadyState, View
-from memolith.app.replication import checkpoints, missing_objects, service
+from memolith.app.replication import checkpoints, missing_objects, service, shown_versions
 from memolith.app.replication import watermark as watermarks
 from memolith.core import watermark as core_watermark
 from memolith.core.log_position import LogKey
@@ -32,7 +32,7 @@ from tests.simulation.bugs.worlds import (
     rebuilding_remembered,
     three_hurried,
 )
-from tests.simulation.kinds import emptied
+from tests.simulation.kinds import emptied, losing
 from tests.simulation.ports import SkewedClock
 
 
@@ -204,5 +204,11 @@ BUGS = (
         lambda: in_place_of((SteadyState, "is_young", lambda *_: True)),
         ("operations_are_linearizable", "watermarks_do_not_stick", "replicas_converge"),
         rebuilding_remembered,
+    ),
+    Bug(
+        "the daily comparison takes every listed entry for shown",
+        lambda: in_place_of((shown_versions.ShownVersions, "_is_shown", lambda *_: True)),
+        ("replicas_converge", "nothing_acknowledged_is_lost", "a_rebuild_gives_the_same_rows"),
+        losing,
     ),
 )
