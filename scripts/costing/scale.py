@@ -22,13 +22,14 @@ UPDATES_A_MONTH, READS_A_MONTH = 1, 10
 VERSIONS = 2
 """Of each memory, kept with their text."""
 
-VCPU_MB = 1_769
-"""Source: AWS Lambda developer guide, "Configure Lambda function memory": at so many MB a function has one vCPU."""
-
-HEAD_MS, FOLD_MS = 1.4, 5.0
-"""Of one core, measured with boto3: a HEAD, and an object that is read and projected."""
+FOLD_MS = 5.0
+"""Of one core, measured with boto3: an object that is read and projected."""
 
 COMPARING_S = prices.declared("functions/memolith/entry/compose_reconciler.py", r"COMPARING_US = (\d+)_000_000")
+COMPARISONS = 3
+"""That share the time of one invocation, where that of the listing is not made in parts."""
+
+PARTS = 40
 INDEXERS = prices.declared("infra/deployment.py", r"indexer_concurrency: int = (\d+)")
 HOLD_MS = 20
 """For how long a transaction of DynamoDB holds its rows, when it is slow."""
@@ -79,9 +80,9 @@ def _stored() -> float:
 
 
 def _walked_a_day(memories: int) -> float:
-    """Return the dollars of a day's walks in one region; of the first, a HEAD a version, as much as it has time for."""
+    """Return the dollars of a day's walks in one region: of the first, for every version."""
     listing, *others = (_of_one(walk) for walk in standing.WALKS)
-    return min(memories * VERSIONS, compared_a_day()) * listing + memories * sum(others)
+    return memories * VERSIONS * listing + memories * sum(others)
 
 
 @cache
@@ -89,15 +90,21 @@ def _of_one(walk: standing.Walk) -> float:
     return sum(dollars(standing.of_one_memory(walk)).values()) / 1_000_000
 
 
-def compared_a_day() -> float:
-    """Return how many versions one region compares with its bucket in a day: a HEAD each, for part of every hour."""
-    a_second = 1_000 / HEAD_MS * prices.MEMORY_MB["reconciler"] / VCPU_MB
-    return a_second * COMPARING_S * 24
+def compared_a_second() -> float:
+    """Return how many versions one function compares with its bucket in a second."""
+    return 1_000_000 / standing.COMPARED_US * prices.MEMORY_MB["reconciler"] / standing.VCPU_MB
+
+
+def compared_after(versions: int, parts: int = 1) -> float:
+    """Return after how many seconds so many versions are compared, in so many parts: each works for part of an hour."""
+    seconds = versions / compared_a_second() / parts
+    an_hour = COMPARING_S if parts > 1 else COMPARING_S / COMPARISONS
+    return seconds // an_hour * 3_600 + seconds % an_hour
 
 
 def rebuilt_a_second(indexers: int = INDEXERS) -> float:
     """Return how many objects a rebuild projects in a second."""
-    return indexers * 1_000 / FOLD_MS * prices.MEMORY_MB["indexer"] / VCPU_MB
+    return indexers * 1_000 / FOLD_MS * prices.MEMORY_MB["indexer"] / standing.VCPU_MB
 
 
 def _costs() -> str:
@@ -113,13 +120,14 @@ def _parts() -> str:
 
 
 def _times() -> str:
-    head = ["memories", "one comparison of all versions", f"a rebuild, {INDEXERS} indexers", "a rebuild, 200 indexers"]
+    comparisons = ["a comparison of all versions", f"the same, {PARTS} parts"]
+    head = ["memories", *comparisons, f"a rebuild, {INDEXERS} indexers", "a rebuild, 200 indexers"]
     rows = []
     for many in MEMORIES:
         versions = many * VERSIONS
-        days = versions / compared_a_day()
-        seconds = (versions / rebuilt_a_second(), versions / rebuilt_a_second(200))
-        rows.append([f"{many:,}", _span(days * 86_400), *(_span(one) for one in seconds)])
+        compared = (compared_after(versions), compared_after(versions, PARTS))
+        rebuilt = (versions / rebuilt_a_second(), versions / rebuilt_a_second(200))
+        rows.append([f"{many:,}", *map(_span, (*compared, *rebuilt))])
     return _table(head, rows)
 
 

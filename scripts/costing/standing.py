@@ -87,18 +87,27 @@ AUDITED_A_MONTH = 730 * (VERSIONS_MAX + PERIODS_MAX)
 """Objects that the hourly audit reads at most, one GET each."""
 
 
+COMPARED_US = 90
+"""Of one core, for a version that is listed and shown by its row, measured with boto3: see docs/scale.md."""
+
+VCPU_MB = 1_769
+"""Source: AWS Lambda developer guide, "Configure Lambda function memory": at so many MB a function has one vCPU."""
+
+
 @dataclass(frozen=True, slots=True)
 class Walk:
     """A walk over all that a region holds, once a day.
 
     Attributes:
         lists: how many keys of the bucket it lists for one memory.
+        cpu_us: how long one core takes for one memory, where no call of its own is made for it.
     """
 
     name: str
     function: str
     act: Callable[[Played], object]
     lists: int = 0
+    cpu_us: float = 0.0
 
 
 def _listing(played: Played) -> None:
@@ -112,7 +121,7 @@ def _rows(played: Played) -> None:
 
 
 WALKS = (
-    Walk("the listing beside the tables", "reconciler", _listing, lists=1),
+    Walk("the listing beside the tables", "reconciler", _listing, lists=1, cpu_us=COMPARED_US),
     Walk("the tables beside each other", "reconciler", _rows),
     Walk("retention, all versions older than its days, none of them due", "eraser", _sweep),
     Walk("the listing of S3 versions, none of them left behind", "eraser", _older_versions, lists=1),
@@ -124,7 +133,8 @@ def of_one_memory(walk: Walk) -> Units:
     """Return a scan's units for one memory of one version more, with its share of a LIST of a thousand keys."""
     few, many = (_walked(walk, memories) for memories in (FEW, MANY))
     units = {name: (amount - few.get(name, 0)) / (MANY - FEW) for name, amount in many.items()}
-    return {**units, "put": units.get("put", 0) + walk.lists / LIST_PAGE_MAX_KEYS}
+    gb_s = units.get("gb_s", 0) + walk.cpu_us / 1_000_000 * VCPU_MB / 1_024
+    return {**units, "put": units.get("put", 0) + walk.lists / LIST_PAGE_MAX_KEYS, "gb_s": gb_s}
 
 
 def _walked(walk: Walk, memories: int) -> Units:

@@ -22,9 +22,15 @@ def test_what_is_counted_for_three_regions_is_continued_in_a_straight_line() -> 
     assert one < two
 
 
-def test_a_comparison_costs_no_more_than_it_has_time_for() -> None:
-    few, many = (scale.month(memories, 1)["walks"] / memories for memories in (10**5, 10**9))
-    assert many < few
+def test_a_thousand_million_versions_are_compared_within_a_day_in_the_parts_that_the_page_names() -> None:
+    assert scale.compared_after(10**9, scale.PARTS) < scale.compared_after(2 * 10**9, scale.PARTS) <= 2 * 86_400
+    assert scale.compared_after(10**9, scale.PARTS) < 86_400 < scale.compared_after(10**9)
+
+
+def test_a_comparison_works_for_its_part_of_each_hour() -> None:
+    a_day = scale.compared_a_second() * 24 * scale.COMPARING_S / scale.COMPARISONS
+    assert scale.compared_after(int(a_day)) == pytest.approx(86_400, rel=0.05)
+    assert scale.compared_after(int(10 * a_day)) == pytest.approx(864_000, rel=0.01)
 
 
 def test_a_rebuild_is_as_fast_as_its_indexers() -> None:

@@ -16,10 +16,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise, repeat
+from itertools import chain, pairwise, repeat
 
 from memolith.app.index.resumable_scan import EVERY_US, ScanProgress, resume_scan
-from memolith.app.kernel.listing import keys_under, rows_of
+from memolith.app.kernel.listing import keys_under, row_pages
 from memolith.app.kernel.object_events import send_object_events
 from memolith.app.kernel.port_calls import commit_or_busy
 from memolith.app.kernel.region import Region, View
@@ -34,21 +34,18 @@ from memolith.core.object_keys import (
     CheckpointPartKey,
     CutKey,
     JobKey,
-    StoreKey,
     parse_key,
 )
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.entry import Operation
-from memolith.core.paths import ancestors
 from memolith.core.rows.base import Attributes, RowKey
-from memolith.core.rows.content import PathRow
 from memolith.core.rows.control import ReconcileRow
 from memolith.ports.index import Change, Query
 from memolith.ports.objects import KeyPage
 from memolith.ports.queue import Queue
 
 HEADS_AT_ONCE = 16
-PATHS_PER_PAGE = 100
+PATHS_PER_PAGE = 1_000
 SAMPLES_MAX = 4_000
 """Stores that a pass is cut by; of more, every second one, every fourth, ..."""
 SIZE_UNKNOWN = -2
@@ -103,7 +100,7 @@ class CompareListing:
     def run(self, deadline_us: int) -> ComparedPage:
         """Go on with the pass under way, or begin one if the last is a day old; until `deadline_us` at most.
 
-        Costs a LIST and a write for a thousand keys, a Query for a thousand versions and for a hundred paths, and a
+        Costs a LIST and a write for a thousand keys, a Query for a thousand versions and for a thousand paths, and a
         read for a store; of each entry that no row shows as it is listed a HEAD, and a read for a hundred of them.
 
         Raises:
@@ -179,7 +176,7 @@ class CompareListing:
         missing = self._missing_objects.missing(view, names, listed=True, seen=rows)
         unerased = sorted(set(self._missed_erasures.among(view, listed, rows)) - {name.key for name in missing})
         send_object_events(self._queue, [*(name.key for name in missing), *unerased])
-        pairs = sum(self._pairs(view, store_id) for store_id in self._stores_born_here(keys))
+        pairs = sum(self._pairs(view, store_id) for store_id in self._stores_begun(keys, after))
         if unerased:
             self._region.metrics.count("reconcile_repaired", len(unerased), kind="unerased")
         if pairs:
@@ -238,17 +235,24 @@ class CompareListing:
 
     # ---- a path and its ancestor --------------------------------------------------------------------------------
 
-    def _stores_born_here(self, keys: Sequence[str]) -> list[str]:
-        prefix = f"{self._region.name}/store/"
-        parsed = [parse_key(key) for key in keys if key.startswith(prefix)]
-        return [key.store_id for key in parsed if isinstance(key, StoreKey) and key.slot.sequence == 1]
+    def _stores_begun(self, keys: Sequence[str], after: str | None) -> list[str]:
+        """Return the stores whose log at this home begins on a page; `after` is the last key before it."""
+        prefix = f"{self._region.name}/log/"
+        stores = [key.removeprefix(prefix).partition("/")[0] for key in (after or "", *keys) if key.startswith(prefix)]
+        begun = stores[:1] if after is not None and after.startswith(prefix) else []
+        return [store_id for store_id in dict.fromkeys(stores) if store_id not in begun]
 
     def _pairs(self, view: View, store_id: str) -> int:
-        """Count the live memories of a store that are below another one."""
-        paths = rows_of(view.index, Query("paths", store_id, limit=PATHS_PER_PAGE), PathRow)
-        return sum(self._below_another(view, row) for row in paths if row.memory_id is not None)
-
-    def _below_another(self, view: View, row: PathRow) -> bool:
-        keys: list[RowKey] = [PathRow.key(row.store_id, above) for above in ancestors(row.path)]
-        found = self._region.read(view.index, keys) if keys else {}
-        return any(PathRow.from_attributes(above).memory_id is not None for above in found.values())
+        """Count a store's live memories that are below another one: all paths that begin alike follow each other."""
+        above: list[str] = []
+        pairs = 0
+        query = Query("paths", store_id, limit=PATHS_PER_PAGE, only=("memory_id",))
+        for found in chain.from_iterable(row_pages(view.index, query)):
+            path = found.key.sk
+            if "memory_id" not in found.attributes:
+                continue
+            while above and not path.startswith(above[-1]):
+                above.pop()
+            pairs += any(path.startswith(f"{one}/") for one in above)
+            above.append(path)
+        return pairs

@@ -85,3 +85,29 @@ def test_a_path_and_its_ancestor_that_are_both_live_are_counted(scene: Scene) ->
     index.commit([Change(PathRow.key(scene.store, "/a"), None, above.to_attributes())])
     assert Pass(scene).comparing.run(NEVER_US).ancestor_pairs == 1
     assert scene.cloud.metrics.total("ancestor_pairs") == 1
+
+
+def test_a_path_that_only_begins_like_another_is_not_below_it(scene: Scene) -> None:
+    for path in ("/a", "/a-x", "/a.md", "/ab/c", "/b/c/d", "/b/c.d"):
+        scene.create(path)
+    index = MemoryIndex(scene.cloud.sites[HOME].database)
+    for path, memory_id in (("/a/b", "mem_1"), ("/a/b/c", "mem_2"), ("/b/c", None)):
+        row = PathRow(store_id=scene.store, path=path, memory_id=memory_id)
+        index.commit([Change(PathRow.key(scene.store, path), None, row.to_attributes())])
+    assert Pass(scene).comparing.run(NEVER_US).ancestor_pairs == 2
+
+
+def test_a_store_whose_log_is_listed_in_pages_has_its_pairs_counted_once(scene: Scene) -> None:
+    for number in range(5):
+        scene.create(f"/a/{number}")
+    index = MemoryIndex(scene.cloud.sites[HOME].database)
+    above = PathRow(store_id=scene.store, path="/a", memory_id="mem_other")
+    index.commit([Change(PathRow.key(scene.store, "/a"), None, above.to_attributes())])
+    objects = scene.cloud.sites[HOME].region.objects
+    one, inner = Pass(scene), objects.list
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(objects, "list", lambda prefix, after=None: inner(prefix, after=after, limit=2))
+        seen = [one.comparing.run(0)]
+        while not seen[-1].finished:
+            seen.append(one.comparing.run(0))
+    assert len(seen) > 3 and sum(compared.ancestor_pairs for compared in seen) == 5

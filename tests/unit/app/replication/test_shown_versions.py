@@ -71,7 +71,7 @@ def key_of(scene: Scene, version_id: str) -> str:
 
 def test_entries_in_order_cost_a_list_and_a_query_for_a_thousand_and_no_look_at_any_object(scene: Scene) -> None:
     for number in range(50):
-        scene.update(scene.create(f"/{number}"), "second")
+        scene.update(scene.create(f"/a/b/{number}"), "second")
     scene.deliver()
     days, counts = Days(scene), CallCounts()
     scene.clock.advance(DAY_S)
