@@ -261,7 +261,9 @@ def stores(scene: Scene, count: int) -> list[str]:
 @pytest.mark.parametrize("parts", [2, 3, 5])
 def test_every_key_is_in_exactly_one_part(scene: Scene, parts: int) -> None:
     stores(scene, 10)
-    whole = Days(scene).compare().looked_at
+    undivided = Days(scene).compare()
+    assert undivided.heads == 0
+    whole = undivided.looked_at
     days = Parts(scene)
     days.begin(parts)
     seen = [days.listing.run_part(part, NEVER_US).looked_at for part in range(1, parts + 1)]
