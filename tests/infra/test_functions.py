@@ -241,7 +241,7 @@ def test_a_schedule_wakes_the_reconciler_of_each_region_every_minute(three_regio
 def test_a_comparison_in_parts_is_begun_by_one_rule_and_each_part_goes_on_by_another(
     equipped: App,
 ) -> None:
-    rules = {one["Name"]: one for one in equipped.base(HERE).resources("AWS::Events::Rule").values()}
+    rules = {one["Name"]: one for one in equipped.base(HERE).properties("AWS::Events::Rule")}
     asked = {
         name.removeprefix("memolith-test-"): [json.loads(target["Input"]) for target in rule["Targets"]]
         for name, rule in rules.items()

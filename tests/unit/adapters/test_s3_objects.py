@@ -134,11 +134,13 @@ def test_a_region_outside_the_deployment_is_a_defect_of_the_caller(objects: S3Ob
 
 
 def test_a_listing_continues_from_its_last_key(server: AwkwardServer, objects: S3Objects) -> None:
-    keys = "".join(f"<Contents><Key>{key}</Key></Contents>" for key in ("p/a", "p/b%2Bc"))
+    about = "<LastModified>2026-11-24T04:48:31.000Z</LastModified><ETag>&quot;9f&quot;</ETag><Size>{}</Size>"
+    listed = (("p/a", 7), ("p/b%2Bc", 0))
+    keys = "".join(f"<Contents><Key>{key}</Key>{about.format(size)}</Contents>" for key, size in listed)
     page = f"<ListBucketResult><IsTruncated>true</IsTruncated><EncodingType>url</EncodingType>{keys}</ListBucketResult>"
     server.answer(Answer(200, page.encode()))
     found = objects.list("p/", "p/0", 2)
-    assert (found.keys, found.next_after) == (("p/a", "p/b+c"), "p/b+c")
+    assert (found.keys, found.sizes, found.next_after) == (("p/a", "p/b+c"), (7, 0), "p/b+c")
     for part in ("list-type=2", "prefix=p%2F", "start-after=p%2F0", "max-keys=2"):
         assert part in server.requests[0].path
 
