@@ -82,10 +82,8 @@ class Limits:
     Attributes:
         memories_per_store: The most live memories that one store may hold.
         erase_delay_days: For how many days a deleted store can be restored before it is erased; 0 erases it at once.
-        requests_per_second: The HTTP API's steady rate, all callers together.
-        requests_burst: How far the rate may be exceeded for a moment.
-        indexer_concurrency: The most indexers that run at once for one queue, 2 to 1000.
-        scanner_concurrency: The most scanners that look again at once, 2 to 1000.
+        requests_per_second, requests_burst: The HTTP API's steady rate, all callers together, and that of a moment.
+        indexer_concurrency, scanner_concurrency: The most that run at once for one queue, 2 to 1000.
         comparison_parts: In how many parts, at work at once, the bucket is compared with the tables each day, 1 to 50.
         reserved_concurrency: Function to reserved concurrency; a function not named shares the account's.
     """
@@ -118,8 +116,7 @@ class Alarms:
 
     Attributes:
         emails: Addresses that every region's topic writes to, once each has confirmed.
-        topics: Region to the ARN of an SNS topic of yours in it, which is used instead of one of the deployment's own;
-            CloudWatch must be allowed to publish to it.
+        topics: Region to the ARN of an SNS topic of yours in it, to which CloudWatch may publish, instead of one made.
     """
 
     emails: tuple[str, ...] = ()

@@ -336,7 +336,7 @@ def test_no_request_on_any_route_with_any_credential_is_answered_with_a_5xx_or_s
         assert OUGHT_TO_BE_DONE - town.done == set()
 
 
-def test_the_other_workspace_is_shown_its_own_text_so_that_a_leak_would_be_seen(town: Town) -> None:
+def test_the_other_workspace_is_in_order_its_own_text_so_that_a_leak_would_be_seen(town: Town) -> None:
     key = town.backend.issue_key("other", "read")
     path = f"{STORE}/{town.theirs.store}/memories/{town.theirs.memory}"
     reply = town.backend.raw("GET", path, headers={"authorization": f"Bearer {key}"})

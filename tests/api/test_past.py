@@ -108,7 +108,9 @@ def test_a_version_bears_its_own_instant_and_not_the_one_before(backend: Backend
     assert backend.raw("GET", url, f"as_of={rfc3339(exactly - 1)}").status == 404
 
 
-def test_what_was_erased_since_is_shown_as_blank(backend: Backend, client: anthropic.Anthropic, store_id: str) -> None:
+def test_what_was_erased_since_is_in_order_as_blank(
+    backend: Backend, client: anthropic.Anthropic, store_id: str
+) -> None:
     memories = client.beta.memory_stores.memories
     made = memories.create(store_id, path="/n/a", content="first")
     first = settle(backend)

@@ -118,7 +118,7 @@ def test_an_agent_cannot_raise_a_text_by_writing_over_it_and_a_person_can(desk: 
     assert desk.update(desk.person, web, content="what I know of it")["trust"] == "user"
 
 
-def test_a_session_writes_as_an_agent_until_it_is_shown_something_less_trusted_and_never_rises(desk: Desk) -> None:
+def test_a_session_writes_as_an_agent_until_it_is_in_order_something_less_trusted_and_never_rises(desk: Desk) -> None:
     own, web = desk.create(desk.person, "/own", "x"), desk.web_note()
     _, token = desk.begin(desk.person)
     assert desk.create(token, "/before", "x")["trust"] == "agent"

@@ -11,7 +11,7 @@ from tests.architecture.source_tree import APP, parsed, relative
 COMPOSITIONS = {"Memolith", "IndexParts", "EpochParts", "WriterParts"}
 """Classes whose only work is to put others together."""
 
-OF_ONE_CALL = {"AckJournal", "FormerPaths", "Pages"}
+OF_ONE_CALL = {"AckJournal", "FormerPaths", "Pages", "VersionPositions"}
 """Classes whose objects hold the state of one call, and end with it."""
 
 

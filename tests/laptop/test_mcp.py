@@ -71,7 +71,7 @@ def test_a_stranger_is_told_no_tool(server: Server) -> None:
     assert (answer.status_code, "read_note" in answer.text) == (401, False)
 
 
-def test_a_withheld_text_is_shown_to_no_client_of_the_laptops_mcp(server_of_one_store: Server) -> None:
+def test_a_withheld_text_is_in_order_to_no_client_of_the_laptops_mcp(server_of_one_store: Server) -> None:
     """The deeper scan withholds it after the commit; the owner's key is an admin's, and is shown nothing either."""
     server = server_of_one_store
     store = server.client().beta.memory_stores.create(name="Notes").id

@@ -63,7 +63,7 @@ def test_nothing_enters_unread_here_either(root: Path) -> None:
         assert list(stores.memories.list(store.id)) == []
 
 
-def test_a_browser_is_shown_where_memories_are_found_and_nothing_of_them(root: Path) -> None:
+def test_a_browser_is_in_order_where_memories_are_found_and_nothing_of_them(root: Path) -> None:
     with serving(root) as server:
         server.client().beta.memory_stores.create(name="Secret plans")
         connection = http.client.HTTPConnection("127.0.0.1", int(server.url.rpartition(":")[2]), timeout=30)

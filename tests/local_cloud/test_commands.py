@@ -52,7 +52,7 @@ def test_as_json_they_say_one_value_also_where_nothing_runs(cloud: LocalCloud) -
     assert json.loads(run("down", "--json")[1]) == {"ended": []}
 
 
-def test_what_fails_is_shown_a_line_each_or_as_json(cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_is_in_order_a_line_each_or_as_json(cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch) -> None:
     striking = {"cut": ["eu-west-1"], "throttle": {"us-east-1": 0.2}, "lose_replies": {}, "struck": {"cut": 3}}
     monkeypatch.setattr(LocalCloud, "faults", lambda self, wanted: striking)
     assert json.loads(run("faults", "--json")[1]) == striking

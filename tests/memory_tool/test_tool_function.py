@@ -172,7 +172,7 @@ def test_an_answer_is_cut_at_a_lines_end_to_what_bedrock_takes(fresh: Fresh, lin
     assert kept.splitlines()[-1].endswith(f"\t{line}")
 
 
-def test_one_line_that_is_longer_than_an_answer_is_shown_as_far_as_it_goes(fresh: Fresh) -> None:
+def test_one_line_that_is_longer_than_an_answer_is_in_order_as_far_as_it_goes(fresh: Fresh) -> None:
     fresh.backend.client().beta.memory_stores.memories.create(fresh.store_id, path="/long", content="x" * 60_000)
     text, _ = bedrock_function(ToolFunction(fresh), {"command": "view", "path": "/memories/long"})
     assert text.count("x") > 20_000

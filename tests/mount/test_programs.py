@@ -60,7 +60,7 @@ def test_what_a_shell_writes_is_in_the_store_when_it_goes_on(laptop: Laptop, her
     assert ".memolith" not in here.ok("ls -a")
 
 
-def test_touch_sets_the_time_of_the_call_and_a_given_time_is_shown_as_given(here: Mounted) -> None:
+def test_touch_sets_the_time_of_the_call_and_a_given_time_is_in_order_as_given(here: Mounted) -> None:
     began = time.time()
     here.ok("echo one > touched.md && touch touched.md")
     touched = here.folder / "touched.md"

@@ -46,7 +46,7 @@ NEEDED = {
     "stands_apart": Needed(failing_over, 101, "nothing_acknowledged_is_lost"),
     "deletion_came_late": Needed(deciding, 37, "a_region_never_goes_back"),
     "deletion_stands_apart": Needed(failing_over, 194, "an_acknowledged_deletion_is_kept"),
-    "left_its_path_apart": Needed(crowded_families, 164, "what_is_shown_is_what_the_history_ends_with"),
+    "left_its_path_apart": Needed(crowded_families, 164, "what_is_in_order_is_what_the_history_ends_with"),
     "precedes_what_arrived": Needed(failing_over, 662, "history_has_no_gaps"),
     "lists_a_path_and_its_ancestor": Needed(crowded_families, 97, "operations_are_linearizable"),
     "was_redacted_before_what_came_late": Needed(redacting, 242, "a_region_never_goes_back"),
@@ -67,7 +67,7 @@ NEEDED = {
 BY_SCENARIO = {
     "stays_beside_its_ancestor": test_crowds.test_a_path_and_its_ancestor_both_stay_where_a_departure_came_late,
     "was_shown_in_passing": (
-        test_home_terms.test_what_a_writer_puts_after_its_term_is_shown_until_the_move_is_known_and_then_adopted_or_apart
+        test_home_terms.test_what_a_writer_puts_after_its_term_is_in_order_until_the_move_is_known_and_then_adopted_or_apart
     ),
 }
 """Exceptions that no draw has needed lately: the exact schedule in which what they excuse happens."""

@@ -234,7 +234,7 @@ def test_at_no_step_of_catching_up_with_erasures_is_a_live_memory_missing(stage:
     assert stage.read(memory.id, AWAY).content == "four"
 
 
-def test_a_memory_whose_head_is_erased_while_it_is_read_at_home_is_shown_as_it_is_now(stage: Stage) -> None:
+def test_a_memory_whose_head_is_erased_while_it_is_read_at_home_is_in_order_as_it_is_now(stage: Stage) -> None:
     memory = stage.create("/a", "SECRET")
     reader = stage.actor(lambda: stage.read(memory.id)).until("objects.get")
     stage.update(memory.id, "clean")

@@ -42,7 +42,7 @@ def test_a_writer_that_was_slow_while_no_home_moved_reads_the_record_again_and_w
 
 
 @pytest.mark.parametrize("path", [None, "/b"])
-def test_what_a_writer_puts_after_its_term_is_shown_until_the_move_is_known_and_then_adopted_or_apart(
+def test_what_a_writer_puts_after_its_term_is_in_order_until_the_move_is_known_and_then_adopted_or_apart(
     stage: MovingStage, path: str | None
 ) -> None:
     """Its put itself took longer than the drain. Nobody was told that it is done."""

@@ -10,7 +10,7 @@ from memolith.app.index import ack_journal as journal
 from memolith.app.index import parts as index_parts
 from memolith.app.index import projector
 from memolith.app.kernel.region import Region, SteadyState, View
-from memolith.app.replication import checkpoints, missing_objects, service, shown_versions
+from memolith.app.replication import checkpoints, missing_objects, service, version_positions
 from memolith.app.replication import watermark as watermarks
 from memolith.core import watermark as core_watermark
 from memolith.core.log_position import LogKey
@@ -207,7 +207,7 @@ BUGS = (
     ),
     Bug(
         "the daily comparison takes every listed entry for shown",
-        lambda: in_place_of((shown_versions.ShownVersions, "_is_shown", lambda *_: True)),
+        lambda: in_place_of((version_positions.VersionPositions, "_is_in_order", lambda *_: True)),
         ("replicas_converge", "nothing_acknowledged_is_lost", "a_rebuild_gives_the_same_rows"),
         losing,
     ),

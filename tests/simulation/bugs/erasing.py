@@ -138,7 +138,7 @@ BUGS = (
     Bug(
         "a blank tombstone ends nothing",
         lambda: in_place_of((fold, "join_memory", _without_blank_tombstones)),
-        ("a_rebuild_gives_the_same_rows", "what_is_shown_is_what_the_history_ends_with", "replicas_converge"),
+        ("a_rebuild_gives_the_same_rows", "what_is_in_order_is_what_the_history_ends_with", "replicas_converge"),
         keeping_little,
     ),
     Bug(

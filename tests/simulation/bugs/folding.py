@@ -97,7 +97,7 @@ BUGS = (
     Bug(
         "drop a tombstone in the fold",
         lambda: in_place_of((fold, "join_memory", _without_tombstones)),
-        ("what_is_shown_is_what_the_history_ends_with", "operations_are_linearizable"),
+        ("what_is_in_order_is_what_the_history_ends_with", "operations_are_linearizable"),
     ),
     Bug(
         "fold by arrival",

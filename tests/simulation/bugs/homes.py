@@ -93,7 +93,7 @@ BUGS = (
     Bug(
         "adopt the same entry twice",
         lambda: in_place_of((facade, "Adoption", AdoptingAgain)),
-        ("history_has_no_gaps", "what_is_shown_is_what_the_history_ends_with", "operations_are_linearizable"),
+        ("history_has_no_gaps", "what_is_in_order_is_what_the_history_ends_with", "operations_are_linearizable"),
         failing_over,
     ),
 )

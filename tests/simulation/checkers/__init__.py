@@ -130,7 +130,7 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     promises.an_acknowledged_deletion_is_kept,
     durability.what_is_acknowledged_is_in_two_regions,
     promises.history_has_no_gaps,
-    promises.what_is_shown_is_what_the_history_ends_with,
+    promises.what_is_in_order_is_what_the_history_ends_with,
     promises.nothing_refused_is_visible,
     promises.replicas_converge,
     promises.a_rebuild_gives_the_same_rows,

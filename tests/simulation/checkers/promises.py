@@ -84,7 +84,7 @@ def history_has_no_gaps(evidence: Evidence) -> Iterator[str]:
                 yield f"{region}: {memory_id} was {operations}"
 
 
-def what_is_shown_is_what_the_history_ends_with(evidence: Evidence) -> Iterator[str]:
+def what_is_in_order_is_what_the_history_ends_with(evidence: Evidence) -> Iterator[str]:
     """At rest a memory is its newest version, in every region; a deleted one is not found.
 
     Nor, it may be, is one that left its path by a rename that stands apart, since another has the path.

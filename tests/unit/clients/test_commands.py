@@ -45,7 +45,7 @@ def test_a_store_is_told_what_pipelines_may_do_with_it(desk: Desk) -> None:
     assert "nothing to change" in desk.fails(Exit.USAGE, "stores", "update", desk.store)
 
 
-def test_the_graph_is_shown_by_a_name_and_observations_by_what_they_state(desk: Desk) -> None:
+def test_the_graph_is_in_order_by_a_name_and_observations_by_what_they_state(desk: Desk) -> None:
     desk.put("/ada.md", "# Ada\n\n- [fact] counts #math\n- knows [[Charles]]\n- wrote [[Note G]]\n")
     desk.put("/charles.md", "# Charles\n")
     shown = desk.ok("graph", desk.store, "Ada", "--direction", "out")

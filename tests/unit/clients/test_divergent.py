@@ -46,7 +46,7 @@ def test_what_is_left_behind_is_listed_in_one_store_or_in_all(scene: Scene, caps
     assert "/a" in capsys.readouterr().out
 
 
-def test_a_divergent_version_is_shown_as_a_difference_restored_and_gone_from_the_list(
+def test_a_divergent_version_is_in_order_as_a_difference_restored_and_gone_from_the_list(
     scene: Scene, capsys: pytest.CaptureFixture[str]
 ) -> None:
     memory, lost = diverged(scene)

@@ -88,7 +88,7 @@ def test_a_dream_that_is_replayed_comes_to_the_same_and_writes_nothing(behavior:
     assert (len(stage.scene.objects()), stage.scene.cloud.rows(HOME, "versions")) == (objects, rows)
 
 
-def test_a_replay_of_recorded_answers_is_the_same_byte_for_byte_and_another_answer_is_shown(tmp_path: Path) -> None:
+def test_a_replay_of_recorded_answers_is_the_same_byte_for_byte_and_another_answer_is_in_order(tmp_path: Path) -> None:
     stage = Stage()
     stage.fill()
     dream = stage.done(stage.create(output_behavior={"type": "propose"}))

@@ -7,7 +7,7 @@ A2: an agent was shown withheld texts
         test_no_way_in_shows_a_withheld_text_to_an_admins_key_that_did_not_ask_for_it
         test_a_long_listing_marks_the_memory_whose_text_is_withheld_and_no_other
     tests/laptop/test_mcp.py
-        test_a_withheld_text_is_shown_to_no_client_of_the_laptops_mcp
+        test_a_withheld_text_is_in_order_to_no_client_of_the_laptops_mcp
 A2: a laptop had one key, an admin's
     tests/api/test_managed_keys.py
         test_a_key_may_what_its_scope_says_in_the_stores_that_it_names_and_is_refused_once_revoked
@@ -79,14 +79,14 @@ A11: LangGraph's search was refused
         test_a_query_finds_the_items_that_match_best_under_its_prefix
 A12: touch set 1970, and a repository went into the store
     tests/mount/test_programs.py
-        test_touch_sets_the_time_of_the_call_and_a_given_time_is_shown_as_given
+        test_touch_sets_the_time_of_the_call_and_a_given_time_is_in_order_as_given
     tests/mount/test_posix.py
         test_a_case_of_posix_holds_in_a_mount_unless_it_is_a_known_failure
     tests/mount/test_ignored.py
         test_a_git_repository_in_a_mount_works_and_nothing_of_it_reaches_the_store
 A13: a text steered the terminal
     tests/unit/clients/test_first_hour.py
-        test_what_would_steer_a_terminal_is_shown_and_not_sent
+        test_what_would_steer_a_terminal_is_in_order_and_not_sent
     tests/unit/clients/test_transfer.py
         test_names_that_would_steer_a_terminal_are_shown_escaped
 A14: a store could not be looked at as a whole
@@ -193,7 +193,7 @@ def test_an_export_of_a_history_says_how_much_it_wrote(desk: Desk, tmp_path: Pat
     assert "nothing" not in said
 
 
-def test_what_would_steer_a_terminal_is_shown_and_not_sent(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_would_steer_a_terminal_is_in_order_and_not_sent(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     hostile = "evil \x1b[2J\x1b[31mred\x1b]0;title\x07 word zebra\n"
     desk.put("/esc.md", hostile)
     desk.put("/esc.md", hostile + "more\n")

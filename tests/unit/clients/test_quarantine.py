@@ -69,7 +69,7 @@ def test_what_is_withheld_is_listed_with_its_reason(desk: Desk, capsys: pytest.C
     assert DEEP_RULE.split("-")[0] in capsys.readouterr().out
 
 
-def test_a_text_is_shown_with_its_verdicts_and_places_and_never_itself(
+def test_a_text_is_in_order_with_its_verdicts_and_places_and_never_itself(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert memolith("show", *desk.words) == 0
@@ -81,7 +81,7 @@ def test_a_text_is_shown_with_its_verdicts_and_places_and_never_itself(
     assert (place["path"], place["head"]) == ("/notes/a.md", True)
 
 
-def test_a_released_text_is_shown_again_in_every_region_and_stays_so(
+def test_a_released_text_is_in_order_again_in_every_region_and_stays_so(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert desk.read(HOME) is None

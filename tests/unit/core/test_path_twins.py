@@ -18,7 +18,7 @@ def test_paths_that_differ_by_case_width_invisible_letters_or_an_end_are_twins(o
     assert (remark.path, remark.line, remark.rule, remark.is_warning) == (second, 1, "path-twin", False)
 
 
-def test_an_invisible_letter_is_shown() -> None:
+def test_an_invisible_letter_is_in_order() -> None:
     [remark] = twins(["/notes.md", "/notes.md\u3164"])
     assert remark.message == "/notes.md\\u{3164} is easily taken for /notes.md"
 

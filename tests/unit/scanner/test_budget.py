@@ -168,7 +168,7 @@ class SlowEngine:
         return ()
 
 
-def test_the_secret_engine_is_shown_small_pieces_and_stopped_in_time(scanner_database: Path) -> None:
+def test_the_secret_engine_is_in_order_small_pieces_and_stopped_in_time(scanner_database: Path) -> None:
     clock = Clock()
     engine = SlowEngine(clock)
     slow = Scanner(load_matchers(scanner_database), engine, Status(True, "", 0), clock)

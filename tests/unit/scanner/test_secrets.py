@@ -38,11 +38,11 @@ def shown(matchers: Matchers, text: str) -> str:
 
 
 @pytest.mark.parametrize("line", ["curl \\\n", "curl -u \\\n", "curl -u a:b1 \\\n", "curl -u a \\\n  -H b \\\n"])
-def test_a_command_that_repeats_its_own_lines_is_shown_once(matchers: Matchers, line: str) -> None:
+def test_a_command_that_repeats_its_own_lines_is_in_order_once(matchers: Matchers, line: str) -> None:
     assert len(shown(matchers, line * 5_000)) <= 2 * len(line)
 
 
-def test_a_continued_command_is_shown_whole(matchers: Matchers) -> None:
+def test_a_continued_command_is_in_order_whole(matchers: Matchers) -> None:
     command = "curl https://api.example.com/v1 \\\n  -X POST \\\n  -H 'Authorization: Bearer abc' \\\n  -d '{}'\n"
     assert shown(matchers, f"Run this:\n\n{command}\nThen wait.\n") == command
 

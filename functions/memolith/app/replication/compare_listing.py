@@ -1,8 +1,8 @@
 """The slow pass: the bucket's listing beside the tables, once a day; what the tables lack is sent to be folded again.
 
-    a page of keys -> the entries that no version's row shows (`memolith.app.replication.shown_versions`) -> their heads
-    -> the rows they leave -> what is missing goes through the index queue, and what has text that should be gone
-    (`memolith.app.replication.missed_erasures`)
+    a page of keys -> the entries that no version's row shows (`memolith.app.replication.version_positions`)
+    -> their heads -> the rows they leave -> what is missing goes through the index queue, and what has text that should
+    be gone (`memolith.app.replication.missed_erasures`)
 
 A pass is as many pages as there is time for; where it goes on stands in a row of the control table, so that a pass over
 ten million objects is a few invocations. A larger bucket's is cut into parts, which go on side by side. It also looks
@@ -26,7 +26,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.app.replication.missed_erasures import ListedEntry, MissedErasures
 from memolith.app.replication.missing_objects import MissingObjects
-from memolith.app.replication.shown_versions import ShownVersions
+from memolith.app.replication.version_positions import VersionPositions
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import (
     LOCAL_PREFIX,
@@ -151,14 +151,14 @@ class CompareListing:
 
     def _go_on(self, key: RowKey, deadline_us: int, begins: bool) -> ComparedPage:
         compared = ComparedPage()
-        shown: ShownVersions | None = None
+        positions: VersionPositions | None = None
 
         def step(view: View, after: str | None) -> tuple[ScanProgress, str | None]:
-            nonlocal compared, shown
-            shown = shown or ShownVersions(self._region, view)
+            nonlocal compared, positions
+            positions = positions or VersionPositions(self._region, view)
             before = compared
             until = view.rows.get(key, {}).get("until") if after is not None else None
-            compared, further = self._page(view, shown, (after, until), before)
+            compared, further = self._page(view, positions, (after, until), before)
             seen = ScanProgress(compared.looked_at - before.looked_at, compared.repaired - before.repaired)
             return seen, further
 
@@ -166,12 +166,12 @@ class CompareListing:
         return replace(compared, finished=scanned.finished)
 
     def _page(
-        self, view: View, shown: ShownVersions, place: tuple[str | None, str | None], so_far: ComparedPage
+        self, view: View, positions: VersionPositions, place: tuple[str | None, str | None], so_far: ComparedPage
     ) -> tuple[ComparedPage, str | None]:
         after, until = place
         page = within(self._region.objects.list("", after=after), until)
         keys = [key for key in page.keys if not key.startswith(LOCAL_PREFIX)]
-        names, listed = self._names(page, shown)
+        names, listed = self._names(page, positions)
         rows: dict[RowKey, Attributes] = {}
         missing = self._missing_objects.missing(view, names, listed=True, seen=rows)
         unerased = sorted(set(self._missed_erasures.among(view, listed, rows)) - {name.key for name in missing})
@@ -190,7 +190,7 @@ class CompareListing:
         )
         return compared, page.next_after
 
-    def _names(self, page: KeyPage, shown: ShownVersions) -> tuple[list[Named], list[ListedEntry]]:
+    def _names(self, page: KeyPage, positions: VersionPositions) -> tuple[list[Named], list[ListedEntry]]:
         """Return keys with what shows that they are projected, without those of which a row shows it as they are listed
         and those that leave no row; and the log entries among them.
         """
@@ -205,7 +205,7 @@ class CompareListing:
                 entries.append((parsed, size_bytes))
             elif not isinstance(parsed, (CutKey, JobKey, CheckpointKey, CheckpointPartKey)):
                 names.append(Named(key))
-        listed = list(self._listed(shown.differing(entries)))
+        listed = list(self._listed(positions.differing(entries)))
         row_keys = [name for name in names if self._missing_objects.is_indexed(name)]
         return [*row_keys, *(one.name for one in listed if one.name is not None)], listed
 

@@ -102,7 +102,7 @@ class WorkingCopy:
         if not self.state.is_folder(folder):
             fail(errno.ENOENT if self.state.find(folder) is None else errno.ENOTDIR, "there is no such folder")
         parent = folder.rstrip("/")
-        return [(name, self._is_shown_as_folder(f"{parent}/{name}")) for name in self.state.names(folder)]
+        return [(name, self._is_in_order_as_folder(f"{parent}/{name}")) for name in self.state.names(folder)]
 
     def open_to_read(self, path: str) -> str:
         """Note that a program is shown this text; return its tag, as `Shown` has it. No request. Raises OSError."""
@@ -287,5 +287,5 @@ class WorkingCopy:
                 state.displaced.pop(memory, None)
         state.drop_local(local)
 
-    def _is_shown_as_folder(self, path: str) -> bool:
+    def _is_in_order_as_folder(self, path: str) -> bool:
         return self.state.find(path) is None and split(path)[1] != "" and self.state.is_folder(path)

@@ -117,7 +117,7 @@ def test_the_home_answers_the_same_here_and_there(scene: Scene, made: Memory) ->
 
 
 @pytest.mark.parametrize("region", [HOME, AWAY])
-def test_a_version_whose_writer_died_is_shown_once_it_is_indexed(scene: Scene, made: Memory, region: str) -> None:
+def test_a_version_whose_writer_died_is_in_order_once_it_is_indexed(scene: Scene, made: Memory, region: str) -> None:
     """Whoever asks next, and demands nothing, must not see less."""
     with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_AFTER, PUT)):
         scene.update(made, "second")

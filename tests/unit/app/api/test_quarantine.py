@@ -136,7 +136,7 @@ def test_what_the_second_look_remembers_beside_the_texts_is_no_text(
 
 
 @pytest.mark.parametrize("at", [HOME, AWAY])
-def test_a_text_is_shown_with_every_place_where_it_stands_and_every_verdict(ward: Ward, at: str) -> None:
+def test_a_text_is_in_order_with_every_place_where_it_stands_and_every_verdict(ward: Ward, at: str) -> None:
     scene = ward.scene
     one = scene.create("/one", BAD)
     other = scene.create("/other", BAD)
@@ -213,7 +213,7 @@ def test_another_workspaces_quarantine_is_not_there(ward: Ward, bad: Memory) -> 
 
 
 @pytest.mark.parametrize("at", [HOME, AWAY])
-def test_a_released_text_is_shown_again_where_it_was_asked_at_once_and_everywhere_soon(
+def test_a_released_text_is_in_order_again_where_it_was_asked_at_once_and_everywhere_soon(
     ward: Ward, bad: Memory, at: str
 ) -> None:
     ward.scene.clock.advance(60)

@@ -36,7 +36,7 @@ def works(scene: Scene, api_key: str, at: str = HOME) -> bool:
     return True
 
 
-def test_a_key_is_shown_once_and_kept_as_a_hash_alone(scene: Scene) -> None:
+def test_a_key_is_in_order_once_and_kept_as_a_hash_alone(scene: Scene) -> None:
     issued = issue(scene)
     secret = issued["api_key"].rsplit("-", 1)[1]
     assert len(secret) == 64

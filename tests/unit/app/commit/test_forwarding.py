@@ -123,7 +123,7 @@ def test_a_refused_deletion_elsewhere_brings_the_head_back_too(scene: Scene) -> 
     scene.delete(made, expected=head.content_sha256, at=AWAY)
 
 
-def test_a_path_that_was_taken_at_home_is_shown_where_the_call_landed(scene: Scene) -> None:
+def test_a_path_that_was_taken_at_home_is_in_order_where_the_call_landed(scene: Scene) -> None:
     taken = scene.create("/a", "theirs", at=HOME)
     with pytest.raises(PathConflict) as refusal:
         scene.create("/a", "mine", at=AWAY)
@@ -132,7 +132,7 @@ def test_a_path_that_was_taken_at_home_is_shown_where_the_call_landed(scene: Sce
     assert scene.paths(at=AWAY) == ["/a"]
 
 
-def test_an_ancestor_that_stands_in_the_way_is_shown_where_the_call_landed(scene: Scene) -> None:
+def test_an_ancestor_that_stands_in_the_way_is_in_order_where_the_call_landed(scene: Scene) -> None:
     taken = scene.create("/a", at=HOME)
     with pytest.raises(PathConflict) as refusal:
         scene.create("/a/b/c", at=AWAY)

@@ -49,7 +49,7 @@ def test_a_store_record_that_is_altered_so_that_other_texts_are_let_in_is_named(
     assert found(scene) == [(Flaw.ALTERED, key)]
 
 
-def test_a_verdict_that_is_altered_so_that_a_withheld_text_is_shown_is_named(scene: Scene) -> None:
+def test_a_verdict_that_is_altered_so_that_a_withheld_text_is_in_order_is_named(scene: Scene) -> None:
     scene.judge(scene.create())
     sealed(scene)
     report = audited(scene)

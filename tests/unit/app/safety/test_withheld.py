@@ -96,7 +96,7 @@ def bad(scene: Scene) -> Memory:
 @pytest.mark.parametrize("region", [HOME, AWAY])
 @pytest.mark.parametrize("scope", ["read", "write", "admin"])
 @pytest.mark.parametrize("asks", [True, False])
-def test_a_withheld_text_is_shown_to_an_admin_who_asks_and_everybody_is_told_why(
+def test_a_withheld_text_is_in_order_to_an_admin_who_asks_and_everybody_is_told_why(
     scene: Scene, bad: Memory, read: Read, region: str, scope: str, asks: bool
 ) -> None:
     found = read(Reader(scene, scope, region, asks=asks), bad)
@@ -107,7 +107,7 @@ def test_a_withheld_text_is_shown_to_an_admin_who_asks_and_everybody_is_told_why
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 @pytest.mark.parametrize("region", [HOME, AWAY])
-def test_demanded_from_its_home_a_withheld_text_is_shown_to_an_admin_who_asks(
+def test_demanded_from_its_home_a_withheld_text_is_in_order_to_an_admin_who_asks(
     scene: Scene, bad: Memory, read: Read, region: str
 ) -> None:
     at_home = ReadConsistency(home=True)
@@ -146,7 +146,7 @@ def test_the_same_text_is_withheld_under_every_version_and_path_and_others_are_n
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 @pytest.mark.parametrize("region", [HOME, AWAY])
-def test_a_released_text_is_shown_again(scene: Scene, bad: Memory, read: Read, region: str) -> None:
+def test_a_released_text_is_in_order_again(scene: Scene, bad: Memory, read: Read, region: str) -> None:
     scene.judge(bad, VerdictOutcome.RELEASE, (), PERSON)
     scene.deliver()
     found = read(Reader(scene, "read", region), bad)
@@ -164,7 +164,7 @@ def test_a_text_withheld_by_two_versions_needs_both_released(scene: Scene) -> No
     assert reader.retrieved(one).content == reader.retrieved(other).content == BAD
 
 
-def test_a_new_good_text_is_shown_while_the_old_version_stays_withheld(scene: Scene, bad: Memory) -> None:
+def test_a_new_good_text_is_in_order_while_the_old_version_stays_withheld(scene: Scene, bad: Memory) -> None:
     scene.update(bad, "mended")
     reader = Reader(scene, "read", HOME)
     assert (reader.retrieved(bad).content, reader.version(bad).content) == ("mended", None)

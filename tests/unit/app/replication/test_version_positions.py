@@ -11,7 +11,7 @@ import pytest
 from memolith.adapters.layered import CallCounts
 from memolith.adapters.memory import MemoryErasableObjects, MemoryIndex, MemoryQueue
 from memolith.app.index.resumable_scan import EVERY_US
-from memolith.app.replication import compare_listing, shown_versions
+from memolith.app.replication import compare_listing, version_positions
 from memolith.app.replication.compare_listing import ComparedPage, part_key
 from memolith.app.replication.service import make_comparisons
 from memolith.core.object_keys import parse_key
@@ -194,9 +194,9 @@ def test_an_entry_without_bytes_is_looked_at_on_one_day_of_28(scene: Scene) -> N
     scene.create("/a", "")
     scene.deliver()
     days = Days(scene)
-    looks = [days.compare().heads for _ in range(2 * shown_versions.TURNS)]
+    looks = [days.compare().heads for _ in range(2 * version_positions.TURNS)]
     first = looks.index(1)
-    assert [day for day, heads in enumerate(looks) if heads] == [first, first + shown_versions.TURNS]
+    assert [day for day, heads in enumerate(looks) if heads] == [first, first + version_positions.TURNS]
 
 
 # ---- stores larger than what is held in memory ----------------------------------------------------------------------
@@ -206,7 +206,7 @@ def test_an_entry_without_bytes_is_looked_at_on_one_day_of_28(scene: Scene) -> N
 def test_a_store_of_more_versions_than_are_held_is_compared_a_part_of_its_paths_after_the_other(
     scene: Scene, held_max: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shown_versions.ShownVersions.__init__, "__defaults__", (held_max, 1_000_000))
+    monkeypatch.setattr(version_positions.VersionPositions.__init__, "__defaults__", (held_max, 1_000_000))
     memories = [scene.create(f"/{number}") for number in range(40)]
     for text in range(20):
         scene.update(memories[0], str(text))
@@ -222,8 +222,8 @@ def test_a_store_of_more_versions_than_are_held_is_compared_a_part_of_its_paths_
 def test_rows_that_there_is_no_time_to_read_cost_looks_and_no_wrong_answer(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shown_versions.ShownVersions.__init__, "__defaults__", (1_000, 10))
-    monkeypatch.setattr(shown_versions, "ROWS_PER_PAGE", 10)
+    monkeypatch.setattr(version_positions.VersionPositions.__init__, "__defaults__", (1_000, 10))
+    monkeypatch.setattr(version_positions, "ROWS_PER_PAGE", 10)
     for number in range(25):
         scene.create(f"/{number}")
     scene.deliver()

@@ -50,7 +50,7 @@ class _Reach(NamedTuple):
         return is_log and position >= self.since and (self.until is None or position < self.until)
 
 
-class ShownVersions:
+class VersionPositions:
     """The positions that the rows of one generation show, a store of one home at a time, for keys in listed order."""
 
     def __init__(self, region: Region, view: View, held_max: int = HELD_MAX, rows_max: int = ROWS_MAX) -> None:
@@ -72,14 +72,14 @@ class ShownVersions:
         Raises:
             Unavailable: the index does not answer.
         """
-        return [key for key, size_bytes in entries if not self._is_shown(key, size_bytes)]
+        return [key for key, size_bytes in entries if not self._is_in_order(key, size_bytes)]
 
-    def _is_shown(self, key: LogKey, size_bytes: int) -> bool:
+    def _is_in_order(self, key: LogKey, size_bytes: int) -> bool:
         position = f"{key.path_hash}/{key.slot}"
         if self._reach is None or not self._reach.covers(key, position):
             self._load(key, position)
-        is_as_told = self._sizes.get(position, _LOOK) == size_bytes
-        return is_as_told and (size_bytes > 0 or int(key.path_hash[:8], 16) % TURNS != self._turn)
+        is_as_listed = self._sizes.get(position, _LOOK) == size_bytes
+        return is_as_listed and (size_bytes > 0 or int(key.path_hash[:8], 16) % TURNS != self._turn)
 
     def _load(self, key: LogKey, since: str) -> None:
         """Read the store's rows, and keep those of the key's home from its position on."""
@@ -92,9 +92,9 @@ class ShownVersions:
         query = Query("versions", key.store_id, limit=ROWS_PER_PAGE, only=only)
         for page in row_pages(self._view.index, query):
             for found in page:
-                position, told = _told(found.attributes, is_deleted)
+                position, size_bytes = _in_row(found.attributes, is_deleted)
                 if home in position and position >= since and (until is None or position < until):
-                    sizes[position] = min(told, sizes.get(position, told))
+                    sizes[position] = min(size_bytes, sizes.get(position, size_bytes))
             if len(sizes) > self._held_max:
                 until = sorted(sizes)[len(sizes) // 2]
                 sizes = {position: size for position, size in sizes.items() if position < until}
@@ -109,7 +109,7 @@ _ATTRIBUTES = ("position", "content_size_bytes", "redacted_at", "unseen")
 """Each of which costs time for every row: where a store is not deleted, nothing is asked of `blank`."""
 
 
-def _told(row: Attributes, is_deleted: bool) -> tuple[str, int]:
+def _in_row(row: Attributes, is_deleted: bool) -> tuple[str, int]:
     """Return the position that a version's row tells, and the size of its object's body; `_LOOK` where a look tells.
 
     So it is with what was redacted, and with text in the rows of a store that is deleted. An order that came before
