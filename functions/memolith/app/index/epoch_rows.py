@@ -11,6 +11,7 @@ from memolith.app.index.row_transactions import RowChanges, RowTransactions
 from memolith.app.kernel.region import Region, View
 from memolith.core import fold
 from memolith.core.epochs import current_epoch, has_snapshot
+from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.entry import Entry
@@ -85,7 +86,7 @@ class EpochRows:
         ]
         change = partial(self._restore, restored=restored)
         entries = [entry for _, entry in restored.memories.values() if entry is not None]
-        return self._commit(view, restored.store, keys, change, entries)
+        return self._commit(view, restored.store, keys, change, entries) is True
 
     def _restore(self, rows: RowChanges, restored: RestoredRows) -> None:
         store_id = restored.store_id
@@ -109,22 +110,23 @@ class EpochRows:
         """Move a straggler's version out of the history as divergent, unless it was replayed. A read and a transaction.
 
         `is_straggler` says of the position that its row in the history names whether that one is a straggler too.
-        Raises as `restore`, and what `is_straggler` raises.
+        Raises as `restore`, and what `is_straggler` raises; Unavailable also where the tables know a later record, by
+        which the version may count.
         """
         row = fold.join_version(None, entry)
         keys = _version_keys(store.store_id, row.version_id)
         change = partial(self._move_out, row=row, is_straggler=is_straggler)
-        self._commit(view, store, keys, change)
+        _require_decided(self._commit(view, store, keys, change))
 
     def return_to_history(self, view: View, store: StoreRow, entry: Entry, instead_of: str | None = None) -> None:
         """Move a version into the history at its entry, which counts, and nowhere else.
 
         `instead_of` is the position that its row may name: of a copy that does not count. A read; if need be a
-        transaction. Raises as `restore`.
+        transaction. Raises as `mark_divergent`.
         """
         keys = _version_keys(store.store_id, entry.version_id)
         change = partial(self._join_history, entry=entry, instead_of=instead_of)
-        self._commit(view, store, keys, change)
+        _require_decided(self._commit(view, store, keys, change))
 
     def _commit(
         self,
@@ -133,18 +135,19 @@ class EpochRows:
         keys: Sequence[RowKey],
         change: Callable[[RowChanges], None],
         entries: Sequence[Entry] = (),
-    ) -> bool:
+    ) -> bool | None:
         """Commit a change of these rows to each generation that knows nothing later than `store` of its epochs.
 
-        Returns whether any changed.
-
-        Of the `entries`, which come into the history, those are logged that are of this home and new.
+        Returns whether any changed, or None where a generation knows something later, and stays as it is. Of the
+        `entries`, which come into the history, those are logged that are of this home and new.
         """
-        store_key, changed = StoreRow.key(store.store_id), list[Change]()
+        store_key, changed, overtaken = StoreRow.key(store.store_id), list[Change](), False
 
         def work_out(rows: RowChanges, journal: AckJournal | None) -> list[Change]:
+            nonlocal overtaken
             rows.load([store_key, *keys])
             if _is_overtaken(store, rows.before[store_key]):
+                overtaken = True
                 return []
             change(rows)
             changes = rows.changes([store_key])
@@ -155,7 +158,7 @@ class EpochRows:
             serving = view.complete and index.generation == view.index.generation
             journal = AckJournal(self._region, view.period) if serving else None
             self._transactions.commit(index, partial(work_out, journal=journal), journal=journal)
-        return bool(changed)
+        return None if overtaken else bool(changed)
 
     def _names(self, rows: RowChanges, store_key: RowKey, entries: Sequence[Entry]) -> list[Named]:
         attributes = rows.before[store_key]
@@ -218,6 +221,12 @@ class EpochRows:
 def _version_keys(store_id: str, version_id: str) -> tuple[RowKey, RowKey]:
     """Return where a version's row is in the history, and where a divergent one's is."""
     return VersionRow.key(store_id, version_id), VersionRow.late_key(store_id, version_id)
+
+
+def _require_decided(changed: bool | None) -> None:
+    """Raise Unavailable for a change that was decided by a record which the tables know to be followed by another."""
+    if changed is None:
+        raise Unavailable("the store's home changed while a version was projected; try again")
 
 
 def _is_overtaken(store: StoreRow, attributes: Attributes | None) -> bool:
