@@ -12,12 +12,14 @@ import pytest
 from memolith.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
 from memolith.adapters.memory import ManualClock, MemoryIndex, MemoryQueue, StoredVersion
 from memolith.app.index.ack_journal import from_listing
+from memolith.app.index.path_claims import Claim, Claims
 from memolith.app.indexer.indexer import Malformed
 from memolith.app.indexer.rebuild import BatchProjector, Rebuild
 from memolith.app.indexer.rebuild_pages import Progress
+from memolith.app.kernel.region import View
 from memolith.core.errors import Busy, Unavailable
 from memolith.core.limits import CLAIM_LIFETIME_US, CONTROL_AGE_US
-from memolith.core.log_position import LogKey, Slot
+from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, Named
 from memolith.core.objects.verdict_record import VerdictOutcome
@@ -209,6 +211,41 @@ def test_until_the_switch_it_says_that_it_is_not_complete_and_after_it_that_it_i
     rebuilding.run()
     assert set(told[:-1]) == {"incomplete"} and told[-1] == "complete, switched"
     assert scene.paths()
+
+
+def test_until_the_switch_creations_and_renames_wait_and_texts_are_written(scene: Scene) -> None:
+    memory = scene.create("/before", "before")
+    rebuilding = Rebuilding(scene)
+    met: list[str] = []
+
+    def write() -> None:
+        if rebuilding.progress[-1].stage.startswith("switched"):
+            return
+        with pytest.raises(Unavailable, match="being rebuilt"):
+            scene.create("/new", "other")
+        with pytest.raises(Unavailable, match="being rebuilt"):
+            scene.update(memory, path="/after")
+        met.append(scene.update(memory, f"meanwhile {len(met)}").id)
+
+    rebuilding.meanwhile = write
+    rebuilding.run()
+    assert len(met) > 1
+    assert scene.update(memory, path="/after").path == "/after"
+    assert scene.create("/new", "other").path == "/new"
+
+
+def test_a_look_of_before_the_switch_misses_an_intent_of_after_it_so_that_creations_have_to_wait(scene: Scene) -> None:
+    """Why a rebuild says that whole tables are not complete; which of the two looks first does not matter."""
+    region, database = scene.cloud.sites[HOME].region, scene.cloud.sites[HOME].database
+    database.make(2)
+    claims = Claims(region)
+    position = LogRef("0" * 64, Slot.parse(f"0001-0.{HOME}.0000000001"))
+    before = View(region.index, {}, complete=True, building=2)
+    after = View(region.index.at(2), {}, complete=True, building=None)
+    claims.make(after, Claim(scene.store, "/notes", "later", position), None)
+    assert claims.neighbours(after, "/notes", scene.store, None) == []
+    claims.make(before, Claim(scene.store, "/notes/todo.md", "earlier", position), None)
+    assert claims.neighbours(before, "/notes/todo.md", scene.store, None) == []
 
 
 def test_a_rebuild_waits_for_calls_that_know_nothing_of_the_new_tables_yet(scene: Scene) -> None:
