@@ -96,7 +96,8 @@ class Divergent:
         """Make the memory what this version made of it, if it is still what was seen here; then dismiss the version.
 
         An ordinary write: an update, with the path too where the version renamed; a creation where the memory is
-        deleted; a deletion, which returns None. Costs that write, and what `dismiss` costs.
+        deleted; a deletion, which returns None. Costs that write, and what `dismiss` costs. A version that has become
+        its memory's newest meanwhile is not dismissed.
 
         Raises:
             NotFound: there is none of this id. As `Memories.update`: it stays as it is. OutcomeUnknown: it may be
@@ -104,6 +105,8 @@ class Divergent:
         """
         access, row = self._find(call, store_id, version_id)
         restored = self._write(call, access, row, full)
+        if restored is not None and restored.version_id == version_id:
+            return restored
         try:
             self._dismiss(access, row)
         except (Busy, NotFound, Unavailable) as error:
@@ -125,15 +128,18 @@ class Divergent:
         """Put the order; return the one that holds, which may have been there first.
 
         The home decides whether the version is still divergent: the region where the call landed may not know that it
-        was replayed, or be the home only since it looked. One index read.
+        was replayed, or made to count by a later epoch, or be the home only since it looked. One index read.
 
         Raises:
             NotFound: it is in its memory's history by now. Otherwise as `Redactions.give`.
         """
         key = VersionRow.key(store.store_id, request["version_id"])
-        view = self._region.view([key])
+        memory_key = MemoryRow.key(store.store_id, request.get("memory_id") or "-")
+        view = self._region.view([key, memory_key])
         adopted = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None
-        if adopted is not None and adopted.position not in (None, request["position"]):
+        head = MemoryRow.from_attributes(view.rows[memory_key]) if memory_key in view.rows else None
+        is_head = head is not None and head.version_id == request["version_id"]
+        if is_head or (adopted is not None and adopted.position not in (None, request["position"])):
             raise NotFound("divergent_version", request["version_id"])
         order = Redaction(
             store.store_id,
@@ -148,6 +154,7 @@ class Divergent:
         request = {
             "store_id": row.store_id,
             "version_id": row.version_id,
+            "memory_id": row.memory_id or "",
             "position": row.position or "",
             "actor": access.actor,
         }
