@@ -198,12 +198,12 @@ class CompareListing:
         names: list[Named] = []
         for key, size_bytes in zip(page.keys, page.sizes or repeat(SIZE_UNKNOWN), strict=False):
             try:
-                parsed = parse_key(key)
+                parsed = None if key.startswith(LOCAL_PREFIX) else parse_key(key)
             except ValueError:
                 continue
             if isinstance(parsed, LogKey):
                 entries.append((parsed, size_bytes))
-            elif not isinstance(parsed, (CutKey, JobKey, CheckpointKey, CheckpointPartKey)):
+            elif parsed is not None and not isinstance(parsed, (CutKey, JobKey, CheckpointKey, CheckpointPartKey)):
                 names.append(Named(key))
         listed = list(self._listed(positions.differing(entries)))
         row_keys = [name for name in names if self._missing_objects.is_indexed(name)]
@@ -236,11 +236,10 @@ class CompareListing:
     # ---- a path and its ancestor --------------------------------------------------------------------------------
 
     def _stores_begun(self, keys: Sequence[str], after: str | None) -> list[str]:
-        """Return the stores whose log at this home begins on a page; `after` is the last key before it."""
+        """Return the stores whose log at this home begins on a page; `after` is the last key before it, or a cut."""
         prefix = f"{self._region.name}/log/"
-        stores = [key.removeprefix(prefix).partition("/")[0] for key in (after or "", *keys) if key.startswith(prefix)]
-        begun = stores[:1] if after is not None and after.startswith(prefix) else []
-        return [store_id for store_id in dict.fromkeys(stores) if store_id not in begun]
+        stores = dict.fromkeys(key.removeprefix(prefix).partition("/")[0] for key in keys if key.startswith(prefix))
+        return [store_id for store_id in stores if after is None or not after.startswith(f"{prefix}{store_id}/")]
 
     def _pairs(self, view: View, store_id: str) -> int:
         """Count a store's live memories that are below another one: all paths that begin alike follow each other."""

@@ -4,8 +4,7 @@
 
 An entry's key names its position, and so does its version's row. Where they agree, and the bytes that the listing tells
 are those that the row tells, nothing is missing, and no text is there that should be gone. A blank has no bytes, as a
-deletion has none and an empty text: sizes tell these apart from nothing, so that one day in `TURNS` each of them is
-looked at all the same.
+deletion and an empty text have none: their sizes tell nothing, so that each of them is looked at on one day in `TURNS`.
 """
 
 from __future__ import annotations
@@ -84,6 +83,7 @@ class VersionPositions:
     def _load(self, key: LogKey, since: str) -> None:
         """Read the store's rows, and keep those of the key's home from its position on."""
         home, until, seen = f".{key.slot.epoch.home}.", None, 0
+        self._reach, self._sizes = None, {}
         sizes: dict[str, int] = {}
         store_key = StoreRow.key(key.store_id)
         store = self._region.read(self._view.index, [store_key]).get(store_key)

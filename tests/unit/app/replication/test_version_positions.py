@@ -16,7 +16,7 @@ from memolith.app.replication.compare_listing import ComparedPage, part_key
 from memolith.app.replication.service import make_comparisons
 from memolith.core.object_keys import parse_key
 from memolith.core.rows.base import RowKey
-from memolith.core.rows.content import UNSEEN_ENTRY, VersionRow
+from memolith.core.rows.content import UNSEEN_ENTRY, PathRow, VersionRow
 from memolith.core.rows.control import ReconcileRow
 from memolith.ports.index import Change
 from memolith.ports.objects import KeyPage
@@ -279,6 +279,16 @@ def test_a_row_that_is_lost_is_found_in_whichever_part_it_is(scene: Scene) -> No
     days.begin(3)
     repaired = [days.listing.run_part(part, NEVER_US).repaired for part in (3, 1, 2)]
     assert (sum(repaired), all(repaired), sorted(days.sent())) == (9, True, keys)
+
+
+def test_a_path_below_another_is_counted_once_in_whichever_part_its_store_is(scene: Scene) -> None:
+    index = MemoryIndex(scene.cloud.sites[HOME].database)
+    for key in stores(scene, 8):
+        below = PathRow(store_id=key.split("/")[2], path="/a/b", memory_id="mem_other")
+        index.commit([Change(PathRow.key(below.store_id, below.path), None, below.to_attributes())])
+    days = Parts(scene)
+    days.begin(4)
+    assert sum(days.listing.run_part(part, NEVER_US).ancestor_pairs for part in (1, 2, 3, 4)) == 8
 
 
 def test_a_part_goes_on_where_time_ran_out_and_ends_where_the_next_begins(
