@@ -123,12 +123,11 @@ class CompareListing:
         keys = [ReconcileRow.KEY, *map(part_key, range(1, parts + 1))]
         view = self._region.view(keys)
         rows = [ReconcileRow.from_attributes(view.rows.get(key) or {}) for key in keys]
-        if any(row.after is not None for row in rows[1:]):
-            return ComparedPage()
         now_us = self._region.clock.now_us()
+        is_under_way = any(row.after is not None for row in rows[1:])
         is_through = rows[0].after is None and now_us - (rows[0].began_at or 0) < EVERY_US
-        if not view.complete or is_through:
-            return ComparedPage(finished=True)
+        if not view.complete or is_under_way or is_through:
+            return ComparedPage(finished=not view.complete or not is_under_way)
         cuts = ["", *self._cuts(parts)]
         begun = [ReconcileRow(began_at=now_us)]
         begun += [ReconcileRow(began_at=now_us, after=cut, until=end) for cut, end in pairwise([*cuts, None])]
