@@ -18,6 +18,7 @@ from memolith.app.index.resumable_scan import ScanProgress, resume_scan
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.core import fold
+from memolith.core.epochs import has_snapshot
 from memolith.core.log_position import LogKey, Slot
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.entry import Entry, Operation
@@ -61,7 +62,8 @@ class CompareRows:
     def run(self, deadline_us: int) -> ScanProgress:
         """Go on where time ran out. A LIST for a store; of fifty rows a query and a read.
 
-        Where rows disagree, a few HEADs and a message. Raises as `resume_scan`.
+        Where rows disagree, a few HEADs and a message. Leaves out a store that is being failed over: nothing says yet
+        which entries count, and its rows are repaired at the end of that. Raises as `resume_scan`.
         """
         return resume_scan(self._region, "rows", self._page, deadline_us)
 
@@ -69,14 +71,15 @@ class CompareRows:
         place = self._first_store(sorted(self._region.origins), "") if after is None else _Place.parse(after)
         if place is None:
             return ScanProgress(), None
-        store = self._region.read(view.index, [StoreRow.key(place.store_id)]).get(StoreRow.key(place.store_id))
-        if store is None or store["state"] == StoreState.DELETED:
+        attributes = self._region.read(view.index, [StoreRow.key(place.store_id)]).get(StoreRow.key(place.store_id))
+        store = None if attributes is None else StoreRow.from_attributes(attributes)
+        if store is None or store.state == StoreState.DELETED or not has_snapshot(store):
             return ScanProgress(), self._following(place)
         found, last = self._rows(view, place)
-        wrong = self._disagreeing(view, StoreRow.from_attributes(store), found)
+        wrong = self._disagreeing(view, store, found)
         if wrong:
-            wrong &= self._disagreeing(view, StoreRow.from_attributes(store), self._rows(view, place)[0])
-        sent = self._fold_again(StoreRow.from_attributes(store), sorted(wrong))
+            wrong &= self._disagreeing(view, store, self._rows(view, place)[0])
+        sent = self._fold_again(store, sorted(wrong))
         further = str(place._replace(after=last)) if last is not None else self._following(place)
         return ScanProgress(len(found), sent), further
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,8 +11,10 @@ from memolith.adapters.memory import MemoryIndex, MemoryQueue
 from memolith.app.index.resumable_scan import EVERY_US, ScanProgress
 from memolith.app.replication.compare_checkpoints import CompareCheckpoints
 from memolith.app.replication.service import make_comparisons
+from memolith.core.log_position import Epoch
 from memolith.core.rows.base import Row, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
+from memolith.core.rows.identity import StoreRow
 from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -86,6 +89,24 @@ def test_a_memory_whose_row_went_back_to_where_it_was_is_brought_to_where_it_is(
     put(scene, MemoryRow.key(scene.store, memory.id), stale)
     assert Rows(scene).run().repaired >= 1
     assert tables(scene) == before
+
+
+def test_a_store_that_is_being_failed_over_does_not_keep_the_others_from_being_compared(scene: Scene) -> None:
+    """The region has the record that begins the epoch, and not the one that names its snapshot."""
+    other = scene.at(HOME).stores.create(scene.call(), name="other", description="", metadata={}).id
+    begun, intact = sorted([scene.store, other])
+    for store in (begun, intact):
+        scene.at(HOME).memories.create(scene.call(), store, path="/lost", content="x", full=False)
+    scene.deliver()
+    known = StoreRow.from_attributes(scene.cloud.rows(HOME, "stores")[begun, "record"])
+    epochs = [*known.epochs, str(Epoch(2, AWAY))]
+    put(scene, StoreRow.key(begun), replace(known, epochs=epochs, state="moving", home=AWAY))
+    for store in (begun, intact):
+        put(scene, PathRow.key(store, "/lost"), None)
+    walked = Rows(scene).run()
+    assert walked.finished and walked.repaired == 1
+    paths = scene.cloud.rows(HOME, "paths")
+    assert (intact, "/lost") in paths and (begun, "/lost") not in paths
 
 
 def test_a_comparison_of_rows_goes_on_where_time_ran_out_and_begins_again_after_a_day(
