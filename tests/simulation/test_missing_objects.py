@@ -249,21 +249,26 @@ def test_once_its_object_has_come_the_row_is_that_of_any_other_region(stage: Mov
     stage.at_rest()
 
 
+@pytest.mark.parametrize("renamed", [False, True])
 def test_a_version_that_a_failover_began_with_and_that_never_came_is_brought_to_the_third_region(
-    stage: MovingStage,
+    stage: MovingStage, renamed: bool
 ) -> None:
     """Its row there was made from the new home's bucket, before the old home had sealed a checkpoint that names it."""
-    stage.create("/a", "first")
-    (lost,) = lose(stage, "/log/", region=THIRD)
+    memory = stage.create("/a", "first")
+    if renamed:
+        stage.deliver()
+        stage.update(memory.id, path="/b")
+    lost = lose(stage, "/log/", region=THIRD)
     stage.deliver()
     with stage.dead(HOME):
         stage.fail_over(AWAY)
         stage.deliver()
-    assert [row["unseen"] for row in stage.cloud.rows(THIRD, "versions").values()] == [["entry"]]
+    newest = max(stage.cloud.rows(THIRD, "versions").values(), key=lambda row: row["generation"])
+    assert newest["unseen"] == (["departure", "entry"] if renamed else ["entry"])
     minutes(stage, 2)
     stage.clock.advance(FETCH_AFTER_US / 1_000_000)
     minutes(stage, 3)
-    assert is_here(stage, lost, THIRD)
+    assert all(is_here(stage, event, THIRD) for event in lost)
     stage.at_rest()
 
 

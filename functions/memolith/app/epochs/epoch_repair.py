@@ -149,7 +149,7 @@ class EpochRepair:
     def _entry(self, restored: RestoredRows, place: LogRef) -> Entry:
         """Read the entry at a place that the snapshot names: here, or else in the bucket of the home that wrote it.
 
-        One that was read there is noted: its row says that the object is still to come.
+        One that was read there is noted, with the end of its rename: its row says that they are still to come.
         """
         key = place.key_in(restored.store_id)
         home = current_epoch(restored.store).home
@@ -157,6 +157,9 @@ class EpochRepair:
         if entry is None and home != self._region.name:
             entry = self._logs.entry(key, home)
             restored.elsewhere.add(key)
+            end = None if entry is None or entry.source is None else entry.source.key_in(restored.store_id)
+            if end is not None and self._logs.entry(end) is None and self._logs.entry(end, home) is not None:
+                restored.elsewhere.add(end)
         if entry is None:
             raise Unavailable("what the store's epoch began with has not arrived here yet; try again")
         return entry
