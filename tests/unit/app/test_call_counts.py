@@ -388,7 +388,8 @@ PASSED_TEXT = "read control+memories+stores+verdicts+versions"
 PASSED_PATH = "read control+logs+memories+paths+stores+verdicts+versions"
 SHOW = "[get log | read verdicts]"
 """A text, and whether it may be shown, at once."""
-LOOK = "[read paths | query paths]"
+LOOK = ("query paths", "read paths")
+"""Below the path, then above it: what the second look reads with the marks of the tables confirms the first one too."""
 REMARKED = "read control+keys+paths+stores"
 """Which logs of the day there are."""
 UPDATED = "transact journal+memories+versions"
@@ -440,26 +441,26 @@ WRITES_AT_HOME = [
     Path(
         "a creation",
         lambda s: s.scene.create("/n/new"),
-        [OPEN_PATH_TEXT, "write paths", LOOK, "put log", CREATED],
+        [OPEN_PATH_TEXT, "write paths", *LOOK, "put log", CREATED],
         [],
     ),
     Path(
         "a creation at the top, where no ancestor can be: the mark alone is read",
         lambda s: s.scene.create("/new"),
-        [OPEN_PATH_TEXT, "write paths", LOOK, "put log", CREATED],
+        [OPEN_PATH_TEXT, "write paths", *LOOK, "put log", CREATED],
         [],
     ),
     Path(
         "a creation in a process just started: what it reads depends on the salt, and it counts the store",
         lambda s: s.scene.create("/n/new"),
-        [OPEN_STORE, "read verdicts", "read logs+paths", "count paths", "write paths", LOOK, "put log", CREATED],
+        [OPEN_STORE, "read verdicts", "read logs+paths", "count paths", "write paths", *LOOK, "put log", CREATED],
         [],
         Stage.cold,
     ),
     Path(
         "a creation where a deleted memory was",
         lambda s: s.scene.create("/n/a"),
-        [OPEN_PATH_TEXT, "write paths", LOOK, "put log", CREATED],
+        [OPEN_PATH_TEXT, "write paths", *LOOK, "put log", CREATED],
         [],
         Stage.deleted,
     ),
@@ -472,19 +473,19 @@ WRITES_AT_HOME = [
     Path(
         "a creation below a memory: its claim is made, withdrawn, and the neighbour's log asked",
         lambda s: s.scene.create("/n/a/x"),
-        [OPEN_PATH_TEXT, "write paths", LOOK, "read paths", "write paths", "read memories", "head log"],
+        [OPEN_PATH_TEXT, "write paths", *LOOK, "read paths", "write paths", "read memories", "head log"],
         [],
     ),
     Path(
         "a rename, which reads the content that it keeps",
         lambda s: s.scene.update(s.a, path="/n/new"),
-        [OPEN_MOVE, "get log", "write paths", LOOK, "put log", "put log", "read logs+paths", CREATED],
+        [OPEN_MOVE, "get log", "write paths", *LOOK, "put log", "put log", "read logs+paths", CREATED],
         [],
     ),
     Path(
         "a rename with new content",
         lambda s: s.scene.update(s.a, "x", path="/n/new"),
-        [OPEN_MOVE_TEXT, "write paths", LOOK, "put log", "put log", "read logs+paths", CREATED],
+        [OPEN_MOVE_TEXT, "write paths", *LOOK, "put log", "put log", "read logs+paths", CREATED],
         [],
     ),
     Path(
@@ -522,7 +523,7 @@ WRITES_ELSEWHERE = [
     Path(
         "a creation",
         lambda s: s.scene.create("/n/new", at=AWAY),
-        [PASSED_PATH, "write paths", LOOK, "put log", CREATED],
+        [PASSED_PATH, "write paths", *LOOK, "put log", CREATED],
         [OPEN_PATH_TEXT, INVOKE, "read memories+versions", "read logs+paths", "transact logs+memories+paths+versions"],
     ),
     Path(
@@ -698,7 +699,7 @@ READS = [
     Path(
         "the first remark of a day",
         lambda s: s.scene.at(HOME).remarks.append(s.scene.call(), s.scene.store, "one"),
-        [REMARKED, OPEN_PATH_TEXT, "write paths", LOOK, "put log", CREATED],
+        [REMARKED, OPEN_PATH_TEXT, "write paths", *LOOK, "put log", CREATED],
         [],
     ),
     Path(
@@ -1114,7 +1115,7 @@ TWO_REGIONS = [
     Path(
         "a creation",
         lambda s: s.scene.create("/n/new"),
-        [OPEN_PATH_TEXT, "write paths", LOOK, f"head store@{AWAY}", "put log", THERE, CREATED, NOT_MOVED],
+        [OPEN_PATH_TEXT, "write paths", *LOOK, f"head store@{AWAY}", "put log", THERE, CREATED, NOT_MOVED],
         [],
         Stage.doubled,
     ),
@@ -1195,7 +1196,7 @@ ADMITTED = [
         "an update with a new path: one read of all that its body names",
         lambda s: s.update_admitted("x", "/n/z"),
         [
-            *(OPEN, "read logs+paths+verdicts", "write paths", LOOK, "put log", "put log", "read logs+paths"),
+            *(OPEN, "read logs+paths+verdicts", "write paths", *LOOK, "put log", "put log", "read logs+paths"),
             "transact journal+logs+memories+paths+versions",
         ],
         [],
@@ -1203,7 +1204,7 @@ ADMITTED = [
     Path(
         "a creation",
         lambda s: s.create_admitted("/n/new"),
-        [OPEN_STORE, "read logs+paths+verdicts", "write paths", LOOK, "put log", CREATED],
+        [OPEN_STORE, "read logs+paths+verdicts", "write paths", *LOOK, "put log", CREATED],
         [],
     ),
     Path(
@@ -1217,7 +1218,8 @@ ADMITTED = [
 BROUGHT = "read control+memories+stores+versions"
 """Of one version that is brought in: the store's record, its memory, and whether it is here already."""
 BLANK_FOLDED = "transact journal+logs+memories+versions"
-BROUGHT_FIRST = [BROUGHT, "read logs+paths", "write paths", LOOK, "put log", CREATED]
+BROUGHT_OVER = [BROUGHT, "read logs+paths", "write paths", *LOOK]
+BROUGHT_FIRST = [*BROUGHT_OVER, "put log", CREATED]
 
 IMPORTS = [
     Path(
@@ -1242,7 +1244,17 @@ IMPORTS = [
     Path(
         "a version at another path: a rename with new content",
         lambda s: s.bring(told(2, path="/n/later")),
-        [OPEN_STORE, BROUGHT, "read logs+paths", "write paths", LOOK, "put log", "put log", "read logs+paths", CREATED],
+        [
+            OPEN_STORE,
+            BROUGHT,
+            "read logs+paths",
+            "write paths",
+            *LOOK,
+            "put log",
+            "put log",
+            "read logs+paths",
+            CREATED,
+        ],
         [],
         Stage.brought,
     ),
@@ -1272,7 +1284,17 @@ IMPORTS = [
     Path(
         "a text after a blank: from the log that is named after the memory it moves to its path's",
         lambda s: s.bring(told(2)),
-        [OPEN_STORE, BROUGHT, "read logs+paths", "write paths", LOOK, "put log", "put log", "read logs+paths", CREATED],
+        [
+            OPEN_STORE,
+            BROUGHT,
+            "read logs+paths",
+            "write paths",
+            *LOOK,
+            "put log",
+            "put log",
+            "read logs+paths",
+            CREATED,
+        ],
         [],
         Stage.brought_blank,
     ),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from memolith.app.kernel.region import Region, View
 from memolith.core.limits import CLAIM_LIFETIME_US, CLOCKS_APART_US, PATH_MAX_BYTES
@@ -75,9 +74,10 @@ class Claims:
                 raise IntentConflict from error
 
     def neighbours(self, view: View, path: str, store_id: str, moving_id: str | None) -> list[PathRow]:
-        """List live or reserved ancestors and descendants of `path`, but for the memory being moved. Two reads at once.
+        """List live or reserved ancestors and descendants of `path`, but for the memory being moved.
 
-        Of descendants at most a few: one is enough to be in the way. The longest paths have none.
+        Two reads, one after the other: the second also tells that the tables had not been emptied before the first. Of
+        descendants at most a few: one is enough to be in the way. The longest paths have none.
 
         Raises:
             Unavailable: the index does not answer, or was emptied, so that this cannot be decided.
@@ -93,8 +93,7 @@ class Claims:
             found = index.query(Query("paths", store_id, prefix=f"{path}/", limit=3))
             return [_path_row(one) for one in found]
 
-        looks = [above, below] if len(path.encode()) < PATH_MAX_BYTES - 1 else [above]
-        found = chain.from_iterable(region.parallel.run(looks))
+        found = [*(below() if len(path.encode()) < PATH_MAX_BYTES - 1 else []), *above()]
         rows = (replace(row, memory_id=None) if row.memory_id == moving_id else row for row in found)
         return [row for row in rows if row.memory_id is not None or row.claim_id is not None]
 

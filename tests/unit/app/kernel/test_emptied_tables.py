@@ -11,7 +11,7 @@ import pytest
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.memory import MemoryIndex, MemoryQueue
 from memolith.app.kernel.results import Memory, ReadConsistency, RequestContext
-from memolith.core.errors import NotFound, Unavailable
+from memolith.core.errors import NotFound, PathConflict, Unavailable
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.ports.index import Change
 from tests.support.cloud import straight
@@ -213,6 +213,27 @@ def test_a_creation_does_not_trust_tables_that_were_unmarked_and_vanish_before_i
         scene.create("/a/b")
     Operator(scene.cloud, MemoryQueue()).run()
     assert scene.paths() == ["/a"]
+
+
+@pytest.mark.parametrize("path", ["/x", "/a/below"])
+def test_a_creation_does_not_trust_tables_that_vanish_between_its_two_looks(scene: Scene, path: str) -> None:
+    """It looks below its path and above it; what is there was seen by the first look, or the second one finds out."""
+    scene.create("/x/y")
+    scene.deliver()
+    calls: list[str] = []
+
+    def emptied_after_the_first_look(call: PortCall, act: Callable[[], Any]) -> Any:
+        result = act()
+        calls.append(call.name)
+        if "index.commit" in calls[:-1]:
+            scene.switch.around = straight
+            wipe(scene)
+        return result
+
+    with scene.intercepted_by(emptied_after_the_first_look), pytest.raises((PathConflict, Unavailable)):
+        scene.create(path)
+    Operator(scene.cloud, MemoryQueue()).run()
+    assert scene.paths() == ["/a", "/x/y"]
 
 
 def test_rows_of_an_index_that_is_incomplete_anyway_are_read_whatever_its_marks(scene: Scene) -> None:
