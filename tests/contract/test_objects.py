@@ -28,6 +28,23 @@ def test_what_was_put_is_got_byte_for_byte(world: ObjectsWorld, body: bytes) -> 
     assert dict(found.metadata) == {"id": "memver_1", "op": "created"}
 
 
+@pytest.mark.parametrize("body", [*BODIES.values(), bytes(1_000_000)], ids=[*BODIES, "several pieces"])
+def test_a_body_goes_into_a_sink_instead_of_memory(world: ObjectsWorld, body: bytes) -> None:
+    world.here.put_if_absent(KEY, body, {"id": "memver_1"})
+    pieces: list[bytes] = []
+    found = world.here.get(KEY, into=pieces.append)
+    assert b"".join(pieces) == body
+    assert (found.key, found.body, dict(found.metadata), found.size_bytes) == (KEY, b"", {"id": "memver_1"}, len(body))
+    with pytest.raises(ObjectNotFound):
+        world.here.get(f"{KEY}-none", into=pieces.append)
+
+
+def test_what_a_sink_raises_is_raised(world: ObjectsWorld) -> None:
+    world.here.put_if_absent(KEY, b"text", {})
+    with pytest.raises(ZeroDivisionError):
+        world.here.get(KEY, into=lambda piece: 1 // 0)
+
+
 def test_a_head_has_everything_but_the_body(world: ObjectsWorld) -> None:
     world.here.put_if_absent(KEY, b"text", {"id": "memver_1"})
     found = world.here.head(KEY)

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+import resource
 import sqlite3
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from memolith.adapters.sqlite import SqlitePacks
+from memolith.adapters.sqlite import SqlitePacks, incoming
+from memolith.adapters.sqlite.database import READERS_OF_A_FILE
 from memolith.core.search.analysis import length, passage
-from memolith.ports.packs import DamagedPack, Document, Matching, Pack, Restriction
+from memolith.ports.packs import DamagedPack, Document, Matching, Pack, Packs, Restriction
 
 PACKS = SqlitePacks()
+
+
+@pytest.fixture(params=["memory", "file"])
+def packs(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SqlitePacks:
+    """Where packs that arrive are."""
+    monkeypatch.setattr(incoming, "IN_MEMORY_MAX_BYTES", 0)
+    return PACKS if request.param == "memory" else SqlitePacks(folder=tmp_path)
+
+
+def arrived(packs: Packs, body: bytes, piece_bytes: int = 1_000) -> Pack:
+    """Open a pack that arrives in pieces."""
+    with packs.incoming() as arriving:
+        for start in range(0, len(body), piece_bytes):
+            arriving.write(body[start : start + piece_bytes])
+        return arriving.open()
+
+
+def open_files() -> int:
+    return len(list(Path("/dev/fd").iterdir()))
 
 
 TAGGED = (("tag", "home"), ("type", "note"))
@@ -109,6 +131,59 @@ def test_a_pack_that_was_kept_is_the_same_and_can_be_changed_on(pack: Pack) -> N
     assert set(matching(pack, "red")) == {"a", "b"}, "the other one is another"
 
 
+def test_a_pack_that_arrives_in_pieces_is_the_same_and_can_be_changed_on(
+    pack: Pack, packs: Packs, tmp_path: Path
+) -> None:
+    opened = arrived(packs, pack.to_bytes())
+    assert list(tmp_path.iterdir()) == [], "a file has no name, so that it is gone with its process"
+    assert (opened.heads(), opened.size_bytes) == (pack.heads(), pack.size_bytes)
+    assert opened.contents(["a"]) == {"a": "red door"}
+    opened.change([document("c", "zebra")], ["a"])
+    assert (matching(opened, "zebra"), matching(opened, "red")) == (["c"], ["b"])
+    assert set(matching(opened.copy(), "zebra blue")) == {"b", "c"}
+    assert PACKS.open(opened.to_bytes()).heads() == opened.heads()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reads_of_a_pack_that_arrived_wait_for_a_change_and_for_a_turn(pack: Pack, packs: Packs) -> None:
+    check_readers(arrived(packs, pack.to_bytes()), readers=2 * READERS_OF_A_FILE)
+
+
+def test_a_pack_that_arrived_and_is_used_no_more_leaves_no_open_file(pack: Pack, packs: Packs) -> None:
+    before = open_files()
+    for _ in range(3):
+        arrived(packs, pack.to_bytes()).heads()
+        with packs.incoming() as arriving:
+            arriving.write(b"the rest never comes")
+    assert open_files() == before
+
+
+def test_a_pack_for_which_the_disk_has_no_room_is_in_memory(pack: Pack, packs: Packs) -> None:
+    body = pack.to_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(body) // 2 + 100, hard))
+    try:
+        opened = arrived(packs, body)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert opened.heads() == pack.heads()
+    opened.change([document("c", "zebra")], [])
+    assert matching(opened, "zebra") == ["c"]
+
+
+def test_a_pack_for_which_there_is_no_folder_is_in_memory(
+    pack: Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(incoming, "IN_MEMORY_MAX_BYTES", 0)
+    assert arrived(SqlitePacks(folder=tmp_path / "none"), pack.to_bytes()).heads() == pack.heads()
+
+
+def test_what_arrives_and_is_no_pack_is_refused(pack: Pack, packs: Packs) -> None:
+    for body in (b"", b"nonsense", bytes(9_000), pack.to_bytes()[:3_000]):
+        with pytest.raises(DamagedPack):
+            arrived(packs, body).heads()
+
+
 def test_nothing_is_left_of_what_was_forgotten(pack: Pack) -> None:
     pack.change(
         [
@@ -142,7 +217,11 @@ def test_stems_are_of_words_in_lower_case() -> None:
 
 
 def test_reads_run_side_by_side_and_a_change_waits_for_them(pack: Pack) -> None:
-    """Each reader sees all of a change or nothing of it; none waits for another reader."""
+    check_readers(pack, readers=4)
+
+
+def check_readers(pack: Pack, readers: int) -> None:
+    """Each reader sees all of a change or nothing of it."""
     failures: list[str] = []
     stop = threading.Event()
 
@@ -152,7 +231,7 @@ def test_reads_run_side_by_side_and_a_change_waits_for_them(pack: Pack) -> None:
             if found not in ({"a", "b"}, {"a", "b", "c"}):
                 failures.append(str(found))
 
-    threads = [threading.Thread(target=read) for _ in range(4)]
+    threads = [threading.Thread(target=read) for _ in range(readers)]
     for thread in threads:
         thread.start()
     for number in range(100):

@@ -5,6 +5,9 @@ It takes no HTTP request: the asking region vouches for the caller, so that only
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import gettempdir
+
 from memolith.adapters.encoders import encoder_of
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.api.service import Memolith
@@ -20,6 +23,6 @@ from memolith.wire.rpc import peerreader_calls
 def compose(settings: Settings) -> Handler:
     """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
-    packs = SqlitePacks(encoder_of(settings.search_model))
+    packs = SqlitePacks(encoder_of(settings.search_model), Path(gettempdir()))
     memolith = Memolith(running.region, Unscanning(), NO_SIGNING_KEYS, packs, reranker=reranker_of(running))
     return running.handler(calls_alone(peerreader_calls(memolith)))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import gettempdir
+
 from memolith.adapters.aws.sealing import KmsSealing
 from memolith.adapters.aws.signing import SecretsManagerKeys
 from memolith.adapters.encoders import encoder_of
@@ -20,6 +23,9 @@ def compose(settings: Settings) -> Handler:
     running = LambdaRuntime.start(settings)
     region = running.region
     signing = SecretsManagerKeys(running.clients, settings.deployment, region.clock)
-    packs, sealing = SqlitePacks(encoder_of(settings.search_model)), KmsSealing(running.clients, settings.deployment)
+    packs, sealing = (
+        SqlitePacks(encoder_of(settings.search_model), Path(gettempdir())),
+        KmsSealing(running.clients, settings.deployment),
+    )
     memolith = Memolith(region, Unscanning(), signing, packs, reranker=reranker_of(running), sealing=sealing)
     return running.handler(http_alone(HttpApi(memolith, region.clock, region.randomness, running.metrics)))

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Protocol
+
+Sink = Callable[[bytes], object]
+"""What takes a body piece by piece, such as the method `write` of a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """One object: its body (empty where only the head was asked for), user metadata, and size in bytes."""
+    """One object: its body (empty where only the head was asked for, or where a sink took it), user metadata, and size
+    in bytes.
+    """
 
     key: str
     body: bytes
     metadata: Mapping[str, str]
     size_bytes: int
+
+    def drained(self, into: Sink | None) -> StoredObject:
+        """Return it, without its body where there is a sink, which takes that in one piece."""
+        if into is None:
+            return self
+        into(self.body)
+        return replace(self, body=b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +98,12 @@ class Objects(Protocol):
             ObjectNotFound: no such key. Unavailable: no answer. Damaged: the adapter sees that it is not what was put.
         """
 
-    def get(self, key: str, region: str | None = None) -> StoredObject:
-        """Return the whole object. One GET. Raises as `head`."""
+    def get(self, key: str, region: str | None = None, into: Sink | None = None) -> StoredObject:
+        """Return the whole object. One GET. Raises as `head`.
+
+        With `into`, a body that need not be in memory goes there as it arrives, and the result has none. The adapter
+        compares such a body with nothing: the caller has to. What the sink raises is raised.
+        """
 
     def list(self, prefix: str, after: str | None = None, limit: int = 1000, region: str | None = None) -> KeyPage:
         """List keys that begin with `prefix`, those after `after`. One LIST a page. Raises Unavailable."""

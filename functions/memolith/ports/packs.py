@@ -7,6 +7,7 @@ shown it. Here is what can be done with one that is open; how packs are kept is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -99,7 +100,7 @@ class Pack(GraphPack, VectorPack, Protocol):
 
     @property
     def size_bytes(self) -> int:
-        """What it takes in memory."""
+        """What it takes in memory, or on the disk."""
 
     def extent(self) -> tuple[int, float]:
         """Return how many memories it has, and how many stems they have on the average."""
@@ -147,6 +148,16 @@ class Pack(GraphPack, VectorPack, Protocol):
         """Release its memory. Repeatable."""
 
 
+class IncomingPack(Protocol):
+    """A stored segment that arrives piece by piece."""
+
+    def write(self, piece: bytes) -> object:
+        """Take the next piece."""
+
+    def open(self) -> Pack:
+        """Open it, once all of it is there. Raises DamagedPack."""
+
+
 class Packs(Protocol):
     """Makes and opens packs."""
 
@@ -159,6 +170,9 @@ class Packs(Protocol):
 
     def open(self, body: bytes) -> Pack:
         """Open a stored segment. Raises DamagedPack."""
+
+    def incoming(self) -> AbstractContextManager[IncomingPack]:
+        """Yield what takes a stored segment piece by piece; nothing is left of one that is not opened."""
 
     def stem(self, word: str) -> str:
         """Return the stem of a word in lower case, by the rules that belong to the segments' format."""

@@ -130,6 +130,7 @@ class Clients:
             max_pool_connections=limits.connections,
             retries={"mode": "standard", "total_max_attempts": attempts},
             tcp_keepalive=True,
+            response_checksum_validation="when_required",  # who reads a body says whether boto3 is to check it
             s3={
                 "addressing_style": "path" if self._endpoint_url else "auto",
                 "us_east_1_regional_endpoint": "regional",

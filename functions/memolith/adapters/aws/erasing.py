@@ -86,7 +86,7 @@ class S3ErasableObjects:
     def read_version(self, key: str, version_id: str) -> StoredObject:
         """Read one version. One GET."""
         try:
-            found = self._client.get_object(Bucket=self._bucket, Key=key, VersionId=version_id)
+            found = self._client.get_object(Bucket=self._bucket, Key=key, VersionId=version_id, ChecksumMode="ENABLED")
             body = found["Body"].read()
         except AwsError as error:
             if isinstance(error, ClientError) and status_of(error) == 404:

@@ -14,12 +14,14 @@ from memolith.adapters.aws.errors import AwsError, code_of, read_error, status_o
 from memolith.adapters.aws.names import Deployment
 from memolith.adapters.limits import check_listing, check_object
 from memolith.ports.errors import Contended, ObjectExists, ObjectNotFound
-from memolith.ports.objects import KeyPage, StoredObject
+from memolith.ports.objects import KeyPage, Sink, StoredObject
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 CONTENT_TYPE = "text/plain; charset=utf-8"
+PIECE_BYTES = 256 * 1024
+"""How much of a body is read at a time where it goes into a sink: small enough to stay in a processor's cache."""
 
 
 class S3Objects:
@@ -74,14 +76,23 @@ class S3Objects:
             raise _get_error(error, key) from error
         return StoredObject(key, b"", dict(answer["Metadata"]), answer["ContentLength"])
 
-    def get(self, key: str, region: str | None = None) -> StoredObject:
-        """Send one GET, which boto3 repeats on 5xx. boto3 checks the body against the checksum it was put with."""
+    def get(self, key: str, region: str | None = None, into: Sink | None = None) -> StoredObject:
+        """Send one GET, which boto3 repeats on 5xx. boto3 checks a body that is returned against the checksum that it
+        was put with.
+        """
+        client, bucket = self._reader(region), self._deployment.bucket(region)
         try:
-            answer = self._reader(region).get_object(Bucket=self._deployment.bucket(region), Key=key)
-            body = answer["Body"].read()
+            if into is None:
+                answer = client.get_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
+                body = answer["Body"].read()
+            else:
+                answer = client.get_object(Bucket=bucket, Key=key)
+                body = b""
+                for piece in answer["Body"].iter_chunks(PIECE_BYTES):
+                    into(piece)
         except AwsError as error:
             raise _get_error(error, key) from error
-        return StoredObject(key, body, dict(answer["Metadata"]), len(body))
+        return StoredObject(key, body, dict(answer["Metadata"]), answer["ContentLength"])
 
     def list(self, prefix: str, after: str | None = None, limit: int = 1000, region: str | None = None) -> KeyPage:
         """List at most 1,000 keys. One LIST."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from memolith.ports.errors import Unavailable
-from memolith.ports.objects import KeyPage, Objects, StoredObject
+from memolith.ports.objects import KeyPage, Objects, Sink, StoredObject
 
 
 class WithoutFormerRegions:
@@ -34,8 +34,8 @@ class WithoutFormerRegions:
     def head(self, key: str, region: str | None = None) -> StoredObject:
         return self._objects.head(key, self._where(region))
 
-    def get(self, key: str, region: str | None = None) -> StoredObject:
-        return self._objects.get(key, self._where(region))
+    def get(self, key: str, region: str | None = None, into: Sink | None = None) -> StoredObject:
+        return self._objects.get(key, self._where(region), into)
 
     def list(self, prefix: str, after: str | None = None, limit: int = 1000, region: str | None = None) -> KeyPage:
         return self._objects.list(prefix, after, limit, self._where(region))

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 from memolith.core.rows.base import RowKey
 from memolith.ports.dead_letters import DeadLetters, Depths
 from memolith.ports.index import Change, Found, Index, Query, RowMap, Tables
-from memolith.ports.objects import ErasableObjects, KeyPage, Objects, StoredObject, VersionMark, VersionPage
+from memolith.ports.objects import ErasableObjects, KeyPage, Objects, Sink, StoredObject, VersionMark, VersionPage
 from memolith.ports.peers import Peers
 from memolith.ports.queue import Queue
 
@@ -68,8 +68,8 @@ class InterceptedObjects:
     def head(self, key: str, region: str | None = None) -> StoredObject:
         return self._around(self._call("head", key, region), lambda: self._inner.head(key, region))
 
-    def get(self, key: str, region: str | None = None) -> StoredObject:
-        return self._around(self._call("get", key, region), lambda: self._inner.get(key, region))
+    def get(self, key: str, region: str | None = None, into: Sink | None = None) -> StoredObject:
+        return self._around(self._call("get", key, region), lambda: self._inner.get(key, region, into))
 
     def list(self, prefix: str, after: str | None = None, limit: int = 1000, region: str | None = None) -> KeyPage:
         call = self._call("list", prefix, region)

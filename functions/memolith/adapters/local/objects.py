@@ -29,7 +29,7 @@ from memolith.adapters.local.failures import DOCTOR, refused
 from memolith.adapters.local.files import make_folder, sync_folder, write_new
 from memolith.adapters.local.keys import folder_of, key_of, part_of, path_of
 from memolith.ports.errors import Damaged, ObjectExists, ObjectNotFound, OutcomeUnknown, Unavailable
-from memolith.ports.objects import KeyPage, ObjectVersion, StoredObject, VersionMark, VersionPage
+from memolith.ports.objects import KeyPage, ObjectVersion, Sink, StoredObject, VersionMark, VersionPage
 
 OBJECTS = "objects"
 FORMAT = 1
@@ -246,9 +246,9 @@ class LocalObjects:
         """Read the first line of the file."""
         return self._bucket(region).read(key, whole=False)
 
-    def get(self, key: str, region: str | None = None) -> StoredObject:
-        """Read the whole file and compare its body with its checksum."""
-        return self._bucket(region).read(key, whole=True)
+    def get(self, key: str, region: str | None = None, into: Sink | None = None) -> StoredObject:
+        """Read the whole file and compare its body with its checksum. A sink gets it in one piece."""
+        return self._bucket(region).read(key, whole=True).drained(into)
 
     def list(self, prefix: str, after: str | None = None, limit: int = 1000, region: str | None = None) -> KeyPage:
         """List at most 1,000 keys a page, as S3 does."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from memolith.adapters.limits import check_listing, check_object
 from memolith.ports.errors import ObjectExists, ObjectNotFound, Unavailable
-from memolith.ports.objects import KeyPage, ObjectVersion, StoredObject, VersionMark, VersionPage
+from memolith.ports.objects import KeyPage, ObjectVersion, Sink, StoredObject, VersionMark, VersionPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +228,12 @@ class MemoryObjects:
         """Return what `get` returns, without the body."""
         return replace(self.get(key, region), body=b"")
 
-    def get(self, key: str, region: str | None = None) -> StoredObject:
+    def get(self, key: str, region: str | None = None, into: Sink | None = None) -> StoredObject:
         """Return the newest version. Raises ObjectNotFound; Unavailable for a region that has no bucket."""
         found = self._buckets.current(region or self._region, key)
         if found is None:
             raise ObjectNotFound(key)
-        return replace(found, metadata=dict(found.metadata))
+        return replace(found, metadata=dict(found.metadata)).drained(into)
 
     def list(self, prefix: str, after: str | None = None, limit: int = 1000, region: str | None = None) -> KeyPage:
         """List at most 1,000 keys a page, as S3 does."""

@@ -5,9 +5,12 @@ Importing this imports neither SQLite nor the stemmer: a function that never sea
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 
-from memolith.ports.packs import Pack
+from memolith.ports.packs import IncomingPack, Pack
 from memolith.ports.vectors import Encoder
 
 STEMS_KEPT = 100_000
@@ -16,8 +19,12 @@ STEMS_KEPT = 100_000
 class SqlitePacks:
     """Packs in this process's memory; a pack that is kept is a SQLite database, byte for byte. Safe for threads."""
 
-    def __init__(self, encoder: Encoder | None = None) -> None:
+    def __init__(self, encoder: Encoder | None = None, folder: Path | None = None) -> None:
+        """Make it. In `folder`, if there is one, are large packs that arrive piece by piece: nameless files, which are
+        gone with the process.
+        """
         self.encoder = encoder
+        self._folder = folder
 
     def new(self) -> Pack:
         """Make an empty segment; a few milliseconds."""
@@ -27,9 +34,20 @@ class SqlitePacks:
 
     def open(self, body: bytes) -> Pack:
         """Open a stored segment; as long as copying it takes."""
-        from memolith.adapters.sqlite.pack import SqlitePack
+        from memolith.adapters.sqlite.incoming import open_body
 
-        return SqlitePack.open(body)
+        return open_body(body)
+
+    @contextmanager
+    def incoming(self) -> Iterator[IncomingPack]:
+        """Yield what takes a stored segment; a large one is written to a file, where there is a folder for it."""
+        from memolith.adapters.sqlite.incoming import SqliteIncoming
+
+        incoming = SqliteIncoming(self._folder)
+        try:
+            yield incoming
+        finally:
+            incoming.close()
 
     def stem(self, word: str) -> str:
         """Stem with Porter's second stemmer for English, which cuts a word of another language little, always alike.

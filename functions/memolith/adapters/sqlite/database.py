@@ -1,9 +1,13 @@
-"""A SQLite database in this process's memory that many threads read at once.
+"""A SQLite database of this process alone, in its memory or in a file, that many threads read at once.
 
 Connections to one name of SQLite's ``memdb`` share one database. Each thread that reads has a connection of its own,
 so that searches run side by side: SQLite lets go of the interpreter while it works. A change has the database for
 itself, which this class sees to, as ``memdb`` would answer a reader that comes meanwhile with SQLITE_BUSY.
 Source: https://www.sqlite.org/src/file/src/memdb.c (since SQLite 3.36).
+
+A database that arrives is written to a file once, and read from there: the copies that one in memory needs cost more
+than its transfer. The file has lost its name by then, so that it is gone with its process however that ends, and all of
+its connections are made before.
 """
 
 from __future__ import annotations
@@ -12,10 +16,14 @@ import itertools
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 IDLE_MAX = 8
 """How many connections are kept for reads to come; each has a cache of up to 2 MB."""
+
+READERS_OF_A_FILE = 3
+"""How many read from a file at once; others wait. One call has one or two, and each is an open file."""
 
 _numbers = itertools.count()
 
@@ -23,10 +31,20 @@ _numbers = itertools.count()
 class SharedDatabase:
     """One database, empty at first."""
 
-    def __init__(self) -> None:
-        self._name = f"file:/memolith-pack-{next(_numbers)}?vfs=memdb"
-        self._writer = self._connect()
+    def __init__(self, file: Path | None = None) -> None:
+        """Make it in memory, or in an empty file, whose name is not needed afterwards; it may be filled by hand before
+        the first read.
+
+        Raises:
+            sqlite3.Error: the file cannot be opened.
+        """
+        self._name = f"file:/memolith-pack-{next(_numbers)}?vfs=memdb" if file is None else f"{file.as_uri()}?nolock=1"
+        self._named = file is None
         self._idle: list[sqlite3.Connection] = []
+        self._writer = self._connect()
+        self._idle += [self._connect() for _ in range(0 if self._named else READERS_OF_A_FILE)]
+        if not self._named:  # a file beside it could not be found again, and nothing has to outlive the process
+            self._writer.executescript("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
         self._turn = threading.Condition()
         self._reading = 0
         self._writing = False
@@ -36,7 +54,7 @@ class SharedDatabase:
     def read(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection to read with, beside other readers. Not to be used within `write`."""
         with self._turn:
-            self._turn.wait_for(lambda: not self._writing)
+            self._turn.wait_for(lambda: not self._writing and (self._idle or self._named or self._closed))
             if self._closed:
                 raise sqlite3.ProgrammingError("the database is closed")
             self._reading += 1
@@ -75,6 +93,12 @@ class SharedDatabase:
                 idle.close()
             self._idle.clear()
             connection.close()
+
+    def __del__(self) -> None:
+        """Close it once its last user has dropped it. A connection is a cycle, which Python would find much later."""
+        with suppress(AttributeError):  # it was never made
+            for connection in (*self._idle, self._writer):
+                connection.close()
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._name, uri=True, check_same_thread=False)

@@ -34,7 +34,6 @@ from memolith.ports.packs import DamagedPack, Document, Matching, Restriction
 FORMAT = 5
 """Another format, or other rules of taking a text apart, is another number: then packs are made anew."""
 
-MAGIC = b"SQLite format 3\0"
 PARAMETERS_MAX = 500
 NEAR_TOKENS = 4
 """How far words that stand side by side may be apart in the index: some of them stand there with parts of them."""
@@ -84,26 +83,6 @@ class SqlitePack(graph_tables.GraphTables, vector_table.VectorTable):
         database = SharedDatabase()
         with database.write() as connection:
             connection.executescript(_SCHEMA)
-        return cls(database)
-
-    @classmethod
-    def open(cls, body: bytes) -> SqlitePack:
-        """Open a segment from its bytes; copies them twice. Raises DamagedPack."""
-        if not body.startswith(MAGIC):
-            raise DamagedPack("not a database")
-        stored = sqlite3.connect(":memory:")
-        try:
-            stored.deserialize(body)
-            (format,) = stored.execute("PRAGMA user_version").fetchone()
-            if format != FORMAT:
-                raise DamagedPack(f"of format {format}, not {FORMAT}")
-            database = SharedDatabase()
-            with database.write() as connection:
-                stored.backup(connection)
-        except sqlite3.Error as error:
-            raise DamagedPack("not a database") from error
-        finally:
-            stored.close()
         return cls(database)
 
     @property

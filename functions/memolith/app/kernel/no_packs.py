@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 from memolith.core.errors import Unavailable
-from memolith.ports.packs import Pack, Packs
+from memolith.ports.packs import IncomingPack, Pack, Packs
 
 
 class NoPacks:
@@ -18,6 +20,10 @@ class NoPacks:
     def open(self, body: bytes) -> Pack:
         """Raise Unavailable, as `new` does."""
         return self.new()
+
+    def incoming(self) -> AbstractContextManager[IncomingPack]:
+        """Raise Unavailable, as `new` does."""
+        raise Unavailable("this function does not search; ask a reader")
 
     def stem(self, word: str) -> str:
         """Return the word itself."""

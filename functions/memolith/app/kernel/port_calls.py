@@ -12,17 +12,19 @@ from contextlib import contextmanager
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.ports import errors as port_errors
 from memolith.ports.index import Change, Index
-from memolith.ports.objects import Objects, StoredObject
+from memolith.ports.objects import Objects, Sink, StoredObject
 
 
-def find(objects: Objects, key: str, region: str | None = None) -> StoredObject | None:
+def find(objects: Objects, key: str, region: str | None = None, into: Sink | None = None) -> StoredObject | None:
     """Return an object of `region`'s bucket (default: this one), or None where it is absent. One GET.
+
+    With `into`, its body goes there, unchecked (`Objects.get`).
 
     Raises:
         Unavailable: the bucket does not answer.
     """
     try:
-        return objects.get(key, region)
+        return objects.get(key, region, into)
     except port_errors.ObjectNotFound:
         return None
 

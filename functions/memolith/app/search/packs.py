@@ -77,17 +77,27 @@ class KeptPacks:
             return None
 
     def open(self, key: PackKey) -> OpenedPack | None:
-        """Return a pack; None if it is gone by now. One GET. Raises DamagedPack, Unavailable."""
-        stored = find(self._region.objects, str(key))
-        if stored is None:
-            return None
-        try:
-            manifest = Manifest.from_metadata(stored.metadata)
-        except (ValueError, KeyError) as error:
-            raise DamagedPack("nothing says what it is") from error
-        if hashlib.sha256(stored.body).hexdigest() != manifest.sha256:
-            raise DamagedPack("it is not what was put")
-        return OpenedPack(key, manifest, self._packs.open(stored.body))
+        """Return a pack; None if it is gone by now. One GET. Raises DamagedPack, Unavailable.
+
+        Its hash is computed while it arrives.
+        """
+        digest = hashlib.sha256()
+        with self._packs.incoming() as incoming:
+
+            def take(piece: bytes) -> None:
+                digest.update(piece)
+                incoming.write(piece)
+
+            stored = find(self._region.objects, str(key), into=take)
+            if stored is None:
+                return None
+            try:
+                manifest = Manifest.from_metadata(stored.metadata)
+            except (ValueError, KeyError) as error:
+                raise DamagedPack("nothing says what it is") from error
+            if digest.hexdigest() != manifest.sha256:
+                raise DamagedPack("it is not what was put")
+            return OpenedPack(key, manifest, incoming.open())
 
 
 class Heads:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from memolith.adapters.layered import Crash, Fault, Strike
+from memolith.adapters.sqlite import SqlitePacks
 from memolith.adapters.sqlite.database import SharedDatabase
 from memolith.adapters.sqlite.pack import SqlitePack
 from memolith.app.kernel.results import Memory
@@ -108,7 +109,8 @@ class Known(Searched):
         for key in self.packs(region):
             for version in self.cloud.buckets.versions(region, key):
                 yield version.object.body.decode("latin-1")
-                pack = SqlitePack.open(version.object.body)
+                pack = SqlitePacks().open(version.object.body)
+                assert isinstance(pack, SqlitePack)
                 database: SharedDatabase = pack._database
                 with database.read() as connection:
                     connection.execute("CREATE VIRTUAL TABLE temp.terms USING fts5vocab('main', 'words', 'row')")

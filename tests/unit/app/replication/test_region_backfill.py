@@ -22,7 +22,7 @@ from memolith.app.replication import region_backfill
 from memolith.app.replication.region_backfill import Progress, RegionBackfill
 from memolith.core.errors import Unavailable
 from memolith.ports import errors as port_errors
-from memolith.ports.objects import KeyPage, Objects, StoredObject
+from memolith.ports.objects import KeyPage, Objects, Sink, StoredObject
 
 T = TypeVar("T")
 NEW, FIRST, SECOND, GONE = "sa-east-1", "us-east-1", "eu-west-1", "us-west-2"
@@ -56,9 +56,9 @@ class Meddled:
     def head(self, key: str, region: str | None = None) -> StoredObject:
         return self._objects.head(key, region)
 
-    def get(self, key: str, region: str | None = None) -> StoredObject:
+    def get(self, key: str, region: str | None = None, into: Sink | None = None) -> StoredObject:
         self._before("get", key)
-        return self._objects.get(key, region)
+        return self._objects.get(key, region, into)
 
     def list(self, prefix: str, after: str | None = None, limit: int = 1000, region: str | None = None) -> KeyPage:
         self._before("list", prefix)
