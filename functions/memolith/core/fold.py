@@ -11,7 +11,7 @@ before this region hears which of them is accepted: that is the one of the great
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from memolith.core.log_position import Epoch, LogKey, Slot
@@ -229,9 +229,17 @@ def _slot_of(position: str) -> str:
     return position.partition("/")[2]
 
 
-def late_version(row: VersionRow) -> VersionRow:
-    """Return the row of a straggler's version, which is in no order of the history."""
-    return replace(row, memory_key=None, generation_key=None, time_key=None)
+def late_version(row: VersionRow, known: Iterable[VersionRow | None] = ()) -> VersionRow:
+    """Return the row of a straggler's version, which is in no order of the history.
+
+    `row` may be as a global index that lags had it: what one of the `known` rows of this position has seen stays seen.
+    That the order's own object is to come, the row in the history alone says.
+    """
+    unseen = {*(row.unseen or ())} - {UNSEEN_ORDER}
+    for one in known:
+        if one is not None and one.position == row.position:
+            unseen &= {*(one.unseen or ())}
+    return replace(row, memory_key=None, generation_key=None, time_key=None, unseen=sorted(unseen) or None)
 
 
 def join_redaction(before: VersionRow | None, order: Redaction, unseen: bool = False) -> VersionRow:

@@ -201,7 +201,7 @@ class EpochRows:
             blank = divergent.blank or row.blank
             row = replace(divergent, redacted_at=row.redacted_at, redacted_by=row.redacted_by, blank=blank)
         blank = any(one is not None and one.blank for one in (stored, divergent, row))
-        row = fold.late_version(fold.blanked_version(row) if blank else row)
+        row = fold.late_version(fold.blanked_version(row) if blank else row, (stored, divergent))
         for one in (stored, divergent):
             if one is not None and one.redacted_at is not None:
                 row = fold.blanked_version(replace(row, redacted_at=one.redacted_at, redacted_by=one.redacted_by))

@@ -12,7 +12,7 @@ from memolith.app.index.row_transactions import RowTransactions
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
 from memolith.core.log_position import Epoch, LogKey, LogRef, Slot
-from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.rows.content import UNSEEN_ENTRY, UNSEEN_ORDER, MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -39,6 +39,28 @@ def test_the_row_of_a_version_that_came_late_twice_names_the_later_position_in_a
     found = site.region.index.read([key, late_key])
     assert key not in found
     assert VersionRow.from_attributes(found[late_key]).ref == LogRef(row.ref.path_hash, copied)
+
+
+@pytest.mark.parametrize("still", [UNSEEN_ENTRY, UNSEEN_ORDER])
+def test_what_the_row_of_a_late_version_has_seen_stays_seen_though_a_global_index_still_has_its_row_from_before(
+    still: str,
+) -> None:
+    """It was known from another region's answer first; then its own event came, which a lagging index shows later."""
+    scene = Scene()
+    memory = scene.update(scene.create("/a", "1"), "2")
+    region = scene.cloud.sites[HOME].region
+    key, store_key = VersionRow.key(scene.store, memory.version_id), StoreRow.key(scene.store)
+    known = region.index.read([key, store_key])
+    row, store = VersionRow.from_attributes(known[key]), StoreRow.from_attributes(known[store_key])
+    entry = LogReader(region, EpochSnapshots(region)).entry(row.ref.key_in(scene.store))
+    assert entry is not None
+    told = replace(row, unseen=[still])
+    region.index.commit([Change(key, known[key], told.to_attributes())])
+    rows, view = EpochRows(region, RowTransactions(region)), region.view([])
+    rows.mark_divergent(view, store, entry, lambda _: True)
+    rows.restore(view, RestoredRows(store, stragglers=[told]))
+    late = region.index.read([VersionRow.late_key(scene.store, memory.version_id)])
+    assert [VersionRow.from_attributes(attributes).unseen for attributes in late.values()] == [None]
 
 
 def test_a_version_of_ones_own_that_a_snapshot_brings_is_logged_as_acknowledged() -> None:
