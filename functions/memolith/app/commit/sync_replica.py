@@ -177,27 +177,36 @@ class SyncReplica:
         """Copy an entry, the other half of its rename, and everything below both."""
         entry = self._entry(key, second)
         if entry.second != second:
-            self._copy_log(store, second, key)
+            self._copy_log(store, second, entry)
+        else:
+            self._secure_source(store, second, entry)
+
+    def _secure_source(self, store: StoreRow, second: str, entry: Entry) -> None:
+        """Copy the other half of a rename, and everything below it; nothing for any other entry."""
         if entry.operation is not Operation.MOVED_IN or entry.source is None:
             return
-        source = entry.source.key_in(key.store_id)
+        source = entry.source.key_in(entry.key.store_id)
         departure = self._logs.entry(source)
         if departure is not None:
             self._copy_unless_there(str(source), second)
             if departure.second != second:
-                self._copy_log(store, second, source)
+                self._copy_log(store, second, departure)
 
     def _entry(self, key: LogKey, second: str) -> Entry:
         return self._logs.entry(key, second) or Entry.from_metadata(key, self._copy(str(key), second).metadata)
 
-    def _copy_log(self, store: StoreRow, second: str, key: LogKey) -> None:
-        """Every slot of this log up to `key` within its epoch, by a listing. What is not here cannot be brought."""
+    def _copy_log(self, store: StoreRow, second: str, last: Entry) -> None:
+        """Copy every slot of a log up to `last` within its epoch, and what renames to this path have left elsewhere.
+
+        A listing, and a HEAD for each slot before. What is not here cannot be brought.
+        """
+        key = last.key
         prefix = str(key).rpartition(".")[0] + "."
         there = set(keys_under(self._region.objects, prefix, region=second))
         for sequence in range(1, key.slot.sequence + 1):
-            one = str(replace(key, slot=Slot(key.slot.epoch, sequence)))
-            if one not in there and self._is_here(one):
-                self._copy(one, second)
+            one = replace(key, slot=Slot(key.slot.epoch, sequence))
+            if str(one) in there or self._is_here(str(one)):
+                self._secure_source(store, second, last if one == key else self._entry(one, second))
         if key.slot.epoch == current_epoch(store):
             self._secure_below(store, second, replace(key, slot=Slot(key.slot.epoch, 1)))
 

@@ -88,6 +88,22 @@ def test_afterwards_a_region_that_was_not_the_home_is_the_second(scene: Durable)
         assert scene.paths(at=THIRD) == ["/a", "/b"]
 
 
+def test_a_region_that_stands_in_holds_what_a_memory_was_at_its_earlier_paths_once_a_write_is_answered(
+    scene: Durable,
+) -> None:
+    """The memory was renamed and then changed by the old home: its newest entry does not tell of the rename."""
+    memory = scene.create("/a", "one")
+    memory = scene.update(scene.update(memory, path="/b"), path="/c")
+    memory = scene.update(memory, "two")
+    scene.cloud.pending.clear()  # nothing of it is ever replicated
+    with scene.intercepted_by(Without(HOME)):
+        fail_over(scene)
+        scene.update(memory, "three", at=AWAY)
+    keys = [key for key in scene.cloud.buckets.page(AWAY, "", None, 1000).keys if "/log/" in key]
+    held = scene.cloud.buckets.page(THIRD, "", None, 1000).keys
+    assert len(keys) == 7 and set(keys) <= set(held)
+
+
 def test_a_region_that_stands_in_as_the_second_says_when_it_holds_everything(scene: Durable) -> None:
     """Only then a fail-over to it loses nothing either: here a rename that HOME and AWAY had, and THIRD had not."""
     memory = scene.create("/a", "one")
