@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memolith.core.log_position import LogRef
+from memolith.core.rows.content import LATE_PREFIX
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Claim, Operation, Seen
 
@@ -20,10 +21,12 @@ def _writes(evidence: Evidence) -> list[Operation]:
 def the_watermark_never_claims_what_is_missing(evidence: Evidence) -> Iterator[str]:
     """A region that says it is complete up to T has every version whose writer was told so before T.
 
-    It also has every version that a home adopted, and had in its own history, before T.
+    It also has every version that a home adopted, and had in its own history, before T. Of what a home adopted in a
+    term that does not count, that is the late original, apart: the other copy is a straggler, and adds nothing to it.
     """
     writes = _writes(evidence)
     adoptions = _adoptions(evidence)
+    lost = _adopted_in_lost_terms(evidence, adoptions)
     for claim in evidence.history.claims:
         for one in writes:
             version_id = one.answer.version_id
@@ -36,7 +39,8 @@ def the_watermark_never_claims_what_is_missing(evidence: Evidence) -> Iterator[s
         for (version_id, position), adopted_us in adoptions.items():
             home = LogRef.parse(position).slot.epoch.home
             until = claim.until.get(home, 0)
-            if adopted_us < until and version_id in claim.asked and not _has(claim, version_id, position):
+            is_apart = (version_id, position) in lost and version_id in claim.late
+            if adopted_us < until and version_id in claim.asked and not (is_apart or _has(claim, version_id, position)):
                 adopted = f"{version_id}, adopted by {home} at {adopted_us}"
                 yield f"{claim.region} at {claim.moment} claims {until}, and lacks {adopted}"
 
@@ -51,6 +55,20 @@ def _adoptions(evidence: Evidence) -> dict[tuple[str, str], int]:
             if written is not None and by_home and position != written.position:
                 found.setdefault((version_id, position), claim.shown_us)
     return found
+
+
+def _adopted_in_lost_terms(evidence: Evidence, adoptions: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+    """Of these versions and positions, those that somebody adopted in a term that does not count in the end."""
+    stores = {
+        sort.removeprefix(LATE_PREFIX): store_id
+        for tables in evidence.rows.values()
+        for store_id, sort in tables.get("versions", {})
+    }
+    return frozenset(
+        (version_id, position)
+        for version_id, position in adoptions
+        if LogRef.parse(position).slot.epoch in evidence.lost_terms.get(stores.get(version_id, ""), ())
+    )
 
 
 def _has(claim: Claim, version_id: str, position: str) -> bool:
