@@ -13,6 +13,8 @@ from itertools import pairwise
 
 import pytest
 
+from memolith.core.objects.store_record import StoreState
+from memolith.ports.objects import StoredObject
 from tests.simulation.kinds import (
     KINDS_OF_FAULTS,
     conflicting,
@@ -34,6 +36,7 @@ from tests.simulation.kinds import (
 )
 from tests.simulation.options import Links, Options, drawn, failing_over, moving
 from tests.simulation.sites import Sandbox, Site
+from tests.simulation.tasks import Crash
 from tests.simulation.world import WATCHES, World
 
 SEEDS = 12
@@ -313,3 +316,30 @@ def test_at_rest_a_reconciler_ticks_less_often_than_its_processes_clocks_are_apa
     world.run()
     for times in ticked.values():
         assert min(after - before for before, after in pairwise(times[-WATCHES:])) > 10_000_000
+
+
+def test_at_rest_a_failover_is_finished_whose_first_record_was_still_under_way_when_all_calls_had_ended() -> None:
+    world = World(0, Options(clients=1))
+    world.set_up()
+    (store_id,) = world.stores
+    _, taker = world.options.regions
+    put = world.buckets.put
+
+    def die_after_it(region: str, new: StoredObject, *, only_if_absent: bool) -> str:
+        answer = put(region, new, only_if_absent=only_if_absent)
+        if "/store/" in new.key:
+            raise Crash
+        return answer
+
+    def fail_over_late() -> None:
+        world.buckets.put = die_after_it  # type: ignore[method-assign]
+        try:
+            world.operators._ask(taker, {"call": "homes.fail_over", "store_id": store_id, "old": world.home(store_id)})
+        finally:
+            world.buckets.put = put  # type: ignore[method-assign]
+        assert world.operators.record(store_id).state is StoreState.MOVING
+
+    world.scheduler.spawn("late failover", fail_over_late, delay_s=1.0)
+    world.come_to_rest()
+    record = world.operators.record(store_id)
+    assert (record.state, record.home) == (StoreState.ACTIVE, taker)

@@ -294,6 +294,8 @@ class World:
             self.scheduler.run(lambda: self.scheduler.now_us > until_us)  # noqa: B023 - called before the next round
             self.network.repair()
         self.scheduler.run()
+        self.operators.come_to_rest()  # the first record of a failover may have been under way until now
+        self.scheduler.run()
         if self.workers is not None:
             self.workers.come_to_rest()
         self.scheduler.now_us += REPAIR_PERIOD_US

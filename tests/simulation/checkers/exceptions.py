@@ -138,11 +138,20 @@ def deletion_came_late(evidence: Evidence, store_id: str, memory_id: str) -> boo
     return adopted or deletion_stands_apart(evidence, store_id, memory_id)
 
 
-@exception("A late deletion that stands apart deletes nothing by itself: the memory lives on as the new home has it.")
+@exception(
+    "A late deletion that stands apart deletes nothing by itself: the memory lives on as the new home has it. In a "
+    "store in two regions that is so of a deletion whose outcome nobody was told: the lost home showed it."
+)
 def deletion_stands_apart(evidence: Evidence, store_id: str, memory_id: str) -> bool:
-    if not evidence.may_lack(store_id):
+    if store_id not in evidence.taken_over:
         return False
-    return any((one.memory_id, one.operation) == (memory_id, "deleted") for one in evidence.apart.get(store_id, ()))
+    is_apart = any((one.memory_id, one.operation) == (memory_id, "deleted") for one in evidence.apart.get(store_id, ()))
+    return is_apart and (evidence.may_lack(store_id) or not _deletion_was_told(evidence, store_id, memory_id))
+
+
+def _deletion_was_told(evidence: Evidence, store_id: str, memory_id: str) -> bool:
+    deletions = (one for one in evidence.history.operations if one.kind == "delete" and one.store_id == store_id)
+    return any(one.acknowledged and one.asked["memory_id"] == memory_id for one in deletions)
 
 
 @exception(
