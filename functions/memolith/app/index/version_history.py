@@ -7,14 +7,16 @@ from the table itself, whose sort key, a ULID, is nearly in order of time.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import VersionFilter
 from memolith.core import ids
+from memolith.core.log_position import Epoch, Slot
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.tables import BY_MEMORY, BY_TIME
 from memolith.ports.index import Query
@@ -23,6 +25,9 @@ INDEX_LAG_US = 60_000_000
 """How old a version is before the global indexes are trusted to have it."""
 
 RECENT_PER_QUERY = 1_000
+ROWS_AHEAD = 2_000
+"""How many rows of the global index are looked at for the latest epoch, beyond a version that has not arrived."""
+
 PAST_ALL = "~"
 PAST_ALL_GENERATIONS = 9_999_999_998
 
@@ -51,9 +56,11 @@ class VersionHistory:
         A memory without a head begins at the last in its history: another memory has taken its place, and the rename
         that took it away was a straggler.
 
-        What the global index lacks is found by each version's parent; beyond a version that has not arrived here, among
-        the newest rows of the table.
+        What the global index lacks is found by each version's parent. Beyond a version that has not arrived here the
+        history goes on with the last of the latest epoch, of the global index and of the newest rows of the table: of
+        two branches that a failover parted, the older one came late, and may not be known to be late here yet.
         """
+        above = None if head is None or after is not None else Slot.parse(head.slot).epoch
         if after is not None:
             generation_key, _, parent_id = after.partition("#")
             expected, version_id = int(generation_key) - 1, parent_id or None
@@ -61,35 +68,26 @@ class VersionHistory:
             expected, version_id = head.generation, head.version_id
         else:
             expected, version_id = PAST_ALL_GENERATIONS, None
-        indexed = self._indexed(view, store_id, memory_id, expected)
-        found = next(indexed, None)
-        recent: dict[int, VersionRow] | None = None
+        indexed = _Ahead(self._indexed(view, store_id, memory_id, expected))
+        recent: list[VersionRow] | None = None
         while expected > 0:
-            while found is not None and (found.generation or 0) > expected:
-                found = next(indexed, None)
-            row = found if found is not None and found.generation == expected else None
+            row = indexed.at(expected)
             if version_id is not None and (row is None or row.version_id != version_id):
-                # Of two versions of one generation, one came late in a failover; the index may know that one alone.
-                row = self._by_id(view, store_id, version_id) or row
+                row = self._by_id(view, store_id, version_id)
             if row is None:
                 recent = self._recent_of(view, store_id, memory_id) if recent is None else recent
-                known = [generation for generation in recent if generation <= expected]
-                expected = max([*known, 0 if found is None else found.generation or 0])
-                there = [one for one in (found, recent.get(expected)) if one is not None]
-                row = _last_written([one for one in there if one.generation == expected])
-            if row is not None:
-                # A version counts at another generation once it has been replayed: go on from where its own row has it.
-                expected, version_id = row.generation or expected, row.parent_version_id
-                yield Step(row, f"{expected:010d}#{version_id or ''}")
+                known = [one for one in recent if (one.generation or 0) <= expected]
+                row = _last_written([*known, *indexed.down_to(above)])
+            if row is None:
+                return
+            # A version counts at another generation once it has been replayed: go on from where its own row has it.
+            above, expected, version_id = row.ref.slot.epoch, row.generation or expected, row.parent_version_id
+            yield Step(row, f"{expected:010d}#{version_id or ''}")
             expected -= 1
 
-    def _recent_of(self, view: View, store_id: str, memory_id: str) -> dict[int, VersionRow]:
-        by_generation = defaultdict[int, list[VersionRow]](list)
-        for row in self._recent(view, store_id, PAST_ALL):
-            if row.memory_id == memory_id and row.generation is not None:
-                by_generation[row.generation].append(row)
-        last = {generation: _last_written(rows) for generation, rows in by_generation.items()}
-        return {generation: row for generation, row in last.items() if row is not None}
+    def _recent_of(self, view: View, store_id: str, memory_id: str) -> list[VersionRow]:
+        recent = self._recent(view, store_id, PAST_ALL)
+        return [row for row in recent if row.memory_id == memory_id and row.generation is not None]
 
     def _indexed(self, view: View, store_id: str, memory_id: str, newest: int) -> Iterator[VersionRow]:
         after, partition = f"{newest + 1:010d}", f"{store_id}#{memory_id}"
@@ -136,6 +134,37 @@ class VersionHistory:
         return rows_of(view.index, query, VersionRow)
 
 
+class _Ahead:
+    """A memory's versions as the global index has them, newest first, read as far as is looked."""
+
+    def __init__(self, rows: Iterator[VersionRow]) -> None:
+        self._rows = rows
+        self._read = deque[VersionRow]()
+
+    def at(self, generation: int) -> VersionRow | None:
+        """Return the first version of a generation, and forget those above it."""
+        for row in self._all():
+            if (row.generation or 0) <= generation:
+                return row if row.generation == generation else None
+            self._read.popleft()
+        return None
+
+    def down_to(self, epoch: Epoch | None) -> list[VersionRow]:
+        """Return what comes next, down to the first version of an epoch: whatever follows is not above that one."""
+        found: list[VersionRow] = []
+        for row in islice(self._all(), ROWS_AHEAD):
+            found.append(row)
+            if epoch is not None and row.ref.slot.epoch.rank >= epoch.rank:
+                break
+        return found
+
+    def _all(self) -> Iterator[VersionRow]:
+        yield from list(self._read)
+        for row in self._rows:
+            self._read.append(row)
+            yield row
+
+
 def _last_written(rows: Sequence[VersionRow]) -> VersionRow | None:
-    """Return the one of the latest epoch: of two versions of one generation, the other one came late in a failover."""
-    return max(rows, key=lambda row: row.ref.slot.rank, default=None)
+    """Return the newest one of the latest epoch."""
+    return max(rows, key=lambda row: (row.ref.slot.epoch.rank, row.generation or 0, row.ref.slot.rank), default=None)

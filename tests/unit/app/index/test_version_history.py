@@ -70,3 +70,42 @@ def test_beyond_a_version_that_has_not_arrived_a_history_goes_on_with_the_versio
     shown = [version.id for version in scene.versions(memory_id=memory.id).items]
     assert third.version_id in shown
     assert late_id not in shown
+
+
+def late_copy(scene: Scene, row: VersionRow, parent: VersionRow) -> str:
+    """Put a version of the same generation into the tables that came late, after another one; return its id."""
+    late_id = row.version_id[:-1] + ("0" if row.version_id[-1] != "0" else "1")
+    late = replace(row, version_id=late_id, time_key=parent.time_key, parent_version_id=parent.version_id)
+    scene.cloud.sites[HOME].region.index.commit(
+        [Change(VersionRow.key(scene.store, late_id), None, late.to_attributes())]
+    )
+    return late_id
+
+
+@pytest.mark.parametrize("page", [100, 1])
+@pytest.mark.parametrize("later_s", [0, 600])
+def test_a_history_does_not_go_on_with_a_late_version_in_the_place_of_one_that_has_not_arrived(
+    page: int, later_s: int
+) -> None:
+    """The fourth has not arrived; another fourth came late in a failover, and is not known to be late here yet."""
+    scene = Scene()
+    memory, rows = memory_of_five(scene)
+    first, second, third, fourth, fifth = rows
+    index = scene.cloud.sites[HOME].region.index
+    for row in (second, third, fifth):
+        path_hash, _, _ = (row.position or "").partition("/")
+        counts = replace(row, position=f"{path_hash}/0002-0.{HOME}.{row.generation:010d}")
+        index.commit([Change(VersionRow.key(scene.store, row.version_id), row.to_attributes(), counts.to_attributes())])
+    late = {late_copy(scene, row, first) for row in (second, third, fourth)}
+    index.commit([Change(VersionRow.key(scene.store, fourth.version_id), fourth.to_attributes(), None)])
+    scene.clock.advance(later_s)
+    shown: list[str] = []
+    after = None
+    while True:
+        listed = scene.versions(memory_id=memory.id, limit=page, after=after)
+        shown += [version.id for version in listed.items]
+        after = listed.next_after
+        if after is None:
+            break
+    assert shown == [row.version_id for row in (fifth, third, second, first)]
+    assert not late & set(shown)
