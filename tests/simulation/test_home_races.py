@@ -363,7 +363,9 @@ def test_a_late_text_of_an_erased_memory_stands_apart_where_an_ancestor_has_come
     assert stage.listed(THIRD) == {"/a": ours.id}
 
 
-def test_a_late_text_of_an_erased_memory_is_seen_at_its_path_again(stage: MovingStage) -> None:
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_late_text_of_an_erased_memory_is_seen_at_its_path_again(stage: MovingStage, taken: bool) -> None:
+    """Also where another memory has been at the path in between, and has left it."""
     memory = stage.create("/a/b", "one")
     stage.deliver()
     stage.update(memory.id, "late")
@@ -373,6 +375,8 @@ def test_a_late_text_of_an_erased_memory_is_seen_at_its_path_again(stage: Moving
     with stage.dead(HOME):
         stage.fail_over(AWAY)
     assert stage.listed(AWAY) == {}
+    if taken:
+        stage.delete(stage.create("/a/b", "ours", region=AWAY).id, region=AWAY)
     stage.come_late(*(event.key for event in held))
     stage.at_rest()
     assert stage.listed(THIRD) == {"/a/b": memory.id} and everywhere(stage, memory.id) == {"late"}

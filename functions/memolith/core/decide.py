@@ -319,7 +319,10 @@ def created(draft: Draft, key: LogKey, path: str, content: str) -> Entry:
 
 
 def follows(draft: Draft, head: MemoryRow, key: LogKey, commit: Commit, source: Slot | None = None) -> Entry:
-    """Make the version after `head`: modified or deleted at its path, or moved in at another from the `source` slot."""
+    """Make the version after `head`: modified or deleted at its path, or moved in at another from the `source` slot.
+
+    One that reserves its path again comes to it again: others may have come and gone since the memory was there.
+    """
     moved = commit.operation is Operation.MOVED_IN
     sha256, size = head.content_sha256, head.content_size_bytes
     if commit.content is not None:
@@ -334,7 +337,7 @@ def follows(draft: Draft, head: MemoryRow, key: LogKey, commit: Commit, source: 
         version_id=draft.version_id,
         memory_id=head.memory_id,
         generation=head.generation + 1,
-        arrived=key.slot if moved else Slot.parse(head.arrived),
+        arrived=key.slot if moved or commit.reserves else Slot.parse(head.arrived),
         parent_version_id=head.version_id,
         path=commit.path,
         content_sha256=sha256,

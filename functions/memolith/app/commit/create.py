@@ -93,7 +93,13 @@ class Creation:
         slot = self._steps.slot_after(attempt, head)
         if slot is None:
             return Step.AGAIN
-        _, path_row = self._steps.occupancy(attempt, head.path_hash, commit.path)
+        log, path_row = self._steps.occupancy(attempt, head.path_hash, commit.path)
+        if self._repair.log(attempt.view, attempt.store, head.path_hash, log):
+            return Step.AGAIN
+        place = self.place(attempt, commit.path, head.path_hash, log, moving_id=head.memory_id)
+        decision = decide.Reserve() if place.occupant == head.memory_id else decide.decide_path(place)
+        if not isinstance(decision, decide.Reserve):
+            return self.give_way(attempt, place, log, decision)
         claim_id = f"{command.version_id}.{attempt.number}"
         claim = Claim(head.store_id, commit.path, claim_id, LogRef(head.path_hash, slot))
         step = self._reservation.make(attempt, claim, path_row, moving_id=head.memory_id)

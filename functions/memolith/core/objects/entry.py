@@ -50,7 +50,8 @@ class Entry:
         version_id: ``memver_…``; a `moved_out` has one derived from its `moved_in`; a `void` has its breaker's.
         memory_id: whose version it is; empty for a `void`.
         generation: the memory's count of its versions, across paths and epochs; a `moved_out` repeats its parent's.
-        arrived: the slot at which this memory came to this path (its own for `created` and `moved_in`); a version's.
+        arrived: the slot at which this memory came to this path (its own for `created` and `moved_in`, and for a text
+            that comes over one that was erased); a version's.
         parent_version_id: the memory's version before this one, or None for its first.
         path, content_sha256, content_size_bytes: None where there is no content, and once blanked.
         source: `moved_in` only: the position that must hold its `moved_out`.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import pytest
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import Fault, Strike
+from memolith.app.kernel.results import Memory
 from memolith.core import ids
 from memolith.core.commands import ImportedVersion
-from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.errors import OutcomeUnknown, PathConflict, Unavailable
 from memolith.ports import errors as port_errors
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -61,3 +63,28 @@ def test_an_import_of_which_nothing_was_done_says_so(scene: Scene) -> None:
     with scene.struck_by(Strike(Fault.REFUSED, "objects.put_if_absent")), pytest.raises(Unavailable):
         bring(scene, HOME, TOLD)
     assert scene.paths() == []
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_a_text_over_an_erased_version_waits_for_its_path_and_then_has_it(scene: Scene, left: bool) -> None:
+    """Another memory has come to the path between two imports, where the text was erased elsewhere."""
+    memory_id = TOLD[0].memory_id
+    erased = replace(
+        TOLD[0],
+        version_id=f"memver_{ids.ulid(2, bytes(10))}",
+        operation="modified",
+        content=None,
+        redacted_at=1_790_000_000_000_001,
+        redacted_by="user:user_1",
+    )
+    followed = replace(TOLD[0], version_id=f"memver_{ids.ulid(3, bytes(10))}", operation="modified", content="again")
+    bring(scene, HOME, [TOLD[0], erased])
+    ours = scene.create("/told/1", "ours")
+    if left:
+        scene.delete(ours)
+    [result] = scene.at(HOME).imports.import_versions(scene.call(), scene.store, [followed])
+    assert (result.status, result.path_taken) == (("imported", False) if left else ("refused", True))
+    listed = {item.path: item.id for item in scene.page().items if isinstance(item, Memory)}
+    assert listed == {"/told/1": memory_id if left else ours.id}
+    with pytest.raises(PathConflict):
+        scene.create("/told/1", "another")
