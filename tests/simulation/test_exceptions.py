@@ -50,6 +50,7 @@ NEEDED = {
     "precedes_what_arrived": Needed(failing_over, 662, "history_has_no_gaps"),
     "lists_a_path_and_its_ancestor": Needed(crowded_families, 97, "operations_are_linearizable"),
     "was_redacted_before_what_came_late": Needed(redacting, 242, "a_region_never_goes_back"),
+    "brings_its_memory_back": Needed(deciding, 400126, "operations_are_linearizable"),
     "is_gone_by_a_cut": Needed(tearing, 735, "replicas_converge"),
     "was_imported_with_an_old_time": Needed(visiting, 300001, "a_history_of_the_store_is_whole"),
     "lacks_an_abort_entry": Needed(losing, 100269, "replicas_converge"),

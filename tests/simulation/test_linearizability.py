@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations, permutations
 from typing import Any
 
@@ -56,6 +57,8 @@ def drawn_history(chance: random.Random) -> list[Operation]:
         elif kind == "update":
             asked |= {"path": chance.choice((None, None, *PATHS)), "content": chance.choice((None, *TEXTS))}
         answered = chance.random() < 0.8
+        if kind == "update" and asked["content"] and not answered:
+            asked["back"] = chance.choice((None, *PATHS))
         operation = Operation(number, "c", "r", "s", True, kind, asked, invoked)
         if answered:
             operation.returned = invoked + 1 + chance.randrange(8)
@@ -136,3 +139,32 @@ def test_each_of_two_updates_of_unknown_outcome_counts_where_another_expected_it
     told_second = Operation(1, "c", "r", "s", True, "update", second, 1, 2, Seen("m0", "v", "/a", sha256("second")))
     assert linearizable([first, told_second], {}, begin=begin)
     assert not linearizable([told_second], {}, begin=begin)
+
+
+def test_a_late_version_brings_a_memory_back_that_was_gone_where_its_path_is_free() -> None:
+    """Another memory took the path of one whose newest version was erased; what followed came late."""
+    lost = Operation(0, "c", "r", "s", True, "update", {**UPDATE, "content": "late", "back": "/a"}, 0)
+    gone = told("delete", 1, "m0")
+    taken = told("create", 3, Seen("m1", "v", "/a", sha256("taken")), path="/a", content="taken")
+    freed = told("delete", 5, "m1", memory_id="m1")
+    seen = told("read", 7, Seen("m0", "v", "/a", sha256("late")))
+    begin = [(("m0", "/a", sha256("before")),)]
+    assert linearizable([lost, gone, taken, freed, seen], {}, begin=begin)
+    assert not linearizable([lost, gone, taken, seen], {}, begin=begin)
+    for asked in ({**lost.asked, "back": None}, {**lost.asked, "back": "/b"}):
+        assert not linearizable([replace(lost, asked=asked), gone, taken, freed, seen], {}, begin=begin)
+
+
+def test_a_late_version_that_brought_its_memory_back_does_not_do_so_again() -> None:
+    begin = [(("m0", "/a", sha256("before")),)]
+    lost = Operation(0, "c", "r", "s", True, "update", {**UPDATE, "content": "late", "back": "/a"}, 0)
+    gone = [told("delete", number, "m0") for number in (1, 5)]
+    seen = [told("read", number, Seen("m0", "v", "/a", sha256("late"))) for number in (3, 7)]
+    assert linearizable([lost, gone[0], seen[0], gone[1]], {}, begin=begin)
+    assert not linearizable([lost, gone[0], seen[0], gone[1], seen[1]], {}, begin=begin)
+
+
+def test_an_update_that_may_bring_a_memory_back_counts_though_another_overwrites_it() -> None:
+    lost = Operation(0, "c", "r", "s", True, "update", {**UPDATE, "content": "late", "back": "/a"}, 0)
+    over = told("update", 1, Seen("m0", "v", "/a", sha256("over")), path=None, content="over")
+    assert linearizable([lost, over], {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from memolith.app.kernel.results import Version
 from tests.simulation.checkers import (
     audits,
     decisions,
@@ -93,7 +94,7 @@ def _kept(evidence: Evidence, made: list[Operation]) -> Iterator[Operation]:
             continue
         certain = False
         if not isinstance(one.answer, Seen):
-            yield replace(one, returned=None, answer=None)
+            yield _open(evidence, one)
         elif one.number not in made_by:
             continue
         else:
@@ -102,12 +103,28 @@ def _kept(evidence: Evidence, made: list[Operation]) -> Iterator[Operation]:
             history = {version.id for version in final.versions.get(memory_id, ())}
             certain = one.answer.version_id in history and not _is_adopted(evidence, one.answer.version_id)
             if certain or history:
-                yield one if certain else replace(one, returned=None, answer=None)
+                yield one if certain else _open(evidence, one)
         may_have_left = one.kind != "delete" and memory_id and not certain
         if may_have_left and exceptions.left_its_path_apart(evidence, one.store_id, memory_id):
             gone.setdefault(memory_id, one)
     for memory_id, one in gone.items():
         yield replace(one, kind="delete", asked={"memory_id": memory_id, "expected": None}, returned=None, answer=None)
+
+
+def _open(evidence: Evidence, one: Operation) -> Operation:
+    """The operation as one that may have had its effect or not: at which path it may bring its memory back, too."""
+    final = evidence.final[one.store_id][evidence.homes[one.store_id]]
+    for version in final.versions.get(one.asked.get("memory_id") or "", ()) if one.kind == "update" else ():
+        if _may_be(one, version) and exceptions.brings_its_memory_back(evidence, one.store_id, version):
+            return replace(one, returned=None, answer=None, asked={**one.asked, "back": version.path})
+    return replace(one, returned=None, answer=None)
+
+
+def _may_be(one: Operation, version: Version) -> bool:
+    """Whether an update may have made a version: of its text, and the one that it was shown if it was told."""
+    if one.asked["content"] is None or linearizability.sha256(one.asked["content"]) != version.content_sha256:
+        return False
+    return not isinstance(one.answer, Seen) or one.answer.version_id == version.id
 
 
 def _is_adopted(evidence: Evidence, version_id: str) -> bool:

@@ -255,6 +255,18 @@ def was_redacted_before_what_came_late(evidence: Evidence, store_id: str, memory
 
 
 @exception(
+    "A memory whose newest version was erased is not found, and others may take its path, until what another home had "
+    "written after that version has come late and is adopted, where the path is free by then: that brings the memory "
+    "back, with the late text. To its callers an update has made a memory that was gone."
+)
+def brings_its_memory_back(evidence: Evidence, store_id: str, version: Version) -> bool:
+    if version.content_sha256 is None or not came_late(evidence, store_id, version.id):
+        return False
+    history = _history(evidence, store_id, version.memory_id)
+    return any(late.id == version.id and before.redacted_at is not None for late, before in pairwise(history))
+
+
+@exception(
     "A fail-over's cut names no place for a memory that was deleted. A region that put the row back to the cut "
     "has none; others have one that says gone. Both answer that it is not found, and the history says why."
 )

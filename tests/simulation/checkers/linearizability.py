@@ -68,7 +68,7 @@ class Step:
         asked, kind = self.operation.asked, self.operation.kind
         if self.open and kind == "adoption":
             return ("all", self.memory_id)
-        if self.open and kind == "update" and asked["path"] is None:
+        if self.open and kind == "update" and asked["path"] is None and asked.get("back") is None:
             return ("content", self.memory_id)
         return None
 
@@ -199,6 +199,7 @@ def _update(state: State, operation: Operation, step: Step) -> Iterator[tuple[An
     memory = _live(state, asked["memory_id"])
     if memory is None:
         yield Refusal("NotFound"), state
+        yield from _come_back(state, operation)
         return
     id, path, sha = memory
     wanted = (id, asked["path"] or path, sha if asked["content"] is None else sha256(asked["content"]))
@@ -212,6 +213,14 @@ def _update(state: State, operation: Operation, step: Step) -> Iterator[tuple[An
             yield wanted, _sorted(*(one for one in state if one[0] != id), wanted)
         for holder in holders:
             yield Refusal("PathConflict", path=holder[1], memory_id=holder[0]), state
+
+
+def _come_back(state: State, operation: Operation) -> Iterator[tuple[Answer, State]]:
+    """What came late after an erased version becomes the memory again, at its path, if that is free by then."""
+    path = operation.asked.get("back")
+    if path is not None and not _in_the_way(state, path, None):
+        memory = (operation.asked["memory_id"], path, sha256(operation.asked["content"]))
+        yield memory, _sorted(*state, memory)
 
 
 def _delete(state: State, operation: Operation, _: Step) -> Iterator[tuple[Answer, State]]:
