@@ -20,10 +20,10 @@ _UPSIDE_DOWN = str.maketrans(_LOWER, "ɐqɔpǝɟƃɥᴉɾʞlɯuodbɹsʇnʌʍxʎz
 _SMALL_CAPITALS = str.maketrans(_LOWER, "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘǫʀꜱᴛᴜᴠᴡxʏᴢ")
 _SYMBOLS = str.maketrans("aioestAIOEST", "@!0€$+@!0€$+")
 _DIGITS = str.maketrans("aeiostbgzAEIOSTBGZ", "431057892431057892")
-_NATO = (
-    "alpha bravo charlie delta echo foxtrot golf hotel india juliett kilo lima mike november oscar papa quebec romeo "
-    "sierra tango uniform victor whiskey xray yankee zulu"
-).split()
+_NATO = """
+alpha bravo charlie delta echo foxtrot golf hotel india juliett kilo lima mike november oscar papa quebec romeo sierra
+tango uniform victor whiskey xray yankee zulu
+""".split()  # noqa: SIM905 - a list of so many quoted words is hard to read
 _VOWELS = re.compile("[aeiou]")
 
 

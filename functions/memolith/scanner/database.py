@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
@@ -25,11 +25,12 @@ from memolith.scanner.case_folding import read_confusables
 from memolith.scanner.disguises import ENCODINGS, SPELLINGS
 from memolith.scanner.engine import Engine, PatternSet, compile_databases
 from memolith.scanner.findings import Family
+from memolith.scanner.lexicon import Lexicon, words_of
 from memolith.scanner.rules import DEEP, RULES_DIRECTORY, Rule, fingerprint, patterns_of, read_rules
 from memolith.scanner.secrets import CANDIDATES
 from memolith.scanner.signs import Signs, read_tables
 
-MAGIC = b"memolith-scanner-3\n"
+MAGIC = b"memolith-scanner-4\n"
 DATABASE_NAME = "scanner.hsdb"
 
 
@@ -48,6 +49,7 @@ class Matchers:
         confusables: see `memolith.scanner.case_folding.read_confusables`.
         deep_ids: of the deeper rules.
         signs: what a sentence speaks of; see `memolith.scanner.signs`.
+        lexicon: the words that disguises are undone for.
         load_deep: makes the engine of the deeper rules, for the folded copy too. The write path never asks for it.
     """
 
@@ -57,6 +59,7 @@ class Matchers:
     confusables: dict[str, str]
     deep_ids: frozenset[str]
     signs: Signs
+    lexicon: Lexicon
     load_deep: Callable[[], Engine]
 
     def split_marks(self, marks: dict[int, list[int]]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
@@ -99,6 +102,7 @@ def compile_matchers(directory: Path = RULES_DIRECTORY) -> Matchers:
         read_confusables(),
         frozenset(rule.id for rule in deep_rules),
         Signs(read_tables()),
+        Lexicon(_words(rules)),
         load_deep,
     )
 
@@ -121,6 +125,7 @@ def build_database(target: Path, directory: Path = RULES_DIRECTORY) -> None:
         "deep_rules": [asdict(rule) for rule in deep],
         "confusables": read_confusables(),
         "signs": read_tables(),
+        "words": _words(rules),
         "lengths": [[len(database) for database in of_set] for of_set in databases],
     }
     encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
@@ -166,8 +171,13 @@ def load_matchers(source: Path, directory: Path = RULES_DIRECTORY) -> Matchers:
         header["confusables"],
         frozenset(entry["id"] for entry in header["deep_rules"]),
         Signs(header["signs"]),
+        Lexicon(header["words"]),
         load_deep,
     )
+
+
+def _words(rules: Iterable[Rule]) -> list[str]:
+    return words_of((rule.patterns for rule in rules), read_tables()["words"])
 
 
 def _load(serialized: Sequence[bytes], source: Path) -> list[Any]:

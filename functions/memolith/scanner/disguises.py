@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-import codecs
 import html
 import re
-import string
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -48,36 +46,16 @@ def straight(folded: Folded) -> Origin:
     return lambda start, end: (folded.origin(start), max(folded.origin(end - 1), folded.origin(start)) + 1)
 
 
-def _backwards(folded: Folded) -> Origin:
-    back, length = straight(folded), len(folded.text)
-    return lambda start, end: back(length - end, length - start)
-
-
 APART = "\x00\n"
 """What keeps the pieces of a reading apart: no pattern crosses a NUL."""
 
 
-_FROM_LEET = bytes.maketrans(b"013457@$!|", b"oieastasil")
-_LETTERS = string.ascii_lowercase.encode()
-_ROT13 = bytes.maketrans(_LETTERS, _LETTERS[13:] + _LETTERS[:13])
-
-
-SPACED_OUT = r"(?:^|[^a-z0-9])[a-z](?:[ ._*|-]{1,3}[a-z]){8}"
+SPACED_OUT = r"(?:^|[^a-z0-9])[a-z0-9](?:[^a-z0-9]{1,9}[a-z0-9]){7}"
 """Where letters stand apart (``i g n o r e``); a pattern for the engine."""
 
-_TELLING = ("ignore", "disregard", "forget", "instruction", "previous", "guideline", "system prompt", "password")
-"""Words one of which a respelled text must hold to be worth another scan."""
+MARKED = r"[a-z](?:\*{1,3}|``?|~~|\\|\[\]|\{\}|</?[a-z!][^<>\n]{0,60}>|-\r?\n[ \t>]{0,8}|&[a-z0-9#]{3,7};)[a-z]"
+"""Where something that a reader passes over stands inside a word."""
 
-
-def _leet_spellings(word: str) -> str:
-    """Return a pattern for a word in which a letter or more may be written as a digit or a sign."""
-    letters = {"o": "[o0]", "i": "[i1!|]", "e": "[e3]", "a": "[a4@]", "s": "[s5$]", "t": "[t7]"}
-    return "".join(letters.get(letter, letter) for letter in word)
-
-
-LEET = "(?:" + "|".join(_leet_spellings(word) for word in _TELLING) + ")"
-ROT13 = "(?:" + "|".join(codecs.encode(word, "rot13") for word in _TELLING) + ")"
-BACKWARDS = "(?:" + "|".join(word[::-1] for word in _TELLING) + ")"
 _GAP = r"[ ._*|-]{1,2}"
 GAPPED_WORDS = (
     "ignore", "disregard", "forget", "override", "instructions", "previous", "guidelines", "password", "reveal",
@@ -85,60 +63,28 @@ GAPPED_WORDS = (
 GAPPED = "(?:" + "|".join(word[0] + "".join(rf"(?:{_GAP})?{c}" for c in word[1:]) for word in GAPPED_WORDS) + ")"
 """Words with a gap between letters at any place, or with none; see `memolith.scanner.misspelling`."""
 
-SPELLINGS: tuple[str, ...] = (SPACED_OUT, LEET, ROT13, BACKWARDS, GAPPED)
-"""Where words may be spelled in another way; patterns for the engine, in the order of `respelled`, which leaves
-the last to `memolith.scanner.misspelling`."""
+UNBROKEN = r"[^\s]{18}(?:\s|$)"
+"""Where a long run without a blank ends."""
 
-_LONGEST_TELLING = max(map(len, _TELLING))
-_LEET = re.compile(LEET.encode())
-_LEET_SIGN = re.compile(rb"[0-9@$!|]")
+SPELLINGS: tuple[str, ...] = (SPACED_OUT, MARKED, GAPPED, UNBROKEN)
+"""Where words may be spelled in another way; patterns for the engine, in the order in which
+`memolith.scanner.unfolding` takes them."""
 
-
-def respelled(folded: Folded, encoded: bytes, ends: dict[int, list[int]]) -> Iterator[Reading]:
-    """Yield the text with its letters put together, out of leet, out of rot13, backwards: each only if something hints
-    at it.
-
-    Args:
-        folded: the folded copy.
-        encoded: its text in UTF-8.
-        ends: for each of `SPELLINGS`, the positions at which a match ends, in bytes.
-    """
-    if 0 in ends:
-        yield _joined(folded)
-    if any(_leet_ends_at(encoded, end) for end in ends.get(1, ())):
-        leet = encoded.translate(_FROM_LEET)
-        yield Reading("digits read as letters", leet.decode(), leet, straight(folded))
-    if 2 in ends:
-        other = encoded.translate(_ROT13)
-        yield Reading("rot13", other.decode(), other, straight(folded))
-    if 3 in ends:
-        backwards = folded.text[::-1]
-        yield Reading("read backwards", backwards, backwards.encode(), _backwards(folded))
-
-
-_SPACED_OUT = re.compile(r"(?<![a-z0-9])(?:[a-z][ ._*|-]{1,3}){8,400}[a-z](?![a-z0-9])")
-
-
-def _leet_ends_at(encoded: bytes, end: int) -> bool:
-    word = _LEET.search(encoded, max(0, end - _LONGEST_TELLING), end)
-    return word is not None and _LEET_SIGN.search(word[0]) is not None
-
-
-def _joined(folded: Folded) -> Reading:
-    """Return runs of letters that stand apart, put together; wider gaps stay gaps between words."""
-    starts, places, joined = [], [], ""
-    for match in _SPACED_OUT.finditer(folded.text):
-        words = re.split(r"[ ._*|-]{2,}", match[0])
-        starts.append(len(joined))
-        places.append((folded.origin(match.start()), folded.origin(match.end())))
-        joined += " ".join(re.sub(r"[^a-z]", "", word) for word in words) + APART
-    return Reading("letters put together", joined, joined.encode(), by_piece(starts, places))
+GAPPED_MARK = 2
+"""The number of the one that `memolith.scanner.misspelling` reads too."""
 
 
 BASE64 = r"(?:^|[^A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20}"
 HEX = r"(?:[0-9a-fA-F]{2}[ :,]){14}"
-ESCAPED = r"(?:(?:%|\\x|\\u00|&#x?)[0-9a-fA-F]{2,3};?[^%\\&\n ]{0,16}){3}"
-ENCODINGS: tuple[str, ...] = (BASE64, HEX, ESCAPED)
+ESCAPED = (
+    r"(?:(?:(?:%|\\x|\\u00|\\u\{|&#x?)[0-9a-fA-F]{2,3};?|&(?:nbsp|shy|zwj|zwnj|ensp|emsp|thinsp);)[^%\\&\n]{0,24}){3}"
+    r"|(?:=[0-9A-F]{2}){6}|(?:\\[0-7]{3}){4}|(?:U\+00[0-9A-Fa-f]{2}[ ,]{0,2}){6}|(?:0x[0-9a-fA-F]{2}[ ,]{1,2}){8}"
+)
+_OF_TEXT = "[I-Za-f][C-HS-Xi-nyz0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/]"
+"""Four signs of base64 that stand for three letters, of which other words have next to none in a row."""
+
+PIECES = rf"(?:^|[^A-Za-z0-9+/])(?:{_OF_TEXT}){{2,4}}={{0,2}}[^A-Za-z0-9/=]{{1,8}}{_OF_TEXT}"
+ENCODINGS: tuple[str, ...] = (BASE64, HEX, ESCAPED, PIECES)
 """Where something may be encoded; patterns for the engine, in the order of `decoded`."""
 
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{20,}={0,2}(?:\r?\n[ \t>]*[A-Za-z0-9+/_-]{20,}={0,2})*")
@@ -147,7 +93,24 @@ _HEX = re.compile(rb"(?:[0-9a-fA-F]{2}[ :,]?){14,}")
 _TELLTALE = re.compile(rb"[A-Z0-9]")
 _MIXED = re.compile(rb"[A-Z][a-z]*[0-9]|[0-9][a-z]*[A-Z]|[A-Z]{2}[a-z]|[a-z][A-Z]{2}")
 _LINE = re.compile(rb"[^\n]*")
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4}))")
+_PIECES = re.compile(
+    rb"(?<![A-Za-z0-9+/])(?:%(group)b){2,19}={0,2}[^A-Za-z0-9/=]{1,8}(?:%(group)b)+"
+    rb"(?:[A-Za-z0-9+/]{0,72}={0,2}[^A-Za-z0-9/=]{1,8}[A-Za-z0-9+/]{2})*[A-Za-z0-9+/]{0,72}={0,2}"
+    % {b"group": _OF_TEXT.encode()}
+)
+_BEGUN = re.compile(
+    rb"(?:^|[^A-Za-z0-9+/])((?:%(group)b){2,4}={0,2}[^A-Za-z0-9/=]{1,8}%(group)b)" % {b"group": _OF_TEXT.encode()}
+)
+_PIECE = re.compile(rb"[A-Za-z0-9+/]{2,}={0,2}")
+_MOST_DROPPED = 6
+"""Words after the last piece of base64 that may look like another piece."""
+
+_ESCAPE = re.compile(r"(?:\\x|0x)([0-9a-fA-F]{2})|(?:\\u|U\+)([0-9a-fA-F]{4})|\\u\{0{0,4}([0-9a-fA-F]{2,5})\}")
+_BETWEEN_CODES = re.compile(r"(?<=U\+[0-9a-fA-F]{4})[ ,]{1,2}(?=U\+)|(?<=0x[0-9a-fA-F]{2})[ ,]{1,2}(?=0x)")
+_NUMBERED = re.compile(r"&#(?:([0-9]{1,7})|[xX]([0-9a-fA-F]{1,6}));?")
+_OCTAL = re.compile(r"\\([0-3][0-7]{2})")
+_QUOTED_PRINTABLE = re.compile(r"(?:=[0-9A-F]{2}){6}")
+_AS_BYTES = re.compile("[\xc2-\xf4][\x80-\xbf]{1,3}")
 _MOST_DECODED = 40_000
 WORDS = re.compile(r"[a-z]{2}[^a-z]{1,3}[a-z]{2}", re.IGNORECASE)
 
@@ -171,7 +134,7 @@ def decoded(encoded: bytes, ends: dict[int, list[int]], worth: re.Pattern[str] =
         ends: for each of `ENCODINGS`, the positions at which a match ends, in bytes.
         worth: what decoded text must hold to be given.
     """
-    readers = ((_BASE64, _from_base64), (_HEX, _from_hex), (_LINE, _from_escapes))
+    readers = ((_BASE64, _from_base64), (_HEX, _from_hex), (_LINE, _from_escapes), (_PIECES, _from_pieces))
     for kind, (shape, read) in enumerate(readers):
         done = 0
         for end in sorted(ends.get(kind, ())):
@@ -204,6 +167,9 @@ def _start(encoded: bytes, end: int, kind: int) -> int:
         return end - 20
     if kind == 1:
         return max(0, end - 42)
+    if kind == 3:
+        begun = _BEGUN.search(encoded, max(0, end - 32), end)
+        return begun.start(1) if begun else end
     return encoded.rfind(b"\n", 0, end - 1) + 1
 
 
@@ -224,11 +190,43 @@ def _from_hex(blob: bytes) -> tuple[str, str]:
     return "hexadecimal", text_of(bytes.fromhex(re.sub(rb"[ :,]", b"", blob).decode()))
 
 
+def _from_pieces(blob: bytes) -> tuple[str, str]:
+    pieces = _PIECE.findall(blob)
+    if _MIXED.search(blob):
+        apart = any(piece.endswith(b"=") for piece in pieces[:-1])
+        for last in range(len(pieces), max(1, len(pieces) - _MOST_DROPPED), -1):
+            said = pieces[:last]
+            content = text_of(b" ".join(map(_loosely, said)) if apart else _loosely(b"".join(said)))
+            if content:
+                return "base64 in pieces", content
+    return "base64 in pieces", ""
+
+
+def _loosely(letters: bytes) -> bytes:
+    kept = letters.rstrip(b"=")
+    kept = kept[: len(kept) - (len(kept) % 4 == 1)]
+    return base64.b64decode(kept + b"=" * (-len(kept) % 4))
+
+
 def _from_escapes(line: bytes) -> tuple[str, str]:
     written = line.decode("utf-8", "ignore")
-    plain = _ESCAPE.sub(lambda m: chr(int(m[1] or m[2], 16)), written)
-    content = html.unescape(unquote(plain, errors="ignore")).encode("utf-8", "ignore").decode()
+    plain = _ESCAPE.sub(lambda m: chr(min(int(m[1] or m[2] or m[3], 16), 0x10FFFF)), _BETWEEN_CODES.sub("", written))
+    plain = _OCTAL.sub(lambda m: chr(int(m[1], 8)), plain)
+    if _QUOTED_PRINTABLE.search(plain):
+        plain = re.sub("=([0-9A-F]{2})", r"%\1", plain)
+    plain = _NUMBERED.sub(lambda m: chr(min(int(m[1] or f"0{m[2]}", 10 if m[1] else 16), 0x10FFFF)), plain)
+    content = html.unescape(unquote(plain, errors="ignore"))
+    if line.isascii():
+        content = _AS_BYTES.sub(_in_utf8, content)
+    content = content.encode("utf-8", "ignore").decode()
     return "escapes", content if content != written else ""
+
+
+def _in_utf8(characters: re.Match[str]) -> str:
+    try:
+        return characters[0].encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return characters[0]
 
 
 def text_of(raw: bytes) -> str:

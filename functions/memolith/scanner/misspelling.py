@@ -14,9 +14,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
-from memolith.scanner.case_folding import Folded
 from memolith.scanner.disguises import APART, GAPPED, GAPPED_WORDS, Reading
-from memolith.scanner.offsets import Origin
 
 WORDS = (
     "ignore", "disregard", "forget", "override", "bypass", "instruction", "instructions", "previous", "preceding",
@@ -97,27 +95,23 @@ def _meant(spelled: str) -> str | None:
     return stripped if stripped in _EXACT else misspellings().get(stripped.encode())
 
 
-def corrected(
-    folded: Folded, suspects: Iterable[bytes], origin: Origin, encoded: bytes, gapped_ends: Iterable[int]
-) -> Reading | None:
+def corrected(reading: Reading, suspects: Iterable[bytes], gapped_ends: Iterable[int]) -> Reading | None:
     """Return the places around misspelled order words, with the right words in them; None if there is none.
 
     Args:
-        folded: the folded copy, or the one in which look-alike letters are Latin.
+        reading: of a text.
         suspects: the words of it that are `suspicious`.
-        origin: the way back from it.
-        encoded: its text in UTF-8.
         gapped_ends: where matches of `GAPPED` end, in bytes.
     """
     wrong = _wrong_words(suspects)
-    gapped = any(not encoded.endswith(_PLAIN, 0, end) for end in gapped_ends)
+    gapped = any(not reading.encoded.endswith(_PLAIN, 0, end) for end in gapped_ends)
     if not wrong and not gapped:
         return None
     forms = [re.escape(word) for word in sorted(wrong, key=len, reverse=True)]
     if gapped:
         forms.append(GAPPED)
     found = re.compile(rf"(?<![\w@$|])(?:{'|'.join(forms)})(?![\w@$|])")
-    return _reading(folded.text, found, wrong, origin)
+    return _reading(reading, found, wrong)
 
 
 def _wrong_words(suspects: Iterable[bytes]) -> dict[str, str]:
@@ -137,8 +131,9 @@ _EXACT = frozenset(WORDS)
 _UNGAPPED = re.compile(r"[ ._*|-]")
 
 
-def _reading(text: str, found: re.Pattern[str], meant: dict[str, str], origin: Origin) -> Reading:
+def _reading(parent: Reading, found: re.Pattern[str], meant: dict[str, str]) -> Reading:
     """Return the windows around the places, corrected, and for each character of them where it came from."""
+    text, origin = parent.text, parent.origin
     made: list[str] = []
     starts: list[int] = []
     places: list[int] = []
@@ -170,7 +165,8 @@ def _reading(text: str, found: re.Pattern[str], meant: dict[str, str], origin: O
     def back(start: int, end: int) -> tuple[int, int]:
         return origin(_place(starts, places, start), max(_place(starts, places, end - 1), 0) + 1)
 
-    return Reading("misspelled words", joined, joined.encode(), back)
+    how = f"{parent.how}, then misspelled words" if parent.how else "misspelled words"
+    return Reading(how, joined, joined.encode(), back)
 
 
 def _place(starts: Sequence[int], places: Sequence[int], position: int) -> int:

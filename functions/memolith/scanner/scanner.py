@@ -30,6 +30,7 @@ from memolith.scanner.misspelling import misspellings
 from memolith.scanner.pieces import PIECES_SECONDS, Kept, keep
 from memolith.scanner.redaction import Redacted, redact
 from memolith.scanner.scoring import TOGETHER, Hit, told_once, weigh
+from memolith.scanner.unfolding import Unfolder
 
 MAX_SCANNED_CHARACTERS = 1_000_000
 """A longer text is refused unread: the API's own limit is a tenth of it."""
@@ -91,6 +92,8 @@ class Scanner:
         self._matchers = matchers
         self._secrets = engine
         self._folder = CaseFolder(matchers.confusables)
+        unfolder = Unfolder(matchers.lexicon, matchers.signs)
+        self._readers = language.Readers(matchers.folded, matchers.signs, self._folder, unfolder)
         misspellings()  # made here, so that no text's budget pays for them
 
     @classmethod
@@ -289,10 +292,7 @@ class Scanner:
         located = self._matchers.written.scan(whole, encoded, budget)
         candidates, encodings = self._matchers.split_marks(located.marks)
         share = budget.part(LANGUAGE_SHARE)
-        matchers = self._matchers
-        hits = language.find_hits(
-            whole, encoded, present, encodings, matchers.folded, matchers.signs, self._folder, share
-        )
+        hits = language.find_hits(whole, encoded, present, encodings, self._readers, share)
         return _Seen(text, whole, encoded, present, located, candidates, hits)
 
     def _other_spots(self, seen: _Seen, budget: Budget) -> Iterator[Spot]:

@@ -38,8 +38,9 @@ _BREAK_WORD = b"\x01"
 """Between two sentences: a word that no text has, as its letters are blanks."""
 
 _BREAK = b" " + _BREAK_WORD + b" "
-_END, _SUSPECT, _FIRST = "\n", "\x00", 0x100
-"""Between two sentences; a word that may be misspelled; and the first of the characters that stand for signs."""
+_END, _SUSPECT, _ODD, _FIRST = "\n", "\x00", "\x01", 0x100
+"""Between two sentences; a word that may be misspelled; one that may be another in disguise; and the first of the
+characters that stand for signs."""
 
 
 _COUNTED = 16
@@ -47,6 +48,10 @@ _COUNTED = 16
 
 _MOST_CHARS = 4_000
 """Characters for more than one sign."""
+
+
+def _never(word: bytes) -> bool:
+    return False
 
 
 class Kinds(dict[bytes, str]):
@@ -61,15 +66,18 @@ class Kinds(dict[bytes, str]):
         self[_BREAK_WORD] = _END
         self.suspicious = suspicious
         self._known, self._telling, self._counted = known, telling, counted
-        self._most = {_SUSPECT: 0}
+        self._most = {_SUSPECT: 0, _ODD: 0}
         self._chars: dict[int, str] = {0: ""}
-        self._signs: dict[str, int] = {_SUSPECT: 0}
+        self._signs: dict[str, int] = {_SUSPECT: 0, _ODD: 0}
+        self.odd: Callable[[bytes], bool] = _never
 
     def __missing__(self, word: bytes) -> str:
         """Return and remember what a word is."""
         kind = self._spelled(self._known[word])
         if self.suspicious(word):
             kind += _SUSPECT
+        if self.odd(word):
+            kind += _ODD
         if len(self) < MOST_KNOWN and word in self._known:
             self[word] = kind
         return kind
@@ -89,6 +97,11 @@ class Kinds(dict[bytes, str]):
         """Return how many telling signs words may be of in one language, and how many signs that count, at most."""
         most = sum(map(self._most.__getitem__, kinds))
         return most >> _COUNTED, most & (1 << _COUNTED) - 1
+
+    def speak_of(self, kinds: str, sign: str) -> bool:
+        """Whether words are of a sign, in any language, given what the words are."""
+        bit, signs = self._known.bit[sign], self.signs(kinds)
+        return any(signs >> language * FIELD & bit for language in range(self._known.languages))
 
     def signs(self, kinds: str) -> int:
         """Return the signs of words in every language, given what the words are."""
@@ -112,6 +125,19 @@ class Words:
     def sentences(self) -> list[str]:
         """Return what the words of each sentence are."""
         return self._of_words.split(_END)[:-1]
+
+    def odd_sentences(self) -> list[tuple[int, list[bytes]]]:
+        """Return the sentences with words that may be other words in disguise, by number, and their words."""
+        if _ODD not in self._of_words:
+            return []
+        return [
+            (number, self._pieces[number].split()) for number, kinds in enumerate(self.sentences()) if _ODD in kinds
+        ]
+
+    @property
+    def count(self) -> int:
+        """How many sentences there are."""
+        return len(self._pieces)
 
     def place(self, number: int) -> tuple[int, int]:
         """Return where a sentence begins and ends, in bytes."""

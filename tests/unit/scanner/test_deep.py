@@ -81,17 +81,25 @@ def test_a_payload_is_found_in_every_disguise(scanner: Scanner, name: str) -> No
     assert all(finding.line >= 1 and finding.column >= 1 for finding in report.findings)
 
 
-def test_most_disguises_are_more_than_the_write_path_looks_through(scanner: Scanner) -> None:
+def test_some_disguises_are_more_than_the_write_path_looks_through(scanner: Scanner) -> None:
     refused = {name for name, text in DISGUISES.items() if scanner.scan(text).verdict is Verdict.REJECT}
-    assert refused <= {
-        "rot13",
-        "leet",
-        "all backwards",
-        "shuffled letters",
-        "missing letters",
-        "emphasis inside words",
-        "numbered parts",
-    }
+    assert refused.isdisjoint(
+        {
+            "base64 twice",
+            "hexadecimal in base64",
+            "base32",
+            "binary digits",
+            "character codes",
+            "compressed",
+            "Morse",
+            "string literals",
+            "list items",
+            "paragraphs",
+            "a column",
+            "another order",
+            "initials",
+        }
+    )
 
 
 def test_a_finding_in_a_decoded_layer_points_at_what_was_encoded(scanner: Scanner) -> None:
