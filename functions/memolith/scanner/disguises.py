@@ -50,7 +50,7 @@ APART = "\x00\n"
 """What keeps the pieces of a reading apart: no pattern crosses a NUL."""
 
 
-SPACED_OUT = r"(?:^|[^a-z0-9])[a-z0-9](?:[^a-z0-9]{1,9}[a-z0-9]){7}"
+SPACED_OUT = r"(?:^|[^a-z0-9])[a-z0-9](?:[^a-z0-9]{1,5}[a-z0-9]){7}"
 """Where letters stand apart (``i g n o r e``); a pattern for the engine."""
 
 MARKED = r"[a-z](?:\*{1,3}|``?|~~|\\|\[\]|\{\}|</?[a-z!][^<>\n]{0,60}>|-\r?\n[ \t>]{0,8}|&[a-z0-9#]{3,7};)[a-z]"
@@ -63,7 +63,7 @@ GAPPED_WORDS = (
 GAPPED = "(?:" + "|".join(word[0] + "".join(rf"(?:{_GAP})?{c}" for c in word[1:]) for word in GAPPED_WORDS) + ")"
 """Words with a gap between letters at any place, or with none; see `memolith.scanner.misspelling`."""
 
-UNBROKEN = r"[^\s]{18}(?:\s|$)"
+UNBROKEN = r"[^\s]{20}(?:\s|$)"
 """Where a long run without a blank ends."""
 
 SPELLINGS: tuple[str, ...] = (SPACED_OUT, MARKED, GAPPED, UNBROKEN)

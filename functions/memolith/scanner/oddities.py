@@ -45,13 +45,21 @@ class Oddities(dict[bytes, str]):
         super().__init__()
         self._lexicon = lexicon
         self._kinds = kinds
+        self._of_telephone = frozenset(word.encode() for word in _TELEPHONE)
 
     def __missing__(self, word: bytes) -> str:
         """Return and remember the ways of a word."""
-        ways = self._ways(word.decode("utf-8", "ignore")) if _SHORTEST <= len(word) <= _LONGEST else ""
+        ways = self._ways(word.decode("utf-8", "ignore")) if self._worth_asking(word) else ""
         if len(self) < MOST_KNOWN and len(word) <= _LONGEST:
             self[word] = ways
         return ways
+
+    def _worth_asking(self, word: bytes) -> bool:
+        if not _SHORTEST <= len(word) <= _LONGEST:
+            return False
+        if not (word.isalpha() and word.isascii()):
+            return not word.isdigit()
+        return word in self._of_telephone or (len(word) > _SHORTEST and self._lexicon.may_know(word))
 
     def of_sentences(self, sentences: Iterable[tuple[int, list[bytes]]]) -> dict[str, list[int]]:
         """Return for each way the sentences, by number, that are odd in it.

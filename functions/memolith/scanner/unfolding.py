@@ -48,7 +48,7 @@ _DIGITS_INSIDE = re.compile(r"(?=[^a-z]{0,20}[a-z])(?=[^0-9@$â‚¬!]{0,20}[0-9@$â‚
 _PLAIN = tuple(word.encode() for word in GAPPED_WORDS)
 _RUNS = re.compile(r"[^\W\d_]+")
 _TAKEN = re.compile(r"[^\W_]{12,}")
-_BESIDE = 60
+_BESIDE = 32
 """Characters beside words that ran together, which are shown with them."""
 
 _LONGEST_TOKEN = 2_000
@@ -66,7 +66,7 @@ _UPSIDE_DOWN = str.maketrans("bqpdun", "qbdpnu")
 _HOW = {oddities.REVERSED: "backwards", oddities.RESPELLED: "respelled", oddities.MIRROR: "mirrored"}
 """How the readings end that are of a way; nothing is undone twice in a row."""
 
-_LEAST_SIGNS, _LEAST_WEIGHTY = 3, 2
+_LEAST_WEIGHTY = 2
 _GRAVE = frozenset({"cancel", "free", "reveal", "interrupt", "role", "refuse", "obey"})
 """Signs one of which makes words that run together worth reading."""
 
@@ -232,12 +232,12 @@ class Unfolder:
     def _heads(self) -> frozenset[str]:
         kinds = self._kinds
         spoken = ((word, kinds[word.encode()]) for word in self._lexicon.listed if len(word) >= _HEAD)
-        return frozenset(word[:_HEAD] for word, of in spoken if any(kinds.speak_of(of, sign) for sign in _GRAVE))
+        return frozenset(word[:_HEAD] for word, of in spoken if of and kinds.speak_of(of, _GRAVE, _GRAVE, 1))
 
     def _matter(self, words: Sequence[str]) -> bool:
         """Whether words that run together may amount to an order: they set something aside, free or reveal it."""
-        telling, counted = self._kinds.most("".join(self._kinds[word.encode()] for word in words))
-        if not telling or counted < _LEAST_SIGNS:
+        kinds = "".join(self._kinds[word.encode()] for word in words)
+        if len(kinds) < _LEAST_WEIGHTY or not self._kinds.speak_of(kinds, _GRAVE, _WEIGHTY, _LEAST_WEIGHTY):
             return False
         shown = (set(self._signs.features(seen)) for seen in self._signs.clauses(" ".join(words)))
         return any(_GRAVE & names and len(names & _WEIGHTY) >= _LEAST_WEIGHTY for names in shown)

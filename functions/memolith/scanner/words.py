@@ -69,6 +69,7 @@ class Kinds(dict[bytes, str]):
         self._most = {_SUSPECT: 0, _ODD: 0}
         self._chars: dict[int, str] = {0: ""}
         self._signs: dict[str, int] = {_SUSPECT: 0, _ODD: 0}
+        self._sets_of: dict[tuple[frozenset[str], frozenset[str]], tuple[int, int, int]] = {}
         self.odd: Callable[[bytes], bool] = _never
 
     def __missing__(self, word: bytes) -> str:
@@ -98,10 +99,22 @@ class Kinds(dict[bytes, str]):
         most = sum(map(self._most.__getitem__, kinds))
         return most >> _COUNTED, most & (1 << _COUNTED) - 1
 
-    def speak_of(self, kinds: str, sign: str) -> bool:
-        """Whether words are of a sign, in any language, given what the words are."""
-        bit, signs = self._known.bit[sign], self.signs(kinds)
-        return any(signs >> language * FIELD & bit for language in range(self._known.languages))
+    def speak_of(self, kinds: str, grave: frozenset[str], weighty: frozenset[str], least: int) -> bool:
+        """Whether words may be, in one language, of a sign that is grave and of so many that are weighty."""
+        signs = self.signs(kinds)
+        one, several, everywhere = self._sets(grave, weighty)
+        if not signs & everywhere:
+            return False
+        fields = (signs >> language * FIELD & ALL for language in range(self._known.languages))
+        return any(field & one and (field & several).bit_count() >= least for field in fields)
+
+    def _sets(self, grave: frozenset[str], weighty: frozenset[str]) -> tuple[int, int, int]:
+        known = self._sets_of.get((grave, weighty))
+        if known is None:
+            one = self._known.set_of(grave)
+            everywhere = reduce(or_, (one << language * FIELD for language in range(self._known.languages)), 0)
+            known = self._sets_of[grave, weighty] = (one, self._known.set_of(weighty), everywhere)
+        return known
 
     def signs(self, kinds: str) -> int:
         """Return the signs of words in every language, given what the words are."""
