@@ -13,6 +13,7 @@ import html
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from urllib.parse import unquote
 
 from memolith.scanner.case_folding import Folded
@@ -102,12 +103,11 @@ _BEGUN = re.compile(
     rb"(?:^|[^A-Za-z0-9+/])((?:%(group)b){2,4}={0,2}[^A-Za-z0-9/=]{1,8}%(group)b)" % {b"group": _OF_TEXT.encode()}
 )
 _PIECE = re.compile(rb"[A-Za-z0-9+/]{2,}={0,2}")
-_MOST_DROPPED = 6
-"""Words after the last piece of base64 that may look like another piece."""
 
 _ESCAPE = re.compile(r"(?:\\x|0x)([0-9a-fA-F]{2})|(?:\\u|U\+)([0-9a-fA-F]{4})|\\u\{0{0,4}([0-9a-fA-F]{2,5})\}")
 _BETWEEN_CODES = re.compile(r"(?<=U\+[0-9a-fA-F]{4})[ ,]{1,2}(?=U\+)|(?<=0x[0-9a-fA-F]{2})[ ,]{1,2}(?=0x)")
 _NUMBERED = re.compile(r"&#(?:([0-9]{1,7})|[xX]([0-9a-fA-F]{1,6}));?")
+_NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]")
 _OCTAL = re.compile(r"\\([0-3][0-7]{2})")
 _QUOTED_PRINTABLE = re.compile(r"(?:=[0-9A-F]{2}){6}")
 _AS_BYTES = re.compile("[\xc2-\xf4][\x80-\xbf]{1,3}")
@@ -191,15 +191,15 @@ def _from_hex(blob: bytes) -> tuple[str, str]:
 
 
 def _from_pieces(blob: bytes) -> tuple[str, str]:
+    """Return what pieces say one after the other, as far as it is text: words that follow may look like pieces too."""
     pieces = _PIECE.findall(blob)
-    if _MIXED.search(blob):
-        apart = any(piece.endswith(b"=") for piece in pieces[:-1])
-        for last in range(len(pieces), max(1, len(pieces) - _MOST_DROPPED), -1):
-            said = pieces[:last]
-            content = text_of(b" ".join(map(_loosely, said)) if apart else _loosely(b"".join(said)))
-            if content:
-                return "base64 in pieces", content
-    return "base64 in pieces", ""
+    if not _MIXED.search(blob):
+        return "base64 in pieces", ""
+    if any(piece.endswith(b"=") for piece in pieces[:-1]):
+        content = " ".join(takewhile(bool, (text_of(_loosely(piece)) for piece in pieces)))
+    else:
+        content = _NO_TEXT.split(_loosely(b"".join(pieces)).decode("utf-8", "replace"), maxsplit=1)[0]
+    return "base64 in pieces", content
 
 
 def _loosely(letters: bytes) -> bytes:

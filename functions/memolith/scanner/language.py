@@ -73,7 +73,7 @@ def find_hits(
         if depth == 0:
             hits += _misspelled(read, readers.engine, budget)
         if depth < DEPTH:
-            level = [view for each in read for view in _views(each, text, readers, budget)]
+            level = (view for each in read for view in _views(each, text, readers, budget))
     hits += _misspelled(undone[1:], readers.engine, budget)
     return hits
 

@@ -15,7 +15,7 @@ like any text, by all rules, and is unfolded once more, so that disguises may be
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -207,13 +207,18 @@ class Unfolder:
 
     def _of_run(self, run: str, start: int) -> Iterator[Part]:
         """Yield the words of a run of letters and digits: forwards, backwards, without its digits, shifted."""
-        ways = [way for way in (run, run[::-1]) if way.isalpha() and self._promises(way)]
-        if not ways:
-            ways = [way for way in (unsigned(run), *_shifts_of(run)) if way.isalpha() and self._has_stems(way)]
-        read = [words_in(way, self._lexicon) for way in ways]
-        _, words = min(read, default=(0.0, []))
+        ways: Iterable[str] = (way for way in (run, run[::-1]) if way.isalpha() and self._promises(way))
+        words = self._best(ways)
+        if not words:
+            ways = (way for way in (unsigned(run), *_shifts_of(run)) if way.isalpha() and self._has_stems(way))
+            words = self._best(ways)
         if words and (len(words) >= _SENTENCE or self._matter(words)):
             yield " ".join(words) + APART, start, start + len(run)
+
+    def _best(self, ways: Iterable[str]) -> list[str]:
+        """Return the words of the way to read a run of letters that costs least; empty if there are none in any."""
+        read = (words_in(way, self._lexicon) for way in ways)
+        return min((each for each in read if each[1]), default=(0.0, []))[1]
 
     def _is_sentence(self, words: Sequence[str]) -> bool:
         return len(words) >= _SENTENCE and sum(map(self._lexicon.knows, words)) * 5 >= len(words) * 4

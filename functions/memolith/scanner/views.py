@@ -12,7 +12,7 @@ BEFORE, AFTER = 160, 240
 """Characters around a part that was read in another way, which are shown with it."""
 
 Part = tuple[str, int, int]
-"""What a view says, and the range of the reading that it came from."""
+"""What a view says, and the range of the reading that it came from; its end first if it is read from right to left."""
 
 Span = tuple[int, int]
 
@@ -33,6 +33,8 @@ def _way_back(parts: Sequence[Part]) -> Origin:
     def span(place: int) -> Span:
         index = max(bisect_right(starts, place) - 1, 0)
         said, start, end = parts[index]
+        if start > end:
+            return start - 1 - place + starts[index], start - place + starts[index]
         if len(said) != end - start:
             return start, end
         return start + place - starts[index], start + place - starts[index] + 1
@@ -49,8 +51,7 @@ def reversed_parts(text: str, spans: Iterable[Span]) -> list[Part]:
     """Return ranges of a text from right to left, letter by letter."""
     parts: list[Part] = []
     for start, end in spans:
-        parts += ((text[place], place, place + 1) for place in range(end - 1, start - 1, -1))
-        parts.append((APART, start, end))
+        parts += [(text[start:end][::-1], end, start), (APART, start, end)]
     return parts
 
 
