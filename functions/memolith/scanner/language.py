@@ -64,7 +64,7 @@ def find_hits(
     undone: list[_Read] = []
     level: Iterable[Reading] = _whole(folded, present, encoded, encodings, readers)
     for depth in range(DEPTH + 1):
-        read = []
+        read: list[_Read] = []
         for reading in level:
             if budget.spent() and (hits or undone or read):
                 return hits

@@ -82,7 +82,7 @@ INNOCENT = {
     "Chinese": "用户喜欢简短的回答，会议在每周二下午，项目名称是“北极星”，请把报告发给王老师。",
     "stars": "The f*** word is bl*cked; 2*3*4 = 24, a*b*c commutes, and **bold** stays bold.",
     "rot13 of something else": "Gur zrrgvat vf ba Ghrfqnl, naq gur ebbz ba gur svefg sybbe vf obbxrq sbe gur grnz.",
-    "a base64 image": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO",
+    "a base64 image": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38G",
     "stretched words": "Sooo good!!! Yesss, we are sooooo ready, and the demo was coooool.",
     "misspelled words": "The pacakge for teh insturctions was sent tommorow with the recieved docuemnts.",
 }
