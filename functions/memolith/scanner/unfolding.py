@@ -46,6 +46,10 @@ _GAP_INSIDE = re.compile(r"(?<=[a-z])[ ._*|-]{1,2}(?=[a-z])")
 _TOKEN_WINDOW = 60
 _DIGITS_INSIDE = re.compile(r"(?=[^a-z]{0,20}[a-z])(?=[^0-9@$€!]{0,20}[0-9@$€!])[a-z0-9@$!|+€]{2,20}")
 _PLAIN = tuple(word.encode() for word in GAPPED_WORDS)
+_LETTERS_BEFORE = re.compile(r"[^\W\d_]+$")
+_HALF = 16
+"""Letters on one side of a mark inside a word, at most."""
+
 _RUNS = re.compile(r"[^\W\d_]+")
 _TAKEN = re.compile(r"[^\W_]{12,}")
 _BESIDE = 32
@@ -147,7 +151,7 @@ class Unfolder:
         text = reading.text
         windows = _windows(reading, ends, 70, 8)
         found = [match for low, high in windows for match in _MARK.finditer(text, low, high)]
-        if found:
+        if any(self._joins(text, match.start(), match.end()) for match in found):
             parts = around(text, (("", match.start(), match.end()) for match in found))
             yield view_of(reading, "without marks inside words", parts)
         if any("*" in text[low:high] for low, high in windows):
@@ -157,6 +161,12 @@ class Unfolder:
             replaced = [(word, start, end) for word, start, end in meant if word]
             if replaced:
                 yield view_of(reading, "stars read as letters", around(text, replaced))
+
+    def _joins(self, text: str, start: int, end: int) -> bool:
+        """Whether the letters before and after a mark may be of one word of ours."""
+        before, after = _LETTERS_BEFORE.search(text[max(0, start - _HALF) : start]), _RUNS.match(text, end, end + _HALF)
+        word = (before[0] if before else "") + (after[0] if after else "")
+        return self._lexicon.knows(word)
 
     def _gapped(self, reading: Reading, ends: Sequence[int]) -> Iterator[Reading]:
         """Yield places where a word of ours has gaps inside, with all small gaps closed, taken apart at known words."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from memolith.scanner.disguises import APART, Reading
 from memolith.scanner.offsets import Origin, composed
 
-BEFORE, AFTER = 160, 240
+BEFORE, AFTER = 100, 140
 """Characters around a part that was read in another way, which are shown with it."""
 
 Part = tuple[str, int, int]

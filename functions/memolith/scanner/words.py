@@ -137,14 +137,16 @@ class Words:
 
     def sentences(self) -> list[str]:
         """Return what the words of each sentence are."""
-        return self._of_words.split(_END)[:-1]
+        return self._of_words.replace(_ODD, "").split(_END)[:-1]
 
     def odd_sentences(self) -> list[tuple[int, list[bytes]]]:
         """Return the sentences with words that may be other words in disguise, by number, and their words."""
         if _ODD not in self._of_words:
             return []
         return [
-            (number, self._pieces[number].split()) for number, kinds in enumerate(self.sentences()) if _ODD in kinds
+            (number, self._pieces[number].split())
+            for number, kinds in enumerate(self._of_words.split(_END)[:-1])
+            if _ODD in kinds
         ]
 
     @property
