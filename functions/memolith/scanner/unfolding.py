@@ -186,6 +186,9 @@ class Unfolder:
     def _run_together(self, reading: Reading, ends: Sequence[int], budget: Budget) -> Iterator[Reading]:
         """Yield long runs without a blank with blanks between their words."""
         encoded = reading.encoded
+        begin = budget.meter()
+        _ = self._heads
+        budget.forgive(begin)  # made once a process, not for a text
         found: dict[Span, tuple[Part, ...]] = {}
         for start, end in _tokens(encoded, ends):
             token = encoded[start:end]
