@@ -54,7 +54,7 @@ NEEDED = {
     "is_gone_by_a_cut": Needed(tearing, 735, "replicas_converge"),
     "was_imported_with_an_old_time": Needed(visiting, 300001, "a_history_of_the_store_is_whole"),
     "lacks_an_abort_entry": Needed(losing, 100269, "replicas_converge"),
-    "was_dismissed_and_counts": Needed(deciding, 152, "a_head_is_never_blanked"),
+    "was_dismissed_and_counts": Needed(deciding, 331, "a_head_is_never_blanked"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
     "was_put_behind": Needed(damaging, 100277, "redacted_text_is_nowhere"),
