@@ -121,7 +121,7 @@ DAMAGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
     "no manifest": (lambda folder, tar: (folder / "backup.json").unlink(), "no backup"),
     "half a manifest": (lambda folder, tar: (folder / "backup.json").write_text('{"format"'), "no sense"),
     "another schema": (another_schema, "schema 2"),
-    "a file outside": (outside, "outside the folder"),
+    "a file outside": (outside, "outside of it"),
 }
 
 

@@ -1,78 +1,115 @@
-"""``memolith backup``: stores in a folder that no deletion reaches, and from there into any Memolith."""
+"""``memolith backup``: stores in a place that no deletion reaches, and from there into any Memolith."""
 
 from __future__ import annotations
 
-import shlex
-from pathlib import Path
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
+from memolith.clients.cli.backup_place import (
+    BucketOwner,
+    BucketRegion,
+    EndpointUrl,
+    KmsKey,
+    Place,
+    Profile,
+    find_place,
+    words_of,
+)
+from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.import_ import make_like, settings_left_behind
-from memolith.clients.cli.output import Json, show_rows
+from memolith.clients.cli.output import Json, show_rows, visible
 from memolith.clients.cli.transfer_options import MAX_TRUST, MaxTrust, counting, ending_report
-from memolith.clients.transfer import backup, history
+from memolith.clients.transfer import backup
 from memolith.clients.transfer.backup import StoredHistory
 from memolith.clients.transfer.history import HistoryImporter
 from memolith.clients.transfer.report import Row
 from memolith.core.errors import InvalidRequest
+from memolith.ports.backup_places import BackupPlace
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Back up stores into a folder, verify a backup, and restore stores from it.",
+    help="Back up stores into a folder or a bucket, verify a backup, and restore stores from it.",
 )
-
-Folder = Annotated[Path, typer.Argument(help="The backup's folder.", file_okay=False)]
 
 
 @app.command()
 def create(
-    folder: Folder,
+    place: Place,
     store: Annotated[
         list[str] | None, typer.Option("--store", help="Only this store; may be repeated. By default all.")
     ] = None,
     records: Annotated[
         bool, typer.Option("--records", help="Proposals, sessions, transcripts and dreams, too, to be read.")
     ] = False,
+    profile: Profile = None,
+    endpoint_url: EndpointUrl = None,
+    bucket_region: BucketRegion = None,
+    bucket_owner: BucketOwner = None,
+    kms_key: KmsKey = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Back up stores of your workspace, with all versions, into a new or empty folder.
+    """Back up stores of your workspace, with all versions, into a new or empty folder, or below a prefix of a bucket.
 
     Use an admin key: withheld texts are given to admins alone. Each workspace needs a backup of its own. The manifest,
-    `backup.json`, has the SHA-256 of every file. Exit code 3: a text is missing, and the report says which.
+    `backup.json`, has the SHA-256 of every file and is put last. Nothing is overwritten: not even what another backup
+    puts there at the same time. Exit code 3: a text is missing, and the report says which.
 
-    With --records the folder has the stores' proposals and decisions, sessions, transcripts and dreams, too, as JSON
+    With --records the backup has the stores' proposals and decisions, sessions, transcripts and dreams, too, as JSON
     lines. They are kept to be read; no restoration makes anything of them.
 
     Example: memolith backup create /backups/2026-11-22
 
-    Example: memolith backup create /backups/2026-11-22 && aws s3 sync /backups s3://my-backups
+    Example: memolith backup create s3://my-backups/2026-11-22 --profile backups --bucket-owner 210987654321
     """
     rows: list[Row] = []
+    written: list[StoredHistory] = []
     with ending_report(rows, as_json) as ending, speaking():
-        ending["target"] = str(folder)
+        target = find_place(place, profile, endpoint_url, bucket_region, bucket_owner, kms_key)
+        ending["target"] = target.at()
         try:
-            with counting("backing up versions", None) as advance:
+            with counting("backing up versions", None) as advance, _using(target, "written"):
                 client = connect(url, key)
-                written = backup.write(client, folder, store or (), rows.append, advance, with_records=records)
-        except OSError as error:
-            raise InvalidRequest("FOLDER", f"{error.filename or folder} cannot be written: {error.strerror}") from error
+                backup.write(client, target, store or (), rows.append, advance, written, with_records=records)
+        except BaseException:
+            if written:
+                typer.echo(
+                    f"{target.at()} has a part of a backup now, and is none without {backup.MANIFEST}; name another"
+                    " place for the next one",
+                    err=True,
+                )
+            raise
         for one in written:
             rows += [Row(one.store_id, "written"), Row(one.store_id, "noted", _beside(one))]
         ending["versions"] = sum(one.versions for one in written)
 
 
 @app.command()
-def verify(folder: Folder, as_json: Json = False) -> None:
+def verify(
+    place: Place,
+    profile: Profile = None,
+    endpoint_url: EndpointUrl = None,
+    bucket_region: BucketRegion = None,
+    bucket_owner: BucketOwner = None,
+    as_json: Json = False,
+) -> None:
     """Read every byte of a backup and compare it with the manifest. Needs no deployment.
 
+    Exit code 3: the backup is whole, and there is something beside it, which is named.
+
     Example: memolith backup verify /backups/2026-11-22
+
+    Example: memolith backup verify s3://my-backups/2026-11-22 --profile backups
     """
+    found, additional = _verified(find_place(place, profile, endpoint_url, bucket_region, bucket_owner))
     rows = [
         {
             "store": one.store_id,
@@ -81,18 +118,30 @@ def verify(folder: Folder, as_json: Json = False) -> None:
             "records": None if one.records is None else sum(one.records.counts.values()),
             "sha256": one.sha256,
         }
-        for one in _verified(folder)
+        for one in found
     ]
     show_rows(rows, ("store", "name", "versions", "records", "sha256"), as_json)
+    if additional:
+        raise typer.Exit(Exit.IN_PART)
 
 
 @app.command()
 def restore(
-    folder: Folder,
+    place: Place,
     store: Annotated[
         list[str] | None, typer.Option("--store", help="Only this one of its stores; may be repeated.")
     ] = None,
+    into: Annotated[
+        str | None,
+        typer.Option(
+            "--into", help="Go on with the store that a restoration made before it stopped; with one --store."
+        ),
+    ] = None,
     max_trust: MaxTrust = None,
+    profile: Profile = None,
+    endpoint_url: EndpointUrl = None,
+    bucket_region: BucketRegion = None,
+    bucket_owner: BucketOwner = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
@@ -106,20 +155,36 @@ def restore(
     with a person's key and --max-trust user.
 
     Example: memolith backup restore /backups/2026-11-22 --api-url https://memory.example.com --api-key sk-memolith-…
+
+    Example: memolith backup restore s3://my-backups/2026-11-22 --store memstore_… --profile backups
     """
-    chosen = _chosen(_verified(folder), store)
+    if into is not None and len(store or ()) != 1:
+        raise InvalidRequest("--into", "goes with exactly one --store")
+    source = find_place(place, profile, endpoint_url, bucket_region, bucket_owner)
+    chosen = _chosen(_verified(source)[0], store)
+    words = words_of(source, profile, endpoint_url, bucket_region, bucket_owner)
     rows: list[Row] = []
     restored: list[dict[str, str]] = []
     with ending_report(rows, as_json) as ending, speaking():
-        ending["source"], ending["stores"] = str(folder), restored
+        ending["source"], ending["stores"] = source.at(), restored
         client = connect(url, key)
-        with counting("restoring versions", sum(one.versions for one in chosen)) as advance:
+        with counting("restoring versions", sum(one.versions for one in chosen)) as advance, _using(source, "read"):
             for number, one in enumerate(chosen):
                 try:
-                    rows += _restore(client, folder, one, restored, advance, max_trust or MAX_TRUST)
+                    rows += _restore(client, source, one, into, restored, advance, max_trust or MAX_TRUST)
                 except BaseException:
-                    _say_how_to_go_on(folder, chosen[number:], restored, max_trust or MAX_TRUST)
+                    _say_how_to_go_on(words, chosen[number:], restored, max_trust or MAX_TRUST)
                     raise
+
+
+@contextmanager
+def _using(place: BackupPlace, done: str) -> Iterator[None]:
+    """Turn what the operating system refuses into an error that names the place. Raises InvalidRequest."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise InvalidRequest("PLACE", f"{error.filename or place.at()} cannot be {done}: {why}") from error
 
 
 def _beside(one: StoredHistory) -> str:
@@ -130,11 +195,16 @@ def _beside(one: StoredHistory) -> str:
     return f"with {counts or 'no other records'}; these are not restored"
 
 
-def _verified(folder: Path) -> list[StoredHistory]:
-    try:
-        return backup.verified(folder)
-    except OSError as error:
-        raise InvalidRequest("FOLDER", f"{error.filename or folder} cannot be read: {error.strerror}") from error
+def _verified(place: BackupPlace) -> tuple[list[StoredHistory], list[str]]:
+    """Verify a backup; return its stores, and the files that are none of it, which are named on standard error."""
+    with _using(place, "read"):
+        found = backup.stores_of(place)
+        total = sum(one.bytes_in_all for one in found)
+        with counting("verifying", total, of_bytes=True) as advance:
+            additional = backup.verify(place, found, advance)
+    for name in additional:
+        print(visible(f"not of the backup, and never restored: {place.at(name)}"), file=sys.stderr)
+    return found, additional
 
 
 def _chosen(found: list[StoredHistory], wanted: list[str] | None) -> list[StoredHistory]:
@@ -145,12 +215,18 @@ def _chosen(found: list[StoredHistory], wanted: list[str] | None) -> list[Stored
 
 
 def _restore(
-    client: Any, folder: Path, one: StoredHistory, restored: list[dict[str, str]], advance: Any, max_trust: str
+    client: Any,
+    place: BackupPlace,
+    one: StoredHistory,
+    into: str | None,
+    restored: list[dict[str, str]],
+    advance: Any,
+    max_trust: str,
 ) -> list[Row]:
     """Make one store anew; return what became of its memories. Adds its old and new id to `restored` at once."""
     rows: list[Row] = []
-    with history.opened(folder / one.file) as (manifest, versions):
-        made = make_like(client, manifest.store, None)
+    with backup.opened(place, one, lambda _: None) as (manifest, versions):
+        made = into or make_like(client, manifest.store, None)
         restored.append({"from": one.store_id, "store": made})
         HistoryImporter(client, made, advance, max_trust).run(versions, rows.append)
     rows += settings_left_behind(one.store)
@@ -162,16 +238,13 @@ def _restore(
     return rows
 
 
-def _say_how_to_go_on(folder: Path, left: list[StoredHistory], restored: list[dict[str, str]], max_trust: str) -> None:
+def _say_how_to_go_on(place: str, left: list[StoredHistory], restored: list[dict[str, str]], max_trust: str) -> None:
+    """Say on standard error which commands restore the rest; `place` is what they are given to find the backup."""
     rest = left
     if restored and restored[-1]["from"] == left[0].store_id:
-        source = shlex.quote(str(folder / left[0].file))
-        typer.echo(
-            f"to go on: memolith import {source} --store {restored[-1]['store']} --max-trust {max_trust}", err=True
-        )
+        one = f"--store {left[0].store_id} --into {restored[-1]['store']}"
+        typer.echo(f"to go on: memolith backup restore {place} {one} --max-trust {max_trust}", err=True)
         rest = left[1:]
     if rest:
         names = " ".join(f"--store {one.store_id}" for one in rest)
-        typer.echo(
-            f"then: memolith backup restore {shlex.quote(str(folder))} {names} --max-trust {max_trust}", err=True
-        )
+        typer.echo(f"then: memolith backup restore {place} {names} --max-trust {max_trust}", err=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from memolith.clients.working_copy.store_client import Damaged, Denied, Gone, NoAnswer, StoreClientError
 from memolith.core import errors
+from memolith.ports.backup_places import PlaceMissing, PlaceUnanswered
 
 
 class Exit(IntEnum):
@@ -51,6 +52,8 @@ _EXITS: dict[type[errors.MemolithError], Exit] = {
     errors.Damaged: Exit.FAILED,
     errors.Unavailable: Exit.NO_ANSWER,
     errors.OutcomeUnknown: Exit.UNKNOWN,
+    PlaceMissing: Exit.NOT_FOUND,
+    PlaceUnanswered: Exit.NO_ANSWER,
 }
 _ADVICE: dict[type[errors.MemolithError], str] = {
     errors.Unavailable: (

@@ -59,16 +59,17 @@ Replace = Annotated[bool, typer.Option("--replace", help="Overwrite texts that d
 
 
 @contextmanager
-def counting(doing: str, total: int | None) -> Iterator[Callable[[int], None]]:
+def counting(doing: str, total: int | None, *, of_bytes: bool = False) -> Iterator[Callable[[int], None]]:
     """Show a bar on standard error while the block runs, where that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda number: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from memolith.clients.cli.consoles import aside
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    counted = DownloadColumn(binary_units=True) if of_bytes else MofNCompleteColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), counted, TimeElapsedColumn())
     with Progress(*columns, console=aside, transient=True) as bar:
         task = bar.add_task(doing, total=total)
         yield lambda number: bar.advance(task, number)

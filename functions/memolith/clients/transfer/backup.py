@@ -1,20 +1,22 @@
-"""A backup: a folder with one history (`memolith.clients.transfer.history`) for each store, and a manifest of them.
+"""A backup: one history (`memolith.clients.transfer.history`) for each store, and a manifest of them, in a place.
 
-    backup.json              written last: a folder without it is no backup
+    backup.json              written last: a place without it has no backup
     memstore_….tar.gz        one store with every version that the API tells
     memstore_….records.gz    if asked for: its proposals, sessions, transcripts and dreams, to be read
 
-The manifest has the SHA-256 and the size of every file, so that a copy of the folder, wherever it was in between, is
-checked before anything is made of it. The folder is plain files: what copies files keeps it where the deployment cannot
-reach it.
+The manifest has the SHA-256 and the size of every file, so that a copy of the backup, wherever it was in between, is
+checked before anything is made of it. A folder and a bucket have the same files: what copies files makes one of the
+other, and keeps it where the deployment cannot reach it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,15 @@ from memolith.clients.api.client import ApiClient
 from memolith.clients.transfer import history, records
 from memolith.clients.transfer.report import Tell
 from memolith.core.errors import InvalidRequest
+from memolith.ports.backup_places import Advance, BackupPlace, ReadFile
+from memolith.ports.errors import ObjectExists, ObjectNotFound
 
 FORMAT = "memolith-backup"
 SCHEMA = 1
 MANIFEST = "backup.json"
 _CHUNK_BYTES = 1 << 20
+_LOOKED_AT = 1000
+"""How many files of a place that is not empty are looked at, to say what it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,103 +61,198 @@ class StoredHistory:
         """The id that it had where it was backed up."""
         return str(self.store["id"])
 
+    @property
+    def bytes_in_all(self) -> int:
+        """How long its files are together."""
+        return self.size_bytes + (0 if self.records is None else self.records.size_bytes)
+
+
+# ---- out ------------------------------------------------------------------------------------------------------------
+
 
 def write(
     client: ApiClient,
-    folder: Path,
+    place: BackupPlace,
     wanted: Iterable[str],
     tell: Tell,
     advance: Callable[[int], None],
+    written: list[StoredHistory],
     *,
     with_records: bool = False,
-) -> list[StoredHistory]:
-    """Back up these stores, or every store of the key's workspace if none is named, into a new or empty folder.
+) -> None:
+    """Back up these stores, or every store of the key's workspace if none is named, into a new or empty place.
 
     A store is as it was while it was read; stores follow each other. Nothing there is overwritten, and an interrupted
     backup has no manifest. It asks for withheld texts too, which an admin's key alone is given. `with_records`: what
-    `records.export` writes of each store, too.
+    `records.export` writes of each store, too. Each store is added to `written` when it is there.
 
     Raises:
-        InvalidRequest: the folder has something in it. OSError: it cannot be written. ApiRefused, ApiUnanswered.
+        InvalidRequest: the place has something in it. What `BackupPlace` raises. ApiRefused, ApiUnanswered.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidRequest("FOLDER", f"{folder} must be new or empty: a backup overwrites nothing")
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _check_is_free(place)
     client = client.showing_withheld()
     stores = client.stores
-    named = [stores.retrieve(store_id) for store_id in dict.fromkeys(wanted)]
-    written = []
-    for store in named or list(stores.list(include_archived="true")):
-        path = folder / f"{store.id}.tar.gz"
-        versions = history.export(client, store.id, path, tell, advance)
-        path.chmod(0o600)
-        sha256 = _sha256(path)
-        kept = _records(client, folder, store.id) if with_records else None
-        written.append(StoredHistory(store, path.name, path.stat().st_size, sha256, versions, kept))
-    _write_manifest(folder, written)
-    return written
+    with place.drafts() as drafts:
+        named = [stores.retrieve(store_id) for store_id in dict.fromkeys(wanted)]
+        for store in named or list(stores.list(include_archived="true")):
+            path = drafts / f"{store.id}.tar.gz"
+            versions = history.export(client, store.id, path, tell, advance)
+            size, sha256 = _put(place, path)
+            kept = _records(client, place, drafts, store.id) if with_records else None
+            written.append(StoredHistory(store, path.name, size, sha256, versions, kept))
+        _write_manifest(place, drafts, written)
 
 
-def _records(client: ApiClient, folder: Path, store_id: str) -> StoredRecords:
-    path = folder / f"{store_id}.records.gz"
+def _check_is_free(place: BackupPlace) -> None:
+    found = {name for name, _ in islice(place.names(), _LOOKED_AT)}
+    where = place.at()
+    if not found:
+        return
+    if MANIFEST in found:
+        why = f"{where} has another backup: a backup overwrites nothing; name a place that is new or empty"
+    elif any(name.startswith("memstore_") for name in found):
+        why = (
+            f"{where} has a backup that was interrupted, without {MANIFEST}: name another place, or delete what is"
+            " there; a backup overwrites nothing"
+        )
+    else:
+        why = f"{where} must be new or empty: a backup overwrites nothing"
+    raise InvalidRequest("PLACE", why)
+
+
+def _put(place: BackupPlace, draft: Path) -> tuple[int, str]:
+    """Put a file; return its size and SHA-256. Raises InvalidRequest: another backup has put it meanwhile."""
+    size, sha256 = draft.stat().st_size, _sha256(draft)
+    try:
+        place.put_if_absent(draft.name, draft, sha256)
+    except ObjectExists as error:
+        raise InvalidRequest(
+            "PLACE",
+            f"{place.at(draft.name)} was put there meanwhile, by another backup; it was not overwritten: name a place"
+            " that no other backup writes to",
+        ) from error
+    return size, sha256
+
+
+def _records(client: ApiClient, place: BackupPlace, drafts: Path, store_id: str) -> StoredRecords:
+    path = drafts / f"{store_id}.records.gz"
     counts = records.export(client, store_id, path)
-    path.chmod(0o600)
-    return StoredRecords(path.name, path.stat().st_size, _sha256(path), counts)
+    size, sha256 = _put(place, path)
+    return StoredRecords(path.name, size, sha256, counts)
 
 
-def _write_manifest(folder: Path, written: list[StoredHistory]) -> None:
+def _write_manifest(place: BackupPlace, drafts: Path, written: list[StoredHistory]) -> None:
     fields = {"format": FORMAT, "schema": SCHEMA, "stores": [asdict(one) for one in written]}
-    beside = folder / f".{MANIFEST}.part"
-    beside.write_text(json.dumps(fields, indent=2, ensure_ascii=False), encoding="utf-8")
-    beside.chmod(0o600)
-    beside.replace(folder / MANIFEST)
+    path = drafts / MANIFEST
+    path.write_text(json.dumps(fields, indent=2, ensure_ascii=False), encoding="utf-8")
+    _put(place, path)
 
 
-def verified(folder: Path) -> list[StoredHistory]:
-    """Return the stores of a backup, every byte of which was read and is what the manifest says.
+def _sha256(path: Path) -> str:
+    hashed = hashlib.sha256()
+    with path.open("rb") as opened:
+        while chunk := opened.read(_CHUNK_BYTES):
+            hashed.update(chunk)
+    return hashed.hexdigest()
+
+
+# ---- in -------------------------------------------------------------------------------------------------------------
+
+
+def stores_of(place: BackupPlace) -> list[StoredHistory]:
+    """Return the stores of a backup, as its manifest tells them.
 
     Raises:
-        InvalidRequest: it is no backup, of another schema, or damaged; names the file.
-        OSError: it cannot be read.
+        InvalidRequest: it is no backup, of another schema, or its manifest is damaged. What `BackupPlace` raises.
     """
-    found = _manifest(folder)
-    for one in found:
-        path = folder / one.file
-        _check(folder / one.file, one.size_bytes, one.sha256)
-        if one.records is not None:
-            _check(folder / one.records.file, one.records.size_bytes, one.records.sha256)
-        with history.opened(path) as (manifest, _):
-            if manifest.versions != one.versions or manifest.store["id"] != one.store_id:
-                raise _damaged(path, f"it is not the store that {MANIFEST} says")
-    return found
-
-
-def _check(path: Path, size_bytes: int, sha256: str) -> None:
-    if not path.is_file():
-        raise _damaged(path, "it is missing")
-    if path.stat().st_size != size_bytes or _sha256(path) != sha256:
-        raise _damaged(path, f"its SHA-256 or its size is not what {MANIFEST} says")
-
-
-def _manifest(folder: Path) -> list[StoredHistory]:
-    path = folder / MANIFEST
-    if not path.is_file():
-        raise InvalidRequest("FOLDER", f"{folder} is no backup, or an interrupted one: it has no {MANIFEST}")
+    where = place.at(MANIFEST)
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
+        with place.reading(MANIFEST, _unseen) as read:
+            fields = json.loads(read.path.read_text(encoding="utf-8"))
         if fields["format"] != FORMAT or fields["schema"] != SCHEMA:
             raise InvalidRequest(
-                "FOLDER",
-                f"{path} is {fields['format']} of schema {fields['schema']}; this release reads {FORMAT} of schema"
+                "PLACE",
+                f"{where} is {fields['format']} of schema {fields['schema']}; this release reads {FORMAT} of schema"
                 f" {SCHEMA} alone: use the release that wrote it",
             )
         found = [_stored(one) for one in fields["stores"]]
+    except ObjectNotFound as error:
+        raise InvalidRequest(
+            "PLACE", f"{place.at()} is no backup, or an interrupted one: it has no {MANIFEST}"
+        ) from error
     except (ValueError, KeyError, TypeError) as error:
-        raise _damaged(path, "it makes no sense") from error
-    files = [file.file for one in found for file in (one, one.records) if file is not None]
-    if any(Path(file).name != file for file in files):
-        raise _damaged(path, "it names a file outside the folder")
+        raise _damaged(where, "it makes no sense") from error
+    if any(Path(file).name != file or file == ".." for one in found for file in _files(one)):
+        raise _damaged(where, "it names a file outside of it")
     return found
+
+
+def verify(place: BackupPlace, found: list[StoredHistory], advance: Advance) -> list[str]:
+    """Read every byte of a backup and compare it with the manifest; return the names of files that it does not name.
+
+    Raises:
+        InvalidRequest: it is damaged; names the file. What `BackupPlace` raises.
+    """
+    sizes = dict(place.names())
+    for one in found:
+        for name, size in _files(one).items():
+            if name not in sizes:
+                raise _damaged(place.at(name), "it is missing")
+            if sizes[name] != size:
+                raise _damaged(place.at(name), _OTHER)
+    for one in found:
+        with opened(place, one, advance):
+            pass
+        if one.records is not None:
+            with _checked(place, one.records, advance):
+                pass
+    return sorted(set(sizes).difference((MANIFEST,), *map(_files, found)))
+
+
+@contextmanager
+def opened(
+    place: BackupPlace, one: StoredHistory, advance: Advance
+) -> Iterator[tuple[history.Manifest, Iterator[dict[str, Any]]]]:
+    """Yield the history of one store, after every byte of it was compared with the backup's manifest.
+
+    Raises:
+        InvalidRequest: it is damaged; names the file. What `BackupPlace` raises.
+    """
+    with ExitStack() as stack:
+        read = stack.enter_context(_checked(place, one, advance))
+        try:
+            manifest, versions = stack.enter_context(history.opened(read.path))
+        except InvalidRequest as error:
+            raise _damaged(place.at(one.file), "it makes no sense") from error
+        if manifest.versions != one.versions or manifest.store["id"] != one.store_id:
+            raise _damaged(place.at(one.file), f"it is not the store that {MANIFEST} says")
+        yield manifest, versions
+
+
+_OTHER = f"its SHA-256 or its size is not what {MANIFEST} says"
+
+
+@contextmanager
+def _checked(place: BackupPlace, one: StoredHistory | StoredRecords, advance: Advance) -> Iterator[ReadFile]:
+    where = place.at(one.file)
+    with _reading(place, one.file, advance) as read:
+        if (read.size_bytes, read.sha256) != (one.size_bytes, one.sha256):
+            raise _damaged(where, _OTHER)
+        yield read
+
+
+@contextmanager
+def _reading(place: BackupPlace, name: str, advance: Advance) -> Iterator[ReadFile]:
+    try:
+        with place.reading(name, advance) as read:
+            yield read
+    except ObjectNotFound as error:
+        raise _damaged(place.at(name), "it is missing") from error
+
+
+def _files(one: StoredHistory) -> dict[str, int]:
+    kept = {} if one.records is None else {one.records.file: one.records.size_bytes}
+    return {one.file: one.size_bytes, **kept}
 
 
 def _stored(one: Mapping[str, Any]) -> StoredHistory:
@@ -162,13 +263,9 @@ def _stored(one: Mapping[str, Any]) -> StoredHistory:
     return StoredHistory(**fields, records=found)
 
 
-def _damaged(path: Path, what: str) -> InvalidRequest:
-    return InvalidRequest("FOLDER", f"{path} is damaged: {what}; nothing was restored: use another copy of the backup")
+def _damaged(where: str, what: str) -> InvalidRequest:
+    return InvalidRequest("PLACE", f"{where} is damaged: {what}; nothing was restored: use another copy of the backup")
 
 
-def _sha256(path: Path) -> str:
-    hashed = hashlib.sha256()
-    with path.open("rb") as opened:
-        while chunk := opened.read(_CHUNK_BYTES):
-            hashed.update(chunk)
-    return hashed.hexdigest()
+def _unseen(_: int) -> None:
+    """Count nothing."""
