@@ -170,6 +170,7 @@ class BackupBucket:
                 Bucket=self._bucket,
                 Key=self._prefix + name,
                 Body=body,
+                ChecksumAlgorithm="SHA256",
                 ChecksumSHA256=_base64(bytes.fromhex(sha256)),
                 IfNoneMatch="*",
                 Metadata={_MARK: self._mark},
@@ -195,7 +196,9 @@ class BackupBucket:
 
     def _part(self, about: Any, number: int, body: bytes) -> Any:
         checksum = _base64(hashlib.sha256(body).digest())
-        sent = self._client().upload_part(PartNumber=number, Body=body, ChecksumSHA256=checksum, **about)
+        sent = self._client().upload_part(
+            PartNumber=number, Body=body, ChecksumAlgorithm="SHA256", ChecksumSHA256=checksum, **about
+        )
         return {"PartNumber": number, "ETag": sent["ETag"], "ChecksumSHA256": checksum}
 
     def _cut(self, draft: Path) -> Iterator[bytes]:

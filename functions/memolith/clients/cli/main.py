@@ -45,7 +45,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "dream": ("memolith.clients.cli.dream", "Have a store consolidated, and show what that changed."),
     "import": ("memolith.clients.cli.import_", "Import a folder, a tar, or another program's memories."),
     "export": ("memolith.clients.cli.export", "Export a store's memories to a folder or a tar."),
-    "backup": ("memolith.clients.cli.backup", "Back up stores into a folder; verify and restore a backup."),
+    "backup": ("memolith.clients.cli.backup", "Back up stores into a folder or a bucket; verify, restore."),
     "lint": ("memolith.clients.cli.lint", "Check the memories of a store or a folder for mistakes."),
     "scan": ("memolith.clients.cli.scan", "Run the safety scanner over a file, a folder or a store."),
     "quarantine": (
