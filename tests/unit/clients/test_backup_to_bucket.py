@@ -218,6 +218,8 @@ def test_a_restoration_from_a_bucket_that_stops_says_how_to_go_on(desk: Desk, bu
         (["verify", "s3://absent/x"], Exit.NOT_FOUND, ["region=us-east-1", "object=s3://absent/x", "NoSuchBucket"]),
         (["create", "s3://absent/x"], Exit.NOT_FOUND, ["no such bucket", "docs/operations/backups.md"]),
         (["create", KEPT, "--profile", "nobody"], Exit.KEY, ["no such profile", "list-profiles"]),
+        (["verify", KEPT, "--bucket-region", "not a region"], Exit.NOT_FOUND, ["InvalidRegionError", "options"]),
+        (["verify", KEPT, "--endpoint-url", "localhost:4566"], Exit.USAGE, ["--endpoint-url", "http://"]),
         (["verify", "s3://kept/nothing/here"], Exit.USAGE, ["s3://kept/nothing/here is no backup"]),
         (["verify", "s3://Kept/x"], Exit.USAGE, ["s3://BUCKET/PREFIX"]),
         (["verify", "s3://kept/a//b"], Exit.USAGE, ["s3://BUCKET/PREFIX"]),
@@ -230,3 +232,8 @@ def test_a_place_that_cannot_be_used_is_told_with_what_to_do(
 ) -> None:
     err = desk.fails(code, "backup", *words)
     assert all(part in err for part in said), err
+
+
+def test_a_profile_of_the_environment_that_does_not_exist_is_told(desk: Desk, bucket: Bucket) -> None:
+    desk.patch.setenv("AWS_PROFILE", "nobody")
+    assert "no such profile" in desk.fails(Exit.KEY, "backup", "verify", KEPT)

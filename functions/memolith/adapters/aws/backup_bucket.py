@@ -69,7 +69,7 @@ def backup_bucket(bucket: str, prefix: str, access: BucketAccess) -> BackupBucke
     """Make a place of a bucket. Opens no connection yet.
 
     Raises:
-        Unauthenticated: there is no such profile.
+        Unauthenticated: there is no such profile, or the configuration cannot be used.
     """
     try:
         session = boto3.Session(profile_name=access.profile)
@@ -80,6 +80,8 @@ def backup_bucket(bucket: str, prefix: str, access: BucketAccess) -> BackupBucke
             cause=code_of(error),
             hint="`aws configure list-profiles` lists them; --profile and AWS_PROFILE choose one",
         ) from error
+    except BotoCoreError as error:
+        raise Unauthenticated("the AWS configuration cannot be used", cause=code_of(error)) from error
     clients = Clients(access.endpoint_url, Limits(connect_s=10.0, read_s=60.0), session)
     return BackupBucket(lambda: clients.s3(region), region, bucket, prefix, access)
 

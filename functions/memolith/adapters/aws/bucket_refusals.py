@@ -10,6 +10,7 @@ from botocore.exceptions import (
     PartialCredentialsError,
     SSOError,
     TokenRetrievalError,
+    ValidationError,
 )
 
 from memolith.adapters.aws.errors import code_of, is_throttled, status_of, write_error
@@ -82,7 +83,9 @@ def refused(error: Exception, verb: str, right: str, where: str, region: str) ->
         return PlaceUnanswered("the object was replaced while it was read", **facts, hint="run it again")
     if status_of(error) == 409:
         return PlaceUnanswered("another request about it was under way", **facts)
-    if isinstance(error, ParamValidationError) or (400 <= status_of(error) < 500 and not is_throttled(error)):
+    if isinstance(error, (ParamValidationError, ValidationError)) or (
+        400 <= status_of(error) < 500 and not is_throttled(error)
+    ):
         return PlaceMissing(f"S3 does not {verb} this", **facts, hint="correct the bucket's name or the options")
     if verb == "put" and isinstance(write_error(error, where), OutcomeUnknown):
         return OutcomeUnknown("S3 did not say whether it was put", **facts)

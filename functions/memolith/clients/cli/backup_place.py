@@ -68,6 +68,8 @@ def find_place(
     prefix = prefix.strip("/")
     if not _BUCKET.fullmatch(bucket) or "//" in prefix:
         raise InvalidRequest("PLACE", f"{place} is not of the form s3://BUCKET/PREFIX")
+    if endpoint_url and not endpoint_url.startswith(("http://", "https://")):
+        raise InvalidRequest("--endpoint-url", f"{endpoint_url} does not begin with http:// or https://")
     from memolith.adapters.aws.backup_bucket import BucketAccess, backup_bucket
 
     return backup_bucket(bucket, prefix, BucketAccess(profile, endpoint_url, region, owner, kms_key))
