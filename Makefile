@@ -22,7 +22,7 @@ PYTHON312 ?= $(shell for minor in 14 13 12; do python3.$$minor -c "" 2>/dev/null
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock check format test properties fuzz first-hour guards e2e interop interop-basic-memory interop-cloud interop-localstack sim bench bench-sealing bench-scanner bench-laptop bench-search pjdfstest eval-pipelines demo drill moves cost sbom clean
+.PHONY: help setup lock check format test properties fuzz first-hour guards e2e interop interop-basic-memory interop-cloud interop-localstack sim bench bench-sealing bench-scanner bench-laptop bench-search bench-cold-search pjdfstest eval-pipelines demo drill moves cost sbom clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-21s %s\n", $$1, $$2}'
@@ -183,6 +183,9 @@ bench-laptop: setup ## a laptop with ten thousand memories: start, search, lint,
 
 bench-search: setup ## a store of ten thousand memories: its pack, its searches, and whether they find
 	$(BIN)/python -m scripts.bench.search
+
+bench-cold-search: setup ## a reader's first search of such a store on the running local cloud, beside the GET of its pack
+	$(BIN)/python -m scripts.bench.cold_search $(ARGS)
 
 pjdfstest: setup ## a checkout of pjdfstest, its program compiled, on a real mount, beside what is known to fail (PJDFSTEST=DIR; as root)
 	$(BIN)/python -m scripts.pjdfstest "$(PJDFSTEST)"

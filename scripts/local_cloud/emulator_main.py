@@ -21,6 +21,7 @@ from scripts.local_cloud.patches import (
     faults_on_demand,
     layers_once,
     log_wait,
+    narrow_queries,
     no_replication,
     queue_batches,
     workers_by_region,
@@ -38,6 +39,7 @@ PATCHES: tuple[Patch, ...] = (
     alarms_on_expressions.PATCH,
     domain_asked.PATCH,
     faults_on_demand.PATCH,
+    narrow_queries.PATCH,
 )
 
 
