@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from functools import partial
+from queue import SimpleQueue
 
 import pytest
 
@@ -111,6 +112,36 @@ def test_an_error_of_the_callers_own_task_waits_for_the_others_too(parallel: Par
     with pytest.raises(Unavailable, match="the first"):
         parallel.run([fails, lambda: ended.append(1)])
     assert ended == [1]
+
+
+def test_a_task_that_was_begun_is_waited_for_and_may_need_what_its_caller_does_until_then(parallel: Parallel) -> None:
+    given: SimpleQueue[int] = SimpleQueue()
+    ran = []
+
+    def task() -> int:
+        ran.append("once")
+        return given.get(timeout=10)
+
+    wait = parallel.begin(task)
+    given.put(7)
+    assert (wait(), wait()) == (7, 7)
+    assert ran == ["once"]
+
+
+def test_what_a_task_raises_that_was_begun_is_raised_where_it_is_waited_for(parallel: Parallel) -> None:
+    def task() -> int:
+        raise Unavailable("not now")
+
+    wait = parallel.begin(task)
+    with pytest.raises(Unavailable, match="not now"):
+        wait()
+
+
+def test_a_thread_begins_a_task_at_once() -> None:
+    begun = threading.Event()
+    wait = ThreadParallel().begin(begun.set)
+    assert begun.wait(10)
+    wait()
 
 
 def test_threads_do_run_at_once() -> None:

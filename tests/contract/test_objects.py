@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
 import pytest
 
@@ -28,21 +29,49 @@ def test_what_was_put_is_got_byte_for_byte(world: ObjectsWorld, body: bytes) -> 
     assert dict(found.metadata) == {"id": "memver_1", "op": "created"}
 
 
+class Taking:
+    """A sink that keeps what it is given, and fails where it is to."""
+
+    def __init__(self, fails_at: str | None = None) -> None:
+        self.begun: list[dict[str, str]] = []
+        self.pieces: list[bytes] = []
+        self._fails_at = fails_at
+
+    def begin(self, metadata: Mapping[str, str]) -> None:
+        assert self.pieces == []
+        self._fail("begin")
+        self.begun.append(dict(metadata))
+
+    def write(self, piece: bytes) -> None:
+        assert self.begun, "what an object says of itself comes before its body"
+        self._fail("write")
+        self.pieces.append(piece)
+
+    def _fail(self, at: str) -> None:
+        if self._fails_at == at:
+            raise ZeroDivisionError(at)
+
+
 @pytest.mark.parametrize("body", [*BODIES.values(), bytes(1_000_000)], ids=[*BODIES, "several pieces"])
 def test_a_body_goes_into_a_sink_instead_of_memory(world: ObjectsWorld, body: bytes) -> None:
     world.here.put_if_absent(KEY, body, {"id": "memver_1"})
-    pieces: list[bytes] = []
-    found = world.here.get(KEY, into=pieces.append)
-    assert b"".join(pieces) == body
+    sink = Taking()
+    found = world.here.get(KEY, into=sink)
+    assert b"".join(sink.pieces) == body
+    assert sink.begun == [{"id": "memver_1"}]
     assert (found.key, found.body, dict(found.metadata), found.size_bytes) == (KEY, b"", {"id": "memver_1"}, len(body))
     with pytest.raises(ObjectNotFound):
-        world.here.get(f"{KEY}-none", into=pieces.append)
+        world.here.get(f"{KEY}-none", into=sink)
+    assert len(sink.begun) == 1
 
 
-def test_what_a_sink_raises_is_raised(world: ObjectsWorld) -> None:
+@pytest.mark.parametrize("fails_at", ["begin", "write"])
+def test_what_a_sink_raises_is_raised(world: ObjectsWorld, fails_at: str) -> None:
     world.here.put_if_absent(KEY, b"text", {})
+    sink = Taking(fails_at)
     with pytest.raises(ZeroDivisionError):
-        world.here.get(KEY, into=lambda piece: 1 // 0)
+        world.here.get(KEY, into=sink)
+    assert sink.pieces == []
 
 
 def test_a_head_has_everything_but_the_body(world: ObjectsWorld) -> None:

@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memolith.adapters.memory import MemoryBuckets, MemoryDatabase, MemoryErasableObjects, MemoryIndex
@@ -120,6 +121,9 @@ class AnyOrder:
         if failures:
             raise failures[0]
         return [results[number] for number in range(len(tasks))]
+
+    def begin(self, task: Callable[[], T]) -> Callable[[], T]:
+        return cache(task)
 
 
 class TornIndex(MemoryIndex):

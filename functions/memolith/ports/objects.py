@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-Sink = Callable[[bytes], object]
-"""What takes a body piece by piece, such as the method `write` of a file."""
+
+class Sink(Protocol):
+    """What takes an object as it arrives."""
+
+    def begin(self, metadata: Mapping[str, str]) -> object:
+        """Take what the object says of itself, before any of its body."""
+
+    def write(self, piece: bytes) -> object:
+        """Take the next piece of its body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +32,8 @@ class StoredObject:
         """Return it, without its body where there is a sink, which takes that in one piece."""
         if into is None:
             return self
-        into(self.body)
+        into.begin(self.metadata)
+        into.write(self.body)
         return replace(self, body=b"")
 
 

@@ -13,3 +13,10 @@ class Parallel(Protocol):
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
         """Run every task and return their results in order. Raises the first error once all have ended."""
+
+    def begin(self, task: Callable[[], T]) -> Callable[[], T]:
+        """Begin a task beside the caller. What is returned waits for its result, or raises what it raised; repeatable.
+
+        A task that nobody waits for may never run, and may not need anything that the caller does later but what the
+        caller has done before it waits.
+        """

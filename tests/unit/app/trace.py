@@ -12,6 +12,7 @@ invoke peerwriter@us-east-1            one invocation
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TypeVar
 
 from memolith.adapters.layered import Call
@@ -42,6 +43,10 @@ class Trace:
             if together:
                 step = together[0] if len(together) == 1 else f"[{' | '.join(together)}]"
                 self._steps.setdefault(self._origin, []).append(step)
+
+    def begin(self, task: Callable[[], T]) -> Callable[[], T]:
+        """Noted where it is waited for."""
+        return cache(task)
 
     def clear(self) -> None:
         self._steps.clear()

@@ -88,8 +88,9 @@ class S3Objects:
             else:
                 answer = client.get_object(Bucket=bucket, Key=key)
                 body = b""
+                into.begin(answer["Metadata"])
                 for piece in answer["Body"].iter_chunks(PIECE_BYTES):
-                    into(piece)
+                    into.write(piece)
         except AwsError as error:
             raise _get_error(error, key) from error
         return StoredObject(key, body, dict(answer["Metadata"]), answer["ContentLength"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -23,3 +24,7 @@ class OneByOne:
         if errors:
             raise errors[0]
         return results
+
+    def begin(self, task: Callable[[], T]) -> Callable[[], T]:
+        """Run the task once it is waited for."""
+        return cache(task)

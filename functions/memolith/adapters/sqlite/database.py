@@ -22,6 +22,10 @@ from pathlib import Path
 IDLE_MAX = 8
 """How many connections are kept for reads to come; each has a cache of up to 2 MB."""
 
+MAPPED_MAX_BYTES = 2**30
+"""How much of a file is read where the system has it, instead of being copied page by page for each connection: all of
+any. Nobody else can shorten the file meanwhile, as it has no name."""
+
 READERS_OF_A_FILE = 3
 """How many read from a file at once; others wait. One call has one or two, and each is an open file."""
 
@@ -103,4 +107,6 @@ class SharedDatabase:
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._name, uri=True, check_same_thread=False)
         connection.execute("PRAGMA temp_store = MEMORY")
+        if not self._named:
+            connection.execute(f"PRAGMA mmap_size = {MAPPED_MAX_BYTES}")
         return connection

@@ -30,3 +30,7 @@ class ThreadParallel:
         finally:
             wait(others)
         return [first, *(other.result() for other in others)]
+
+    def begin(self, task: Callable[[], T]) -> Callable[[], T]:
+        """Hand the task to a thread of the pool; it waits for its turn where all are busy."""
+        return self._pool.submit(task).result

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from memolith.app.api.disputes import Disputes
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
@@ -227,9 +228,9 @@ class Search:
     def _best(self, accesses: Sequence[StoreAccess], asked: _Asked) -> tuple[Hit, ...]:
         stores = []
         for access in accesses:
-            with self._pack_cache.pack(access) as pack:
-                found = retrieve(self._packs, pack, asked.query, self._region.clock.now_us(), asked.within)
-                stores.append(_Searched(access, found))
+            now_us = self._region.clock.now_us()
+            find = partial(retrieve, self._packs, query=asked.query, now_us=now_us, within=asked.within)
+            stores.append(_Searched(access, self._pack_cache.ask(access, find)))
         if not stores:
             return ()
         most = asked.limit if self._reranker is None else max(asked.limit, RERANKED_MAX)

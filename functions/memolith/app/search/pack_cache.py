@@ -8,9 +8,11 @@ fetched. What is held goes on from there, so that a warm reader fetches only wha
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 from memolith.app.auth.authorizer import StoreAccess
 from memolith.app.kernel.listing import rows_of
@@ -21,10 +23,14 @@ from memolith.app.search.packs import Heads, KeptPacks, differences
 from memolith.core import ids
 from memolith.core.errors import Unavailable
 from memolith.core.limits import ACKNOWLEDGED_WITHIN_US
-from memolith.core.objects.search_pack import PackKey, text_max_bytes
+from memolith.core.objects.search_pack import Manifest, PackKey, text_max_bytes
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.ports.index import Query
 from memolith.ports.packs import DamagedPack, Pack, Packs
+
+T = TypeVar("T")
+Newest = Callable[[], dict[str, VersionRow]]
+"""The newest versions by memory that came since some moment, which may still be on their way."""
 
 HELD_MAX_BYTES = 300_000_000
 """What all packs that a process holds may take; a reader has 1,024 MB."""
@@ -40,12 +46,16 @@ ROWS_PER_QUERY = 1_000
 
 @dataclass(slots=True)
 class _Held:
-    """A pack in use. `complete_until` is up to when it has everything; None where that is not known."""
+    """A pack in use. `complete_until` is up to when it has everything; None where that is not known.
+
+    `verify` is there until its bytes are known to be those that were put.
+    """
 
     pack: Pack
     key: PackKey | None
     complete_until: int | None
     looked_at: int
+    verify: Callable[[], None] | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 
@@ -75,14 +85,36 @@ class PackCache:
         held = self._shelved(access.store.store_id)
         try:
             with held.lock:  # searches wait for each other while one fetches what is new, and not while they search
-                self._renew(access, held)
-                self._update(access, held, may_ask=True)
+                newest = self._verified(access, held, self._renew(access, held, ahead=True))
+                self._update(access, held, newest, may_ask=True)
                 pack = held.pack
             yield pack
         except DamagedPack as damaged:
             self._drop(access.store.store_id)
             raise Unavailable("the search of this store is being made anew; try again") from damaged
         self._make_room(access.store.store_id)
+
+    def ask(self, access: StoreAccess, question: Callable[[Pack], T]) -> T:
+        """Return the answer to a question about the segment. Costs and raises as `pack`.
+
+        A segment that has just arrived is asked while its hash is being computed. The answer is returned once that is
+        known to be right; where it is not, the segment is made anew and asked again.
+        """
+        access.view.require_complete()
+        held = self._shelved(access.store.store_id)
+        with suppress(DamagedPack):
+            with held.lock:
+                self._update(access, held, self._renew(access, held, ahead=True), may_ask=True)
+                pack, verify = held.pack, held.verify
+            answer = question(pack)
+            if verify is not None:
+                verify()
+                with held.lock:
+                    held.verify = None if held.verify is verify else held.verify
+            self._make_room(access.store.store_id)
+            return answer
+        with self.pack(access) as pack:
+            return question(pack)
 
     @contextmanager
     def held(self, access: StoreAccess) -> Iterator[Pack]:
@@ -94,7 +126,7 @@ class PackCache:
         held = self._shelved(access.store.store_id)
         try:
             with held.lock:
-                self._renew(access, held)
+                self._verified(access, held, self._renew(access, held))
                 pack = held.pack
             yield pack
         except DamagedPack as damaged:
@@ -137,39 +169,69 @@ class PackCache:
 
     # ---- what the bucket has --------------------------------------------------------------------------------------
 
-    def _renew(self, access: StoreAccess, held: _Held) -> None:
-        """Take a newer segment, if there is one; rebuild what cannot be opened, once."""
+    def _renew(self, access: StoreAccess, held: _Held, *, ahead: bool = False) -> Newest | None:
+        """Take a newer segment, if there is one; rebuild what cannot be opened, once.
+
+        With `ahead`, what came since is asked for while the segment arrives, and returned.
+        """
         now_us = self._region.clock.now_us()
         if now_us - held.looked_at < LOOKED_FOR_EVERY_US:
-            return
+            return None
         try:
-            self._take_newest(access, held)
+            newest = self._take_newest(access, held, ahead=ahead)
         except DamagedPack:
-            self._ask_packer(access, from_scratch=True)
-            self._take_newest(access, held)
+            newest = self._rebuilt(access, held)
         held.looked_at = now_us
+        return newest
 
-    def _take_newest(self, access: StoreAccess, held: _Held) -> None:
+    def _take_newest(self, access: StoreAccess, held: _Held, *, ahead: bool = False) -> Newest | None:
+        since: list[Newest] = []
+
+        def begun(manifest: Manifest) -> None:
+            if ahead and manifest.complete_until is not None:
+                ask = partial(self._newest_since, access, manifest.complete_until)
+                since[:] = [self._region.parallel.begin(ask)]
+
         newest = self._kept.newest(access.store.store_id)
         if newest is None or newest == held.key:
-            return
-        opened = self._kept.open(newest)
+            return None
+        opened = self._kept.open(newest, begun)
         if opened is None:  # removed since it was listed, for a newer one
             newest = self._kept.newest(access.store.store_id)
-            opened = None if newest is None else self._kept.open(newest)
-        if opened is not None:
-            held.pack, held.key = opened.pack, opened.key
-            held.complete_until = opened.manifest.complete_until
+            opened = None if newest is None else self._kept.open(newest, begun)
+        if opened is None:
+            return None
+        held.pack, held.key, held.verify = opened.pack, opened.key, opened.verify
+        held.complete_until = opened.manifest.complete_until
+        return since[0] if since else None
+
+    def _verified(self, access: StoreAccess, held: _Held, newest: Newest | None) -> Newest | None:
+        """Wait until the segment is known to be what was put; rebuild what is not, once. Returns what came since."""
+        if held.verify is None:
+            return newest
+        try:
+            held.verify()
+        except DamagedPack:
+            newest = self._rebuilt(access, held)
+            if held.verify is not None:
+                held.verify()
+        held.verify = None
+        return newest
+
+    def _rebuilt(self, access: StoreAccess, held: _Held) -> Newest | None:
+        self._ask_packer(access, from_scratch=True)
+        return self._take_newest(access, held)
 
     # ---- what came since ------------------------------------------------------------------------------------------
 
-    def _update(self, access: StoreAccess, held: _Held, *, may_ask: bool) -> None:
+    def _update(self, access: StoreAccess, held: _Held, since: Newest | None = None, *, may_ask: bool) -> None:
+        """Bring the segment up to now. `since` is what came since, where that has been asked for already."""
         if held.complete_until is None:
             has = held.pack.heads()
             heads = self._heads.all(access.view, access.store)
             changed = list({**has, **heads})
         else:
-            newest = self._newest_since(access, held.complete_until)
+            newest = self._newest_since(access, held.complete_until) if since is None else since()
             if not newest:
                 held.complete_until = access.complete_until
                 return
@@ -180,6 +242,7 @@ class PackCache:
         if len(put) > FETCHED_MAX and may_ask:
             self._ask_packer(access)
             self._take_newest(access, held)
+            self._verified(access, held, None)
             self._update(access, held, may_ask=False)
             return
         if gone:

@@ -142,7 +142,10 @@ class Packer:
     def _open(self, key: PackKey) -> OpenedPack | None:
         """Open the segment; None where it is gone or cannot be read, so that the next one is made from nothing."""
         try:
-            return self._kept.open(key)
+            opened = self._kept.open(key)
+            if opened is not None:
+                opened.verify()
+            return opened
         except DamagedPack as damaged:
             _log.warning("a pack is made from nothing", extra={"key": str(key), "reason": str(damaged)})
             return None

@@ -6,8 +6,7 @@ the heads that the index has now. So no order of events can bring back what is o
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, takewhile
@@ -18,6 +17,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Memory
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
+from memolith.app.search.arrival import Arrival, Digest
 from memolith.core.decide import sha256_hex
 from memolith.core.errors import Damaged
 from memolith.core.fold import is_live
@@ -31,7 +31,7 @@ from memolith.core.search import analysis, frontmatter_fields
 from memolith.core.verdicts import withholdings
 from memolith.ports.index import Query
 from memolith.ports.objects import StoredObject
-from memolith.ports.packs import DamagedPack, Document, Pack, Packs
+from memolith.ports.packs import Document, Pack, Packs
 
 ROWS_PER_QUERY = 1_000
 ROWS_PER_READ = 100
@@ -41,11 +41,16 @@ AT_ONCE = 128
 
 @dataclass(frozen=True, slots=True)
 class OpenedPack:
-    """A pack out of the bucket, with what it says of itself."""
+    """A pack out of the bucket, with what it says of itself.
+
+    `verify` waits until its bytes are known to be those that were put, and raises DamagedPack if they are not: nothing
+    of the pack is told, or kept, before.
+    """
 
     key: PackKey
     manifest: Manifest
     pack: Pack
+    verify: Callable[[], None]
 
 
 class KeptPacks:
@@ -76,28 +81,20 @@ class KeptPacks:
         except (ValueError, KeyError):
             return None
 
-    def open(self, key: PackKey) -> OpenedPack | None:
+    def open(self, key: PackKey, begun: Callable[[Manifest], object] = lambda manifest: None) -> OpenedPack | None:
         """Return a pack; None if it is gone by now. One GET. Raises DamagedPack, Unavailable.
 
-        Its hash is computed while it arrives.
+        Its hash is computed while it arrives, and may not be known yet: `OpenedPack.verify` waits for it. `begun` is
+        told what it says of itself, before its body is there.
         """
-        digest = hashlib.sha256()
+        digest = Digest(self._region.parallel)
         with self._packs.incoming() as incoming:
-
-            def take(piece: bytes) -> None:
-                digest.update(piece)
-                incoming.write(piece)
-
-            stored = find(self._region.objects, str(key), into=take)
-            if stored is None:
-                return None
+            arrival = Arrival(incoming, digest, begun)
             try:
-                manifest = Manifest.from_metadata(stored.metadata)
-            except (ValueError, KeyError) as error:
-                raise DamagedPack("nothing says what it is") from error
-            if digest.hexdigest() != manifest.sha256:
-                raise DamagedPack("it is not what was put")
-            return OpenedPack(key, manifest, incoming.open())
+                stored = find(self._region.objects, str(key), into=arrival)
+            finally:
+                digest.end()
+            return None if stored is None else OpenedPack(key, arrival.manifest, incoming.open(), arrival.verify)
 
 
 class Heads:
