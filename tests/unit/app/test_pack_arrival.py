@@ -17,7 +17,6 @@ from memolith.adapters.sqlite import SqlitePacks
 from memolith.adapters.system import ThreadParallel
 from memolith.app.search import arrival
 from memolith.app.search.arrival import Digest
-from memolith.app.search.pack_cache import PackCache
 from memolith.core.errors import Unavailable
 from memolith.core.objects.search_pack import PackKey
 from memolith.ports.objects import StoredObject
@@ -117,29 +116,24 @@ def test_of_a_pack_that_is_not_what_was_put_nothing_is_found_and_it_is_made_anew
     assert scene.search("pizza") == ["/food.md"]
 
 
-def test_nor_is_it_shown_by_what_does_not_search(scene: Searched) -> None:
-    right, wrong = newest(scene), another_pack(scene)
-    access: Any = None
+@pytest.mark.parametrize("way", ["held", "pack"])
+def test_what_does_not_search_is_shown_nothing_of_a_wrong_pack(
+    scene: Searched, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    cache, accesses = scene.at(HOME)._pack_cache, list[Any]()
+    held = cache.held
 
-    def keep(cache: PackCache) -> Callable[..., Any]:
-        held = cache.held
+    def noted(access: Any) -> Any:
+        accesses.append(access)
+        return held(access)
 
-        def kept(of: Any) -> Any:
-            nonlocal access
-            access = of
-            return held(of)
-
-        return kept
-
-    cache = scene.at(HOME)._pack_cache
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(cache, "held", keep(cache))
-        scene.search("pizza")
-    for opened in (cache.held, cache.pack):
-        scene.cold()
-        exchange(scene, body=wrong, metadata=right.metadata)
-        with opened(access) as pack:
-            assert pack.frequencies(["zeppelin", "pizza"]) == {"pizza": 1}
+    monkeypatch.setattr(cache, "held", noted)
+    scene.search("pizza")
+    monkeypatch.undo()
+    exchange(scene, body=another_pack(scene))
+    scene.cold()
+    with getattr(cache, way)(accesses[0]) as pack:
+        assert pack.frequencies(["zeppelin", "pizza"]) == {"pizza": 1}
 
 
 @pytest.mark.parametrize("metadata", [{}, {"began-at": "soon", "count": "1", "sha256": "0"}])
