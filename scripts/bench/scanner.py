@@ -229,7 +229,16 @@ def languages(bench: Bench) -> Iterator[Row]:
     """Measure the repository's own texts in ten languages, by half, kind and language; see `scripts.scanner_corpus`."""
     frozen = all(map(corpus.frozen, corpus.HELD_OUT))
     yield Row("language", "held-out texts are the frozen ones", "yes", "yes" if frozen else "NO", frozen)
-    for name in ("development", "intents", "intents_six", "signs", "orders", "intents_check", *corpus.HELD_OUT):
+    for name in (
+        "development",
+        "intents",
+        "intents_six",
+        "signs",
+        "orders",
+        "intents_check",
+        *corpus.AUTHORS,
+        *corpus.HELD_OUT,
+    ):
         texts = corpus.read(name)
         for kind in dict.fromkeys(text.kind for text in texts):
             yield _share(bench, f"{name}: {kind}", [text for text in texts if text.kind == kind])

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-HELD_OUT = ("held_out", "held_out_two")
+HELD_OUT = ("held_out", "held_out_two", "held_out_three")
+AUTHORS = ("author_a", "author_b", "author_c")
+"""Texts for development by authors who had not read the rules."""
 """Texts for measuring only."""
 
 HARMLESS = frozenset({"note", "about"})

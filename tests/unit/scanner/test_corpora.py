@@ -18,7 +18,15 @@ def test_the_held_out_texts_are_the_frozen_ones(name: str) -> None:
     assert scanner_corpus.frozen(name)
 
 
-@pytest.mark.parametrize(("name", "least"), [("development", 13), ("held_out", 13), ("held_out_two", 10)])
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("development", 13),
+        ("held_out", 13),
+        ("held_out_two", 10),
+        ("held_out_three", 15),
+    ],
+)
 def test_a_corpus_has_attacks_and_harmless_texts_in_every_language(name: str, least: int) -> None:
     texts = scanner_corpus.read(name)
     attacks = Counter(text.language for text in texts if not text.harmless)
@@ -28,7 +36,16 @@ def test_a_corpus_has_attacks_and_harmless_texts_in_every_language(name: str, le
     assert min(harmless.values()) >= least
 
 
-NAMES = ["development", "held_out", "held_out_two", "intents", "intents_check", "intents_six", "orders", "signs"]
+NAMES = [
+    "development",
+    "intents",
+    "intents_check",
+    "intents_six",
+    "orders",
+    "signs",
+    *scanner_corpus.AUTHORS,
+    *scanner_corpus.HELD_OUT,
+]
 
 
 @pytest.mark.parametrize(("one", "other"), list(combinations(NAMES, 2)))
@@ -39,7 +56,8 @@ def test_no_two_corpora_share_an_attack(one: str, other: str) -> None:
 
 @pytest.mark.parametrize("name", scanner_corpus.HELD_OUT)
 def test_held_out_texts_are_no_development_texts(name: str) -> None:
-    development = {text.text for text in scanner_corpus.read("development")}
+    names = ("development", *scanner_corpus.AUTHORS)
+    development = {text.text for known in names for text in scanner_corpus.read(known)}
     assert development.isdisjoint(text.text for text in scanner_corpus.read(name))
 
 
