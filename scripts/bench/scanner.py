@@ -20,7 +20,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from memolith.adapters.encoders import installed_meaning
 from memolith.scanner import Family, Policy, Scanner, Verdict, build_database
+from memolith.scanner.meaning import MeaningModel
 from scripts import scanner_cases as cases
 from scripts import scanner_corpus as corpus
 from scripts.bench import scanner_held_out
@@ -350,11 +352,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", choices=sorted(SECTIONS), action="append", help="measure these families only")
     parser.add_argument("--misses", default="", help="print what a figure whose name contains this missed")
     parser.add_argument("--database", type=Path, default=None, help="a prebuilt database; else one is built")
+    parser.add_argument("--no-model", action="store_true", help="a deeper look without the model of meanings")
     options = parser.parse_args(arguments)
     if not options.corpora.is_dir():
         print(f"corpora: {options.corpora} is not here; figures that need them are left out")
     with tempfile.TemporaryDirectory() as folder:
-        scanner = _load(options.database, Path(folder))
+        scanner = _load(options.database, Path(folder), None if options.no_model else installed_meaning())
     bench = Bench(scanner, options.corpora, options.misses, random.Random(SEED), options.agentdojo)  # noqa: S311 - a fixed seed, so that two runs measure the same
     missed = 0
     for name in options.only or SECTIONS:
@@ -364,17 +367,17 @@ def main(arguments: list[str]) -> int:
     return 1 if missed else 0
 
 
-def _load(database: Path | None, folder: Path) -> Scanner:
+def _load(database: Path | None, folder: Path, model: MeaningModel | None) -> Scanner:
     begin = time.process_time()
     if database is None or not database.exists():
         database = database or folder / "scanner.hsdb"
         build_database(database)
         print(f"database: {database.stat().st_size / 1e6:.1f} MB, built in {time.process_time() - begin:.1f} s of CPU")
     begin, wall = time.process_time(), time.perf_counter()
-    scanner = Scanner.load(database)
+    scanner = Scanner.load(database, model)
     scanner.scan("hello")
     cpu, elapsed = (time.process_time() - begin) * 1_000, (time.perf_counter() - wall) * 1_000
-    print(f"start: {cpu:.0f} ms of CPU, {elapsed:.0f} ms (target <= 600); {scanner.status}")
+    print(f"start: {cpu:.0f} ms of CPU, {elapsed:.0f} ms (target <= 600); {scanner.status}; model: {model is not None}")
     return scanner
 
 

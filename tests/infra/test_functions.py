@@ -469,7 +469,8 @@ def test_a_search_model_is_carried_by_what_searches_where_the_record_names_one(f
         layers = len(made.get("Layers", [])) - len(before[name].get("Layers", []))
         assert layers == told
         carrying += [name] if layers else []
-    assert sorted(carrying) == ["memolith-test-packer", "memolith-test-peerreader", "memolith-test-reader"]
+    names = ("packer", "peerreader", "reader", "scanner")
+    assert sorted(carrying) == [f"memolith-test-{name}" for name in names]
     assert by_role(grants(app, "packer"), "sqs:SendMessage", queue("pack")) == "Allow", "what is left to encode"
     assert by_role(grants(one_region, "packer"), "sqs:SendMessage", queue("pack")) == "ImplicitDeny"
 

@@ -11,6 +11,7 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from memolith.adapters.aws.guardrail import BedrockGuardrail
+from memolith.adapters.encoders import encoder_of, meaning_of
 from memolith.app.safety.deep_scan import DeepScan, ReadAhead, make_deep_scan
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.scanner_loader import start_scanner
@@ -26,8 +27,11 @@ _log = logging.getLogger(__name__)
 def compose(settings: Settings) -> Handler:
     """Compose the function, ready to be called."""
     running = LambdaRuntime.start(settings)
-    scanner, guardrail = start_scanner(running), _guardrail(running)
+    meaning = meaning_of(encoder_of(settings.search_model))
+    scanner, guardrail = start_scanner(running, meaning), _guardrail(running)
     scanner.scan_deeply("")  # here, so that a start reads the deeper rules' database, or fails, and not the first look
+    if meaning is not None:
+        meaning.load()
     inspections = Inspections(make_deep_scan(running.region, scanner, guardrail), running.metrics)
     return running.handler(dispatch(inspections, Scans(scanner, guardrail)))
 

@@ -21,7 +21,7 @@ from typing import Any
 from waitress.server import create_server
 from waitress.wasyncore import close_all
 
-from memolith.adapters.encoders import EncoderMissing
+from memolith.adapters.encoders import EncoderMissing, meaning_of
 from memolith.adapters.local.compiled_scanner import load_scanner
 from memolith.adapters.local.failures import explain
 from memolith.adapters.local.process_memory import bound_arenas
@@ -122,8 +122,8 @@ def main() -> int:
 
 def _serve(settings: LocalSettings) -> int:
     gc.disable()  # until all is loaded: looking for garbage among what stays takes a tenth of a start
-    scanner = load_scanner(settings.root, _say_compiling)
     machine = Machine.real(settings.search_model, _reranker(settings))
+    scanner = load_scanner(settings.root, _say_compiling, meaning_of(machine.encoder))
     site = open_site(
         settings.root,
         scanner,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from memolith.scanner import language, path_policy, secrets, signs, unicode_policy
+from memolith.scanner import language, meaning, path_policy, secrets, signs, unicode_policy
 from memolith.scanner.betterleaks_engine import BetterleaksEngine
 from memolith.scanner.budget import Budget, Meter, cpu_of_this_thread
 from memolith.scanner.case_folding import CaseFolder, distinct
@@ -26,6 +26,7 @@ from memolith.scanner.deep import DeepLook, hidden_emphasis
 from memolith.scanner.engine import Located
 from memolith.scanner.excerpts import Spot, excerpt, show
 from memolith.scanner.findings import Family, Finding, Policy, Report, Severity, judge
+from memolith.scanner.meaning import MeaningLook, MeaningModel, Plausible
 from memolith.scanner.misspelling import misspellings
 from memolith.scanner.pieces import PIECES_SECONDS, Kept, keep
 from memolith.scanner.redaction import Redacted, redact
@@ -50,12 +51,24 @@ REDACTION_SECONDS = 1.0
 LANGUAGE_SHARE = 0.6
 """Of a scan's seconds, those for rules about language; secrets have the rest, and what was not needed."""
 
+MEANING_SHARE = 0.8
+"""Of what is left of a deeper look's seconds, those for meanings. What is unread then is no finding: a long text has
+always passages that no model is shown."""
+
 SLICE, SLICE_OVERLAP = 12_000, 1_000
 """Characters that a deeper look reads at a time when it could not read the whole at once."""
 
 _ENGINE_RULE = re.compile(r"secret-[a-z0-9][a-z0-9-]{0,60}")
 _RULES_IN_CODE = frozenset(
-    {*unicode_policy.BY_ID, *path_policy.BY_ID, *(rule.id for rule in signs.RULES), TOGETHER, LENGTH, UNFINISHED}
+    {
+        *unicode_policy.BY_ID,
+        *path_policy.BY_ID,
+        *(rule.id for rule in signs.RULES),
+        meaning.MEANING.id,
+        TOGETHER,
+        LENGTH,
+        UNFINISHED,
+    }
 )
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -85,6 +98,7 @@ class Scanner:
         engine: secrets.SecretEngine,
         status: Status,
         meter: Meter = cpu_of_this_thread,
+        model: MeaningModel | None = None,
     ) -> None:
         """Compose a scanner; everyone but a test calls `load`."""
         self._meter = meter
@@ -94,15 +108,17 @@ class Scanner:
         self._folder = CaseFolder(matchers.confusables)
         unfolder = Unfolder(matchers.lexicon, matchers.signs)
         self._readers = language.Readers(matchers.folded, matchers.signs, self._folder, unfolder)
+        self._meaning = None if model is None else MeaningLook(model, Plausible(matchers.signs, self._folder))
         misspellings()  # made here, so that no text's budget pays for them
 
     @classmethod
-    def load(cls, database_path: Path | None = None) -> Scanner:
+    def load(cls, database_path: Path | None = None, model: MeaningModel | None = None) -> Scanner:
         """Load everything that a scan needs: once a process, at init.
 
         Args:
             database_path: the file that `build_database` wrote. If it is None or not usable here, the rules are
                 compiled instead (some fifteen seconds), and `status.problem` says why.
+            model: tells orders by their meaning in a deeper look; None to go without.
 
         Raises:
             ScannerUnavailableError: the secret engine does not work; nothing may be written unscanned.
@@ -115,16 +131,17 @@ class Scanner:
                 matchers, problem = load_matchers(database_path), ""
             except UnusableDatabaseError as error:
                 problem = str(error)
-        return cls.of(matchers or compile_matchers(), problem)
+        return cls.of(matchers or compile_matchers(), problem, model)
 
     @classmethod
-    def of(cls, matchers: Matchers, problem: str = "") -> Scanner:
+    def of(cls, matchers: Matchers, problem: str = "", model: MeaningModel | None = None) -> Scanner:
         """Return the scanner over matchers that are loaded. `problem`: why they are no prebuilt ones, if they are not.
 
         Raises:
             ScannerUnavailableError: the secret engine does not work.
         """
-        return cls(matchers, BetterleaksEngine(), Status(not problem, problem, len(matchers.rules)))
+        status = Status(not problem, problem, len(matchers.rules))
+        return cls(matchers, BetterleaksEngine(), status, model=model)
 
     def scan(
         self,
@@ -170,7 +187,8 @@ class Scanner:
             allow: as for `scan`; the deeper rules have ids of their own.
 
         Returns:
-            As for `scan`. 100 KB take about a third of a second, and never more than one and a half.
+            As for `scan`. 100 KB take about a third of a second, or one with a model, and never more than one and a
+            half.
 
         Raises:
             ScannerUnavailableError: the secret engine failed, so the text counts as not scanned.
@@ -270,6 +288,8 @@ class Scanner:
             for offset, hits, spots in self._slices(seen, budget):
                 found += [replace(hit, start=hit.start + offset, end=hit.end + offset) for hit in hits]
                 others += [replace(spot, start=spot.start + offset, end=spot.end + offset) for spot in spots]
+        if self._meaning is not None:
+            found += self._meaning.hits(seen.text, budget.part(MEANING_SHARE, noted=False))
         told = found if everything else told_once(found)
         hits = [hit for hit in told if hit.rule.id not in allow]
         weighed = weigh(hits, seen.text, hidden_emphasis(seen.text), everything)

@@ -184,6 +184,11 @@ class Signs:
                 high = end if flat else low + len(encoded[start:end].decode())
                 yield Order(STRONG if best >= self._reject else WEAK, low, high, self._heaviest(here))
 
+    def count(self, text: str) -> int:
+        """Return how many signs a short folded text has at most, in one language and without those that take force."""
+        sentences = self.words(text, text.encode()).sentences()
+        return max((self._kinds.most(kinds)[1] for kinds in sentences), default=0)
+
     def clauses(self, text: str) -> Iterator[Seen]:
         """Yield what every clause of a text shows, however little it is. For training."""
         encoded = text.encode()

@@ -12,7 +12,7 @@ from infra.constructs.functions.function import Shape
 from infra.constructs.functions.grants import Grants
 from infra.deployment import Deployment
 
-SHAPE = Shape(name="scanner", memory_mb=1024, timeout=Duration.seconds(60), scans=True)
+SHAPE = Shape(name="scanner", memory_mb=1024, timeout=Duration.seconds(60), scans=True, searches=True)
 
 BATCH_SIZE = 10
 

@@ -30,7 +30,7 @@ def test_a_question_is_near_its_answer_in_another_language_and_far_from_other_te
 def test_four_bits_say_what_the_model_says_within_three_hundredths() -> None:
     texts = [f"Note {number}: we moved the {what} to Oslo." for number, what in enumerate(("server", "cat", "cellar"))]
     query = "Where is the pet now?"
-    vectors = ENCODER._vectors([*texts, query])
+    vectors = ENCODER.vectors([*texts, query])
     packed = ENCODER.encode(texts)
     assert len(packed) == len(texts) * VECTOR_BYTES
     for number, exact in enumerate(vectors[:-1] @ vectors[-1]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from memolith.ports.vectors import Encoder
+from memolith.scanner.meaning import MeaningModel
 
 NONE = "none"
 MODELS = ("use",)
@@ -28,3 +29,21 @@ def encoder_of(name: str) -> Encoder | None:
     from memolith.adapters.encoders.use import UseEncoder
 
     return UseEncoder()
+
+
+def meaning_of(encoder: Encoder | None) -> MeaningModel | None:
+    """Return what tells orders by their meaning over the numbers of an encoder; None where there is none for it."""
+    if encoder is None:
+        return None
+    from memolith.adapters.encoders.meaning import UseMeaning
+    from memolith.adapters.encoders.use import UseEncoder
+
+    return UseMeaning(encoder) if isinstance(encoder, UseEncoder) else None
+
+
+def installed_meaning() -> MeaningModel | None:
+    """Return what tells orders by their meaning, if a model is installed here; else None."""
+    try:
+        return meaning_of(encoder_of("use"))
+    except EncoderMissing:
+        return None

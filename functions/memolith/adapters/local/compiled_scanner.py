@@ -8,15 +8,18 @@ from pathlib import Path
 from memolith.adapters.local.files import make_folder, write_new
 from memolith.scanner import Scanner
 from memolith.scanner.database import DATABASE_NAME, Matchers, UnusableDatabaseError, build_database, load_matchers
+from memolith.scanner.meaning import MeaningModel
 
 
-def load_scanner(folder: Path, compiling: Callable[[], None]) -> Scanner:
+def load_scanner(folder: Path, compiling: Callable[[], None], model: MeaningModel | None = None) -> Scanner:
     """Load the scanner with the patterns that `folder` keeps, each once. Costs and raises as `keep_database`.
+
+    `model` tells orders by their meaning in a deeper look.
 
     Raises:
         ScannerUnavailableError: its libraries do not work.
     """
-    return Scanner.of(_kept(folder, compiling))
+    return Scanner.of(_kept(folder, compiling), model=model)
 
 
 def keep_database(folder: Path, compiling: Callable[[], None]) -> Path:

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from memolith.adapters.encoders import installed_meaning
 from memolith.adapters.local.compiled_scanner import load_scanner
 from memolith.clients.cli.api_address import laptop_root
 from memolith.clients.cli.api_client import Key, Url
@@ -91,7 +92,7 @@ def _scan_all(sources: Sequence[Source], policy: Policy, deep: bool, allow: froz
     console = Console(stderr=True)
     with Progress(*_COLUMNS, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("loading the rules", total=None)
-        scanner = _load(lambda: progress.update(task, description="compiling the rules, once for this machine"))
+        scanner = _load(deep, lambda: progress.update(task, description="compiling the rules, once for this machine"))
         _must_know(allow, scanner)
         look = scanner.scan_deeply if deep else scanner.scan
         progress.update(task, description="scanning", total=len(sources))
@@ -105,12 +106,16 @@ def _scan_all(sources: Sequence[Source], policy: Policy, deep: bool, allow: froz
     return Results(tuple(scanned), tuple(unread), policy, deep)
 
 
-def _load(compiling: Callable[[], None]) -> Scanner:
-    """Load the patterns that ``memolith serve`` has, or compile them there; each time, if nothing can be kept there."""
+def _load(deep: bool, compiling: Callable[[], None]) -> Scanner:
+    """Load the patterns that ``memolith serve`` has, or compile them there; each time, if nothing can be kept there.
+
+    A deep scan has the model of meanings besides, where one is installed.
+    """
+    model = installed_meaning() if deep else None
     try:
-        return load_scanner(laptop_root(), compiling)
+        return load_scanner(laptop_root(), compiling, model)
     except OSError:
-        return Scanner.load()
+        return Scanner.load(model=model)
 
 
 def _must_know(allow: Iterable[str], scanner: Scanner) -> None:
