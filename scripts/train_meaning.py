@@ -242,7 +242,7 @@ def main(arguments: list[str]) -> int:
     table = encoded(list(lessons(options.corpora, look)), options.cache)
     if options.write:
         kept = together(table.fit(np.ones(len(table.texts), bool)))
-        np.savez_compressed(WEIGHTS, **kept)
+        np.savez_compressed(WEIGHTS, **kept)  # type: ignore[arg-type]  # no array has the name of its option
         print(f"{WEIGHTS.name}: {WEIGHTS.stat().st_size:,} bytes")
     else:
         report(table)

@@ -64,7 +64,7 @@ def test_the_write_path_asks_no_model(looking: Scanner, model: OneOrder) -> None
 
 
 def test_a_text_without_a_plausible_passage_loads_no_model(looking: Scanner, model: OneOrder) -> None:
-    looking.scan_deeply("The kettle boils.\n\nRain fell on the roof.")
+    looking.scan_deeply("Blue paint dries slowly.\n\nHerons nest there.")
     assert model.loaded == 0
 
 
