@@ -26,9 +26,16 @@ def scanner(scanner_database: Path) -> Scanner:
 
 
 @pytest.fixture(autouse=True)
-def loaded_once(scanner: Scanner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loading compiles the rules, which takes seconds."""
-    monkeypatch.setattr("memolith.clients.cli.scan.load_scanner", lambda folder, compiling: scanner)
+def models(scanner: Scanner, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The models that scanners were loaded with. Loading compiles the rules, which takes seconds: it is done once."""
+    handed: list[object] = []
+
+    def load(folder: Path, compiling: Callable[[], None], model: object) -> Scanner:
+        handed.append(model)
+        return scanner
+
+    monkeypatch.setattr("memolith.clients.cli.scan.load_scanner", load)
+    return handed
 
 
 @pytest.fixture(autouse=True)
@@ -107,6 +114,14 @@ def test_only_a_deep_scan_finds_what_is_for_a_deep_scan(capsys: pytest.CaptureFi
     code, out, _ = run(capsys, "a.md", "--deep")
     assert code == 1
     assert "deep-false-report" in out
+
+
+def test_only_a_deep_scan_is_handed_the_installed_model(
+    capsys: pytest.CaptureFixture[str], folder: Path, models: list[object]
+) -> None:
+    run(capsys, "memories/clean.md")
+    run(capsys, "memories/clean.md", "--deep")
+    assert [model is None for model in models] == [True, False]
 
 
 def test_the_audit_policy_tells_and_exits_with_zero(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
@@ -265,12 +280,12 @@ def test_a_machine_that_can_keep_no_compiled_rules_scans_all_the_same(
     """The folder cannot be made: the rules are compiled in memory."""
     asked: list[Path] = []
 
-    def refuse(folder: Path, compiling: Callable[[], None]) -> Scanner:
+    def refuse(folder: Path, compiling: Callable[[], None], model: object) -> Scanner:
         asked.append(folder)
         raise PermissionError("read-only")
 
     monkeypatch.setattr("memolith.clients.cli.scan.load_scanner", refuse)
-    monkeypatch.setattr(Scanner, "load", lambda: scanner)
+    monkeypatch.setattr(Scanner, "load", lambda model: scanner)
     (tmp_path / "a.md").write_text("plain\n")
     assert run(capsys, "a.md")[0] == 0
     assert asked == [tmp_path / "nobody"]
