@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, TypeVar
 
 from memolith.adapters.layered import Call
@@ -111,6 +112,10 @@ class Meter:
                 self._running_ms[-1] += own_ms
             else:
                 self.took_ms = own_ms
+
+    def begin(self, task: Callable[[], T]) -> Callable[[], T]:
+        """Run the task once it is waited for."""
+        return cache(task)
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
         """Run tasks as `ports.parallel.Parallel` does: together they take as long as the longest of them."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
 from memolith.adapters.layered import Call
@@ -49,6 +50,10 @@ class Threads:
             return [task() for task in tasks]
         with ThreadPoolExecutor(min(len(tasks), THREADS)) as pool:
             return [one.result() for one in [pool.submit(task) for task in tasks]]
+
+    def begin(self, task: Callable[[], T]) -> Callable[[], T]:
+        """Run the task once it is waited for."""
+        return cache(task)
 
 
 @dataclass(slots=True)

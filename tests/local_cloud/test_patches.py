@@ -427,7 +427,7 @@ def test_a_query_that_dynamodb_refuses_is_refused(queried: Any) -> None:
 
 def test_rows_that_a_query_passes_over_are_not_compared() -> None:
     rows = {f"{number:05d}": {"number": number} for number in range(1_000)}
-    table = {"pk_name": "pk", "sk_name": "sk", "items": {"a": rows}}
+    table: dict[str, Any] = {"pk_name": "pk", "sk_name": "sk", "items": {"a": rows}}
     request = {
         "KeyConditionExpression": "#p = :p AND #s > :x",
         "ExpressionAttributeNames": {"#p": "pk", "#s": "sk"},

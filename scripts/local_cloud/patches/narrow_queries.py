@@ -41,21 +41,22 @@ def range_of(request: Mapping[str, Any], partition_key: str, sort_key: str) -> t
     if form is None or names.get(form[1], form[1]) != sort_key:
         return None
     operands = [form[3]] if compared else [form[2], form[3]] if between else [form[2]]
-    texts = [(values.get(one) or {}).get("S") for one in (whole[2], *operands)]
-    if not all(isinstance(one, str) for one in texts):
+    texts = [str((values.get(one) or {}).get("S")) for one in (whole[2], *operands)]
+    if not all("S" in (values.get(one) or {}) for one in (whole[2], *operands)):
         return None
     partition, first = texts[0], texts[1]
     if begins:
         return partition, lambda sort: sort.startswith(first)
     if between:
         return partition, lambda sort: first <= sort <= texts[2]
-    return partition, {
+    compare: dict[str, Callable[[str], bool]] = {
         "<": lambda sort: sort < first,
         "<=": lambda sort: sort <= first,
         ">": lambda sort: sort > first,
         ">=": lambda sort: sort >= first,
         "=": lambda sort: sort == first,
-    }[compared[2] if compared else "="]
+    }
+    return partition, compare[form[2]]
 
 
 def narrowed(table: Mapping[str, Any], request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -65,19 +65,19 @@ def another_pack(scene: Searched) -> bytes:
 
 
 @contextmanager
-def before(scene: Searched, name: str, act: Callable[[], object], *, after: bool = False) -> Iterator[None]:
+def before(scene: Searched, name: str, meddle: Callable[[], object], *, after: bool = False) -> Iterator[None]:
     """Do something once, just before the first such call, or after it has been answered."""
     done: list[str] = []
 
-    def around(call: PortCall, answer: Callable[[], T]) -> T:
+    def around(call: PortCall, act: Callable[[], T]) -> T:
         first = call.name == name and not done
         if first:
             done.append(name)
         if first and not after:
-            act()
-        answered = answer()
+            meddle()
+        answered = act()
         if first and after:
-            act()
+            meddle()
         return answered
 
     with scene.intercepted_by(around):
@@ -181,9 +181,9 @@ def test_what_came_since_a_pack_is_asked_for_while_it_arrives_and_found(scene: S
     scene.create("/new.md", "The zeppelin arrives at noon.")
     calls: list[str] = []
 
-    def noted(call: PortCall, answer: Callable[[], T]) -> T:
+    def noted(call: PortCall, act: Callable[[], T]) -> T:
         calls.append(call.name)
-        return answer()
+        return act()
 
     with scene.intercepted_by(noted):
         assert scene.search("zeppelin") == ["/new.md"]
