@@ -57,7 +57,7 @@ NEEDED = {
     "was_dismissed_and_counts": Needed(deciding, 331, "a_head_is_never_blanked"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
-    "was_put_behind": Needed(damaging, 100277, "redacted_text_is_nowhere"),
+    "was_put_behind": Needed(damaging, 650, "redacted_text_is_nowhere"),
     "unknown_since_a_take_over": Needed(failing_over, 793, "a_demanded_read_is_no_older"),
     "answered_by_another_region": Needed(failing_over, 91, "a_listing_shows_each_path_once"),
     "was_done_by_the_lost_home": Needed(working, 118, "one_run_of_a_watermark_counts"),
