@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from memolith.core.log_position import Epoch, LogRef, Slot
 from memolith.core.rows.content import VersionRow
 from tests.simulation.checkers.exceptions import deletion_stands_apart
 from tests.simulation.checkers.watermarks import the_watermark_never_claims_what_is_missing
-from tests.simulation.evidence import Apart, Evidence, Written
+from tests.simulation.evidence import Apart, Evidence, Tables, Written
 from tests.simulation.history import Claim, History, Operation
 
 STORE, MEMORY, VERSION = "memstore_a", "mem_a", "memver_a"
@@ -17,21 +19,20 @@ ORIGINAL = str(LogRef("ec2d", Slot(Epoch(1, "us-east-1"), 9)))
 ADOPTED = str(LogRef("ec2d", Slot(LOST, 1)))
 
 
+def _with(history: History, rows: dict[str, Tables] | None = None) -> Evidence:
+    """Evidence of a history and rows, and of nothing else."""
+    return Evidence(
+        history=history, final={}, rows=rows or {}, rebuilt={}, stored={}, objects={}, homes={}, wiped={}, defects=[]
+    )
+
+
 def _evidence(lost: frozenset[Epoch], late: dict[str, str]) -> Evidence:
     """One region adopted a late version at time 10; another says later that it has all of that region's up to 20."""
     adopter = Claim("ap-south-1", 1, {}, frozenset({VERSION}), {VERSION: ADOPTED}, shown_us=10)
     other = Claim("eu-west-1", 2, {"ap-south-1": 20}, frozenset({VERSION}), {}, late)
     late_key = VersionRow.late_key(STORE, VERSION)
-    return Evidence(
-        history=History(claims=[adopter, other]),
-        final={},
-        rows={"eu-west-1": {"versions": {(STORE, late_key.sk): {}}}},
-        rebuilt={},
-        stored={},
-        objects={},
-        homes={},
-        wiped={},
-        defects=[],
+    return replace(
+        _with(History(claims=[adopter, other]), {"eu-west-1": {"versions": {(STORE, late_key.sk): {}}}}),
         written={VERSION: Written("us-east-1", ORIGINAL, adopted=True, stands=ADOPTED)},
         lost_terms={STORE: lost},
     )
@@ -55,16 +56,8 @@ def _deletion(answer: str | None, two_regions: bool) -> Evidence:
     """A store was taken over, and one deletion of a memory is divergent since."""
     asked = {"memory_id": MEMORY}
     deletion = Operation(0, "c0", "us-east-1", STORE, True, "delete", asked, 1, None if answer is None else 2, answer)
-    return Evidence(
-        history=History(operations=[deletion]),
-        final={},
-        rows={},
-        rebuilt={},
-        stored={},
-        objects={},
-        homes={},
-        wiped={},
-        defects=[],
+    return replace(
+        _with(History(operations=[deletion])),
         two_regions=two_regions,
         taken_over={STORE: 1},
         apart={STORE: (Apart(VERSION, MEMORY, 3, "deleted", "/a", None),)},

@@ -42,8 +42,6 @@ _MARK = re.compile(
     r"|&(?:shy|zwj|zwnj|#173|#xad|#820[3-5]|#x200[b-d]);)+(?=[^\W\d_])"
 )
 _STARRED = re.compile(r"(?<![\w*])(?=[a-z]{0,12}\*)[a-z*]{2,20}(?![\w*])")
-_GAP_INSIDE = re.compile(r"(?<=[a-z])[ ._*|-]{1,2}(?=[a-z])")
-_TOKEN_WINDOW = 60
 _DIGITS_INSIDE = re.compile(r"(?=[^a-z]{0,20}[a-z])(?=[^0-9@$€!]{0,20}[0-9@$€!])[a-z0-9@$!|+€]{2,20}")
 _PLAIN = tuple(word.encode() for word in GAPPED_WORDS)
 _LETTERS_BEFORE = re.compile(r"[^\W\d_]+$")
@@ -74,7 +72,7 @@ _LEAST_WEIGHTY = 2
 _GRAVE = frozenset({"cancel", "free", "reveal", "interrupt", "role", "refuse", "obey"})
 """Signs one of which makes words that run together worth reading."""
 
-_WEIGHTY = _GRAVE | {"rules", "prior", "you", "all", "said", "secret", "private", "authority", "obey", "reader", "task"}
+_WEIGHTY = _GRAVE | {"rules", "prior", "you", "all", "said", "secret", "private", "authority", "reader", "task"}
 """Signs of which several have to be there."""
 
 _HEAD = 4
