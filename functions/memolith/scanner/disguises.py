@@ -11,7 +11,7 @@ import base64
 import binascii
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from urllib.parse import unquote
@@ -63,6 +63,7 @@ GAPPED_WORDS = (
 )  # fmt: skip
 GAPPED = "(?:" + "|".join(word[0] + "".join(rf"(?:{_GAP})?{c}" for c in word[1:]) for word in GAPPED_WORDS) + ")"
 """Words with a gap between letters at any place, or with none; see `memolith.scanner.misspelling`."""
+_WITHOUT_GAP = tuple(word.encode() for word in GAPPED_WORDS)
 
 UNBROKEN = r"[^\s]{20}(?:\s|$)"
 """Where a long run without a blank ends."""
@@ -239,3 +240,8 @@ def text_of(raw: bytes) -> str:
         if sum(char.isprintable() or char.isspace() for char in content) == len(content):
             return content
     return ""
+
+
+def with_gap(reading: Reading, ends: Iterable[int]) -> list[int]:
+    """Return those ends of matches of `GAPPED`, in bytes, before which the word has a gap."""
+    return [end for end in ends if not reading.encoded.endswith(_WITHOUT_GAP, 0, end)]

@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
-from memolith.scanner.disguises import APART, GAPPED, GAPPED_WORDS, Reading
+from memolith.scanner.disguises import APART, GAPPED, Reading, with_gap
 
 WORDS = (
     "ignore", "disregard", "forget", "override", "bypass", "instruction", "instructions", "previous", "preceding",
@@ -46,8 +46,6 @@ _LEET = str.maketrans("013457@$!|8", "oieastasilb")
 _SIGNS = frozenset("013457@$!|8")
 _BEFORE, _AFTER = 120, 200
 _MOST_PLACES = 200
-
-_PLAIN = tuple(word.encode() for word in GAPPED_WORDS)
 
 
 @cache
@@ -104,7 +102,7 @@ def corrected(reading: Reading, suspects: Iterable[bytes], gapped_ends: Iterable
         gapped_ends: where matches of `GAPPED` end, in bytes.
     """
     wrong = _wrong_words(suspects)
-    gapped = any(not reading.encoded.endswith(_PLAIN, 0, end) for end in gapped_ends)
+    gapped = bool(with_gap(reading, gapped_ends))
     if not wrong and not gapped:
         return None
     forms = [re.escape(word) for word in sorted(wrong, key=len, reverse=True)]

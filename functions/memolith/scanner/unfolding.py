@@ -21,7 +21,7 @@ from itertools import pairwise
 
 from memolith.scanner import oddities
 from memolith.scanner.budget import Budget
-from memolith.scanner.disguises import APART, GAPPED_WORDS, Reading
+from memolith.scanner.disguises import APART, Reading, with_gap
 from memolith.scanner.lexicon import MIRRORED, STEM, Lexicon, shifted, unsigned
 from memolith.scanner.oddities import Oddities, telephone_letter, with_neighbors
 from memolith.scanner.offsets import in_characters
@@ -43,7 +43,6 @@ _MARK = re.compile(
 )
 _STARRED = re.compile(r"(?<![\w*])(?=[a-z]{0,12}\*)[a-z*]{2,20}(?![\w*])")
 _DIGITS_INSIDE = re.compile(r"(?=[^a-z]{0,20}[a-z])(?=[^0-9@$€!]{0,20}[0-9@$€!])[a-z0-9@$!|+€]{2,20}")
-_PLAIN = tuple(word.encode() for word in GAPPED_WORDS)
 _LETTERS_BEFORE = re.compile(r"[^\W\d_]+$")
 _HALF = 16
 """Letters on one side of a mark inside a word, at most."""
@@ -168,8 +167,7 @@ class Unfolder:
 
     def _gapped(self, reading: Reading, ends: Sequence[int]) -> Iterator[Reading]:
         """Yield places where a word of ours has gaps inside, with all small gaps closed, taken apart at known words."""
-        broken = [end for end in ends if not reading.encoded.endswith(_PLAIN, 0, end)]
-        spans = _windows(reading, broken, 80, 160)
+        spans = _windows(reading, with_gap(reading, ends), 80, 160)
         if spans:
             parts: list[Part] = []
             for start, end in spans:

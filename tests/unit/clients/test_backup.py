@@ -180,22 +180,27 @@ def test_only_stores_of_the_backup_can_be_chosen(desk: Desk) -> None:
     )
 
 
-def test_a_restoration_that_stops_says_how_to_go_on_and_loses_nothing(desk: Desk) -> None:
-    lived(desk)
-    before = history(desk, desk.store)
-    second = desk.json("stores", "create", "Second")["id"]
-    desk.ok("backup", "create", "saved", "--store", desk.store, "--store", second)
-    desk.patch.setattr("memolith.clients.transfer.history.IMPORT_MAX_VERSIONS", 1)
+def stopping(desk: Desk) -> Callable[[Any], Any]:
+    """A deployment that answers the sixth import of versions, and all after it, with a 500."""
     run, left = desk.backend.answer, [5]
 
-    def stopping(event: Any) -> Any:
+    def answer(event: Any) -> Any:
         if event["rawPath"].endswith("memory_versions") and event["requestContext"]["http"]["method"] == "POST":
             left[0] -= 1
             if left[0] < 0:
                 return {"statusCode": 500, "headers": {}, "body": '{"type":"error"}'}
         return run(event)
 
-    with serving(stopping) as port:
+    return answer
+
+
+def test_a_restoration_that_stops_says_how_to_go_on_and_loses_nothing(desk: Desk) -> None:
+    lived(desk)
+    before = history(desk, desk.store)
+    second = desk.json("stores", "create", "Second")["id"]
+    desk.ok("backup", "create", "saved", "--store", desk.store, "--store", second)
+    desk.patch.setattr("memolith.clients.transfer.history.IMPORT_MAX_VERSIONS", 1)
+    with serving(stopping(desk)) as port:
         code, _, err = desk.run("backup", "restore", "saved", "--api-url", f"http://127.0.0.1:{port}")
     assert code != 0
     goes_on, then = err.partition("to go on: memolith ")[2].split("\n")[0], err.partition("then: memolith ")[2]

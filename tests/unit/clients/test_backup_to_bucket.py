@@ -16,7 +16,7 @@ from memolith.clients.cli.failures import Exit
 from memolith.clients.transfer import backup
 from tests.api.loopback import serving
 from tests.unit.clients.desk import Desk
-from tests.unit.clients.test_backup import elsewhere, restored_at
+from tests.unit.clients.test_backup import elsewhere, restored_at, stopping
 from tests.unit.clients.test_history import history, live, lived
 
 KEPT = "s3://kept/daily/2026-11-22"
@@ -191,16 +191,7 @@ def test_a_restoration_from_a_bucket_that_stops_says_how_to_go_on(desk: Desk, bu
     before = history(desk, desk.store)
     desk.ok("backup", "create", KEPT)
     desk.patch.setattr("memolith.clients.transfer.history.IMPORT_MAX_VERSIONS", 1)
-    run, left = desk.backend.answer, [5]
-
-    def stopping(event: Any) -> Any:
-        if event["rawPath"].endswith("memory_versions") and event["requestContext"]["http"]["method"] == "POST":
-            left[0] -= 1
-            if left[0] < 0:
-                return {"statusCode": 500, "headers": {}, "body": '{"type":"error"}'}
-        return run(event)
-
-    with serving(stopping) as port:
+    with serving(stopping(desk)) as port:
         err = desk.run(
             "backup", "restore", KEPT, "--api-url", f"http://127.0.0.1:{port}", "--bucket-owner", "123456789012"
         )[2]
