@@ -295,6 +295,7 @@ class World:
             self.network.repair()
         self.scheduler.run()
         self.operators.come_to_rest()  # the first record of a failover may have been under way until now
+        self.network.repair()  # what was given up while a home refused every write, until its reconciler ran
         self.scheduler.run()
         if self.workers is not None:
             self.workers.come_to_rest()

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from memolith.adapters.memory import MemoryIndex
+from memolith.core.errors import OutcomeUnknown
 from memolith.core.rows.journal import (
     SHARDS_MAX,
     SHARDS_MIN,
@@ -20,7 +21,7 @@ from memolith.core.rows.journal import (
     split_further,
 )
 from memolith.ports.index import Change
-from tests.unit.app.replication.test_watermark import named, settle, tick, until
+from tests.unit.app.replication.test_watermark import empty, named, settle, tick, until
 from tests.unit.app.scene import HOME, Scene
 
 
@@ -139,6 +140,37 @@ def test_shards_of_a_log_whose_state_was_lost_are_closed_to_writers_that_know_of
     keys = [PeriodRow.key(HOME, again.open, shard) for shard in range(SHARDS_MIN, SHARDS_MAX)]
     assert again.open == state.open, "the number is used again, or this test shows nothing"
     assert index.read(keys) == {}
+
+
+def test_a_new_log_whose_period_an_earlier_reconciler_closes_takes_writes_after_the_next_turn(scene: Scene) -> None:
+    """A log is lost while its reconciler closes a period, and the next log begins with that period's number."""
+    settle(scene)
+    site = scene.cloud.sites[HOME]
+    closing = state_of(scene).open
+    index, commit = site.region.index, site.region.index.commit
+    lost: list[int] = []
+
+    def committing(changes):  # type: ignore[no-untyped-def]
+        closes = [change for change in changes if change.after is not None and change.after.get("open") is False]
+        if closes and not lost:
+            lost.append(closing)
+            empty(scene, "journal")
+            scene.cloud.sites[HOME].reconciling.tick()
+            lost.append(state_of(scene).open)
+        commit(changes)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index, "commit", committing)
+        tick(scene, HOME)
+    assert lost == [closing, closing], "the number is used again, or this test shows nothing"
+    with pytest.raises(OutcomeUnknown):
+        scene.create("/a")
+    settle(scene)
+    scene.create("/b")
+    told_us = scene.clock.now_us()
+    settle(scene)
+    assert {str(entry.key) for entry in scene.entries()} <= named(scene)
+    assert (until(scene) or 0) > told_us
 
 
 def test_the_next_period_is_split_as_the_last_one_asks_and_never_at_once_back_to_the_fewest() -> None:
