@@ -74,7 +74,8 @@ class Damages:
         others = [one for one in whole if one.body != chosen.body]
         earlier = [one for one in others if one.key < chosen.key and one.key[:-10] == chosen.key[:-10]]
         hows = ["altered", "truncated", *(["swapped"] if others else []), *(["rolled back"] * 3 if earlier else [])]
-        hows += ["overwritten"] * 3 if self._is_known(region, chosen) else []
+        is_known = all(self._is_known(at, chosen) for at in self._world.options.regions)
+        hows += ["overwritten"] * 3 if is_known else []  # or another region could read it as the home's own
         how = self._world.chance.choice(hows)
         if how == "altered":
             self._put(region, chosen, b"nobody wrote this")

@@ -53,12 +53,14 @@ class Written:
     """Where a version was written first: the home, and its position there, as versions name theirs.
 
     `adopted` means that it was written once more, by a home that had taken over: there, at `stands`, it stands now.
+    It was put after the tick `put_at`.
     """
 
     home: str
     position: str
     adopted: bool
     stands: str
+    put_at: int
 
 
 Tables = Mapping[str, Mapping[tuple[str, str], Mapping[str, Any]]]
@@ -240,7 +242,8 @@ def _written(world: World) -> dict[str, Written]:
                     if entry.adopts is None:
                         break
                     ref, adopted = replace(ref, slot=entry.adopts), True
-                written[row["version_id"]] = Written(ref.slot.epoch.home, str(ref), adopted, row["position"])
+                put_at = world.network.put_at[str(LogKey(row["store_id"], ref.path_hash, ref.slot))]
+                written[row["version_id"]] = Written(ref.slot.epoch.home, str(ref), adopted, row["position"], put_at)
     return written
 
 

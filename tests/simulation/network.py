@@ -45,6 +45,7 @@ class Network:
     Attributes:
         absent: regions that have not joined yet: nothing is copied to them.
         unfilled: those that lack what is older still: no client turns to them, whose key they may not know.
+        put_at: after which tick each object was put first, in any region.
         struck: how often what happened: "event lost", "copy lost" and "message lost" are for ever (`Options.days`).
     """
 
@@ -71,6 +72,7 @@ class Network:
         self.unfilled: set[str] = set(self.absent)
         self.malformed: list[str] = []
         self.defects: list[str] = []
+        self.put_at: dict[str, int] = {}
         buckets.observers.append(self._put)
 
     @property
@@ -127,6 +129,7 @@ class Network:
     # ---- copies and events --------------------------------------------------------------------------------------
 
     def _put(self, event: PutEvent) -> None:
+        self.put_at.setdefault(event.key, self._scheduler.steps)
         self._send(f"event in {event.region}", lambda: self._notify(event))
         if event.replica or not event.key.startswith(f"{event.region}/"):
             return

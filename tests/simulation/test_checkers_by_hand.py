@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 import pytest
 
+from memolith.app.kernel.results import Version
 from memolith.core.log_position import Epoch, LogRef, Slot
 from memolith.core.rows.content import VersionRow
+from tests.simulation.checkers import operations_are_linearizable
 from tests.simulation.checkers.exceptions import deletion_stands_apart
+from tests.simulation.checkers.terms import makers
 from tests.simulation.checkers.watermarks import the_watermark_never_claims_what_is_missing
-from tests.simulation.evidence import Apart, Evidence, Tables, Written
-from tests.simulation.history import Claim, History, Operation
+from tests.simulation.evidence import Apart, Evidence, Final, Tables, Written
+from tests.simulation.history import Claim, History, Operation, Seen
 
 STORE, MEMORY, VERSION = "memstore_a", "mem_a", "memver_a"
 LOST = Epoch(2, "ap-south-1")
@@ -33,7 +37,7 @@ def _evidence(lost: frozenset[Epoch], late: dict[str, str]) -> Evidence:
     late_key = VersionRow.late_key(STORE, VERSION)
     return replace(
         _with(History(claims=[adopter, other]), {"eu-west-1": {"versions": {(STORE, late_key.sk): {}}}}),
-        written={VERSION: Written("us-east-1", ORIGINAL, adopted=True, stands=ADOPTED)},
+        written={VERSION: Written("us-east-1", ORIGINAL, adopted=True, stands=ADOPTED, put_at=1)},
         lost_terms={STORE: lost},
     )
 
@@ -72,3 +76,114 @@ def test_a_divergent_deletion_is_excepted_in_two_regions_only_if_nobody_was_told
     answer: str | None, two_regions: bool, excepted: bool
 ) -> None:
     assert deletion_stands_apart(_deletion(answer, two_regions), STORE, MEMORY) is excepted
+
+
+# ---- who made a version ---------------------------------------------------------------------------------------------
+
+HOME = "us-east-1"
+BEFORE, AFTER = "the text before", "the text after"
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _rename(number: int, invoked: int, returned: int, expected: str | None = None) -> Operation:
+    """A rename of the memory to `/b` that was answered with the version of one rename, with the text before it."""
+    asked = {"memory_id": MEMORY, "content": None, "path": "/b", "expected": expected}
+    answer = Seen(MEMORY, "memver_b", "/b", _sha256(BEFORE))
+    return Operation(number, "c0", HOME, STORE, True, "update", asked, invoked, returned, answer)
+
+
+def _makers(*renames: Operation, put_at: int) -> frozenset[int]:
+    """Which of the renames made the version, which followed another at `/a` and was put then."""
+    creation = Operation(
+        0, "c0", HOME, STORE, True, "create", {"path": "/a", "content": BEFORE}, 1, 2,
+        Seen(MEMORY, VERSION, "/a", _sha256(BEFORE)),
+    )  # fmt: skip
+    row = {"version_id": "memver_b", "parent_version_id": VERSION}
+    evidence = replace(
+        _with(History(operations=[creation, *renames]), {HOME: {"versions": {(STORE, "memver_b"): row}}}),
+        homes={STORE: HOME},
+        written={"memver_b": Written(HOME, ORIGINAL, adopted=False, stands=ORIGINAL, put_at=put_at)},
+    )
+    return makers(evidence, STORE, [creation, *renames]) - {0}
+
+
+def test_of_two_renames_that_were_told_of_one_version_the_one_that_expected_another_text_did_not_make_it() -> None:
+    assert _makers(_rename(1, 3, 9, _sha256("another")), _rename(2, 4, 8, _sha256(BEFORE)), put_at=5) == {2}
+
+
+def test_who_began_after_a_version_was_put_did_not_make_it_though_nobody_was_shown_it_before() -> None:
+    assert _makers(_rename(1, 6, 9), put_at=5) == frozenset()
+    assert _makers(_rename(1, 4, 9), put_at=5) == {1}
+
+
+# ---- restorations that nobody was answered --------------------------------------------------------------------------
+
+
+def _restored(text: str, at: int, put_at: int = 6) -> Evidence:
+    """A memory was created, taken over without it, and restored by a call without an answer: another memory is there.
+
+    `text` is what is there at rest, and `put_at` when it was put; the restoration began at 5.
+    """
+    other = "mem_b"
+    creation = Operation(
+        0, "c0", HOME, STORE, True, "create", {"path": "/a", "content": BEFORE}, 1, 2,
+        Seen(MEMORY, VERSION, "/a", _sha256(BEFORE)),
+    )  # fmt: skip
+    asked = {"memory_id": MEMORY, "content": BEFORE, "path": None, "expected": None, "restores": VERSION}
+    restoration = Operation(1, "c0", HOME, STORE, True, "update", asked, at)
+    version = Version("memver_b", other, STORE, "created", 0, None, "/a", _sha256(text), 0, None, None)
+    final = Final(versions={other: (version,)}, read={other: Seen(other, "memver_b", "/a", _sha256(text))})
+    return replace(
+        _with(History(operations=[creation, restoration]), {HOME: {"versions": {}}}),
+        final={STORE: {HOME: final}},
+        homes={STORE: HOME},
+        homes_ever={STORE: frozenset({HOME})},
+        taken_over={STORE: 3},
+        takeovers={STORE: [3]},
+        epochs={STORE: (Epoch(1, HOME),)},
+        apart={STORE: (Apart(VERSION, MEMORY, 1, "created", "/a", _sha256(BEFORE)),)},
+        written={"memver_b": Written(HOME, ADOPTED, adopted=False, stands=ADOPTED, put_at=put_at)},
+    )
+
+
+def test_a_restoration_without_an_answer_may_have_made_another_memory() -> None:
+    assert not list(operations_are_linearizable(_restored(BEFORE, at=5)))
+
+
+@pytest.mark.parametrize(
+    "evidence", [_restored(AFTER, at=5), _restored(BEFORE, at=7)], ids=["of another text", "that was there before"]
+)
+def test_a_memory_that_no_restoration_can_have_made_is_objected_to(evidence: Evidence) -> None:
+    assert list(operations_are_linearizable(evidence))
+
+
+def test_a_creation_that_came_late_is_told_from_the_memory_that_its_restoration_made() -> None:
+    """Both have the same text. The first was adopted, and renamed; the second is at the path that it had left."""
+    evidence = _restored(BEFORE, at=5)
+    rename = replace(_rename(2, 7, 8), answer=Seen(MEMORY, "memver_c", "/b", _sha256(BEFORE)))
+    versions = (
+        Version("memver_c", MEMORY, STORE, "modified", 0, None, "/b", _sha256(BEFORE), 0, None, None),
+        Version(VERSION, MEMORY, STORE, "created", 0, None, "/a", _sha256(BEFORE), 0, None, None),
+    )
+    final = evidence.final[STORE][HOME]
+    there = replace(
+        final,
+        versions={MEMORY: versions, **final.versions},
+        read={MEMORY: Seen(MEMORY, "memver_c", "/b", _sha256(BEFORE)), **final.read},
+    )
+    evidence = replace(
+        evidence,
+        history=History(operations=[*evidence.history.operations, rename]),
+        rows={HOME: {"versions": {(STORE, "memver_c"): {"version_id": "memver_c", "parent_version_id": VERSION}}}},
+        final={STORE: {HOME: there}},
+        apart={STORE: ()},
+        written={
+            VERSION: Written(HOME, ORIGINAL, adopted=True, stands=ADOPTED, put_at=1),
+            "memver_b": Written(HOME, ADOPTED, adopted=False, stands=ADOPTED, put_at=8),
+            "memver_c": Written(HOME, ADOPTED, adopted=False, stands=ADOPTED, put_at=7),
+        },
+    )
+    assert not list(operations_are_linearizable(evidence))

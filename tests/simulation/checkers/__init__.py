@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from memolith.app.kernel.results import Version
 from tests.simulation.checkers import (
@@ -44,7 +45,7 @@ def operations_are_linearizable(evidence: Evidence) -> Iterator[str]:
     """See `linearizability`."""
     for store_id, home in evidence.homes.items():
         made = [
-            one
+            _as_creation(evidence, one)
             for one in evidence.history.operations
             if one.store_id == store_id and not _is_read_in_passing(evidence, one)
         ]
@@ -60,6 +61,22 @@ def operations_are_linearizable(evidence: Evidence) -> Iterator[str]:
                 yield f"no order explains what {store_id} answered"
         if began is not None and not wiped:
             yield from memories_are_linearizable(evidence, store_id, rest)
+
+
+def _as_creation(evidence: Evidence, one: Operation) -> Operation:
+    """An unanswered restoration as a creation, where there is what it made of a memory that was gone: another one."""
+    if one.kind != "update" or one.answer is not None or "restores" not in one.asked:
+        return one
+    sha256 = linearizability.sha256(one.asked["content"])
+    versions = evidence.final[one.store_id][evidence.homes[one.store_id]].versions.values()
+    for version in chain.from_iterable(versions):
+        created = version.operation == "created" and version.content_sha256 == sha256
+        is_later = version.id in evidence.written and one.invoked <= evidence.written[version.id].put_at
+        if created and is_later and version.memory_id != one.asked["memory_id"]:
+            return replace(
+                one, kind="create", asked={**one.asked, "path": version.path, "memory_id": version.memory_id}
+            )
+    return one
 
 
 def _is_read_in_passing(evidence: Evidence, one: Operation) -> bool:
@@ -117,7 +134,8 @@ def _open(evidence: Evidence, one: Operation) -> Operation:
     for version in final.versions.get(one.asked.get("memory_id") or "", ()) if one.kind == "update" else ():
         if _may_be(one, version) and exceptions.brings_its_memory_back(evidence, one.store_id, version):
             return replace(one, returned=None, answer=None, asked={**one.asked, "back": version.path})
-    return replace(one, returned=None, answer=None)
+    created = {"memory_id": one.answer.memory_id} if one.kind == "create" and isinstance(one.answer, Seen) else {}
+    return replace(one, returned=None, answer=None, asked={**one.asked, **created})
 
 
 def _may_be(one: Operation, version: Version) -> bool:

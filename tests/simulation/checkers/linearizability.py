@@ -158,7 +158,9 @@ def _step(operation: Operation, created: Mapping[str, str], wiped: int | None) -
     id = ""
     if operation.kind == "create":
         answer = operation.answer
-        unknown = created.get(sha256(operation.asked["content"]), f"new {operation.number}")
+        unknown = operation.asked.get("memory_id") or created.get(
+            sha256(operation.asked["content"]), f"new {operation.number}"
+        )
         id = answer.memory_id if isinstance(answer, Seen) else unknown
     returned = NEVER if operation.returned is None else operation.returned
     caught = wiped is not None and operation.invoked < wiped < returned

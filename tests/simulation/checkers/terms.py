@@ -95,8 +95,8 @@ def _term(evidence: Evidence, one: Operation) -> Epoch | None:
 def makers(evidence: Evidence, store_id: str, made: Sequence[Operation]) -> frozenset[int]:
     """The numbers of the operations that made the version they were shown, where others found it to be so already.
 
-    Who made it asked for what it changed, and had begun before anybody was shown it. Of several, who had a text to
-    write made it, or who demanded nothing.
+    Who made it asked for what it changed, and had begun before it was put and before anybody was shown it. Of several,
+    who had a text to write made it, or who demanded nothing.
     """
     seen = {one.answer.version_id: one.answer for one in made if isinstance(one.answer, Seen)}
     first: dict[str, int] = {}
@@ -111,16 +111,25 @@ def makers(evidence: Evidence, store_id: str, made: Sequence[Operation]) -> froz
             one.kind in ("create", "update")
             and one.acknowledged
             and one.invoked < first[one.answer.version_id]
+            and one.invoked <= _put_at(evidence, one.answer.version_id)
             and _may_have_made(one, before.get(one.answer.version_id))
         ):
             found.setdefault(one.answer.version_id, one.number)
     return frozenset(found.values())
 
 
+def _put_at(evidence: Evidence, version_id: str) -> int:
+    """After which tick a version was put; never, where no region has it any more."""
+    written = evidence.written.get(version_id)
+    return _NEVER if written is None else written.put_at
+
+
 def _may_have_made(one: Operation, before: Seen | None) -> bool:
-    """Whether it asked for what is different now; where nobody knows what was before, it may have."""
+    """Whether it asked for what is different now, of what was before; where nobody knows that, it may have."""
     if before is None or one.kind == "create":
         return True
+    if one.asked.get("expected") not in (None, before.sha256):
+        return False
     moved, written = before.path != one.answer.path, before.sha256 != one.answer.sha256
     return not (moved and one.asked["path"] is None) and not (written and one.asked["content"] is None)
 
