@@ -106,6 +106,33 @@ def test_a_rename_counts_as_soon_as_what_followed_at_its_destination_has_come_wh
     assert stage.listed(THIRD) == {"/b": memory.id}
 
 
+def test_a_rename_that_an_earlier_cut_names_counts_where_the_next_home_lacks_what_was_before_it(
+    stage: MovingStage,
+) -> None:
+    """`AWAY` held the whole rename. `THIRD`, which takes over from it, has the end alone, and the cut that names it."""
+    memory = stage.create("/b", "one")
+    stage.deliver()
+    two = stage.update(memory.id, "two").version_id
+    renamed = stage.update(memory.id, path="/a").version_id
+    _, end, _ = logged(stage)
+    stage.hold_back()
+    stage.reach(AWAY)
+    stage.reach(THIRD, end)
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        stage.deliver()
+        with stage.dead(AWAY):
+            stage.fail_over(THIRD, old=AWAY)
+    stage.at_rest(divergent=[two])
+    for region in stage.cloud.regions:
+        assert [version.id for version in stage.history_of(memory.id, region)] == [renamed, memory.version_id]
+        assert (stage.read(memory.id, region).path, stage.read(memory.id, region).content) == ("/a", "two")
+    stage.move(HOME)
+    stage.update(memory.id, "three")
+    stage.at_rest(divergent=[two])
+    assert renamed in [version.id for version in stage.history_of(memory.id, HOME)]
+
+
 def test_a_memory_that_was_about_to_go_on_is_where_it_was_about_to_go_on_from(stage: MovingStage) -> None:
     memory = stage.create("/a", "one")
     stage.deliver()

@@ -52,6 +52,10 @@ class EpochSnapshots:
         text = self._shard(store, number, Cut.shard_of_memory(memory_id)).occupants.get(memory_id)
         return None if text is None else LogRef.parse(text)
 
+    def is_place(self, store: StoreRow, memory_id: str, ref: LogRef) -> bool:
+        """Tell whether a later epoch began with the memory there. A GET for each such epoch. Raises as `tail`."""
+        return any(self.place_of(store, number, memory_id) == ref for number in _later(store, ref.slot.epoch))
+
     def resident(self, store: StoreRow, path_hash: str) -> str | None:
         """Return the live memory at a path as the present epoch began. At most one GET. Raises as `tail`."""
         return self._shard(store, len(store.epochs) - 1, Cut.shard_of(path_hash)).residents.get(path_hash)
@@ -97,7 +101,7 @@ class EpochSnapshots:
             return False
         if slot.epoch not in epochs:
             return slot.epoch.rank <= epochs[-1].rank
-        later = range(epochs.index(slot.epoch) + 1, min(len(epochs), len(store.cuts or ()) + 1))
+        later = _later(store, slot.epoch)
         return any((tail := self.tail_of(store, number, path_hash)) is None or slot > tail for number in later)
 
     def tail_of(self, store: StoreRow, number: int, path_hash: str) -> Slot | None:
@@ -132,3 +136,8 @@ class EpochSnapshots:
             if found is not None:
                 return Cut.from_json(found.body)
         raise Unavailable("the cut of the store's present epoch has not arrived here; try again")
+
+
+def _later(store: StoreRow, epoch: Epoch) -> range:
+    """Return the numbers of the epochs after this one, from 0, that have a snapshot."""
+    return range(store.epochs.index(str(epoch)) + 1, min(len(store.epochs), len(store.cuts or ()) + 1))

@@ -129,7 +129,7 @@ class LogReader:
         """Return what of an entry, as it was resolved without the store, counts in the store's present epoch.
 
         Of a closed epoch's, a rename counts if both its halves are below the snapshot, or the first is and another
-        entry followed it there. No call for the present epoch.
+        entry followed it there, or a snapshot names it as its memory's place. No call for the present epoch.
         """
         if entry.slot.epoch == current_epoch(store):
             return resolved
@@ -145,7 +145,8 @@ class LogReader:
             return resolved
         if not self._snapshots.is_straggler(store, arrival.source.path_hash, arrival.source.slot):
             return resolved
-        return (ResolvedEntry(arrival),) if self._was_followed(store, arrival) else ()
+        counts = self._was_followed(store, arrival) or self._snapshots.is_place(store, arrival.memory_id, arrival.ref)
+        return (ResolvedEntry(arrival),) if counts else ()
 
     def _was_followed(self, store: StoreRow, arrival: Entry) -> bool:
         """Tell whether a version that was built on this one is below the snapshot."""
