@@ -53,7 +53,7 @@ class Written:
     """Where a version was written first: the home, and its position there, as versions name theirs.
 
     `adopted` means that it was written once more, by a home that had taken over: there, at `stands`, it stands now.
-    It was put after the tick `put_at`.
+    It was put after the tick `put_at`; NEVER, where no object was.
     """
 
     home: str
@@ -62,6 +62,8 @@ class Written:
     stands: str
     put_at: int
 
+
+NEVER = 1 << 60
 
 Tables = Mapping[str, Mapping[tuple[str, str], Mapping[str, Any]]]
 """Rows by table, then key."""
@@ -242,7 +244,7 @@ def _written(world: World) -> dict[str, Written]:
                     if entry.adopts is None:
                         break
                     ref, adopted = replace(ref, slot=entry.adopts), True
-                put_at = world.network.put_at[str(LogKey(row["store_id"], ref.path_hash, ref.slot))]
+                put_at = world.network.put_at.get(str(LogKey(row["store_id"], ref.path_hash, ref.slot)), NEVER)
                 written[row["version_id"]] = Written(ref.slot.epoch.home, str(ref), adopted, row["position"], put_at)
     return written
 
