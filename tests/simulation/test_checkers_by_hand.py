@@ -95,8 +95,8 @@ def _rename(number: int, invoked: int, returned: int, expected: str | None = Non
     return Operation(number, "c0", HOME, STORE, True, "update", asked, invoked, returned, answer)
 
 
-def _makers(*renames: Operation, put_at: int) -> frozenset[int]:
-    """Which of the renames made the version, which followed another at `/a` and was put then."""
+def _makers(*renames: Operation, put_at: int, adopted: bool = False) -> frozenset[int]:
+    """Which of the renames made the version, which follows another at `/a` and was put then."""
     creation = Operation(
         0, "c0", HOME, STORE, True, "create", {"path": "/a", "content": BEFORE}, 1, 2,
         Seen(MEMORY, VERSION, "/a", _sha256(BEFORE)),
@@ -105,13 +105,17 @@ def _makers(*renames: Operation, put_at: int) -> frozenset[int]:
     evidence = replace(
         _with(History(operations=[creation, *renames]), {HOME: {"versions": {(STORE, "memver_b"): row}}}),
         homes={STORE: HOME},
-        written={"memver_b": Written(HOME, ORIGINAL, adopted=False, stands=ORIGINAL, put_at=put_at)},
+        written={"memver_b": Written(HOME, ORIGINAL, adopted, ADOPTED if adopted else ORIGINAL, put_at)},
     )
     return makers(evidence, STORE, [creation, *renames]) - {0}
 
 
 def test_of_two_renames_that_were_told_of_one_version_the_one_that_expected_another_text_did_not_make_it() -> None:
     assert _makers(_rename(1, 3, 9, _sha256("another")), _rename(2, 4, 8, _sha256(BEFORE)), put_at=5) == {2}
+
+
+def test_who_made_what_was_adopted_may_have_expected_another_text_than_the_one_that_it_follows_since() -> None:
+    assert _makers(_rename(1, 3, 9, _sha256("another")), put_at=5, adopted=True) == {1}
 
 
 def test_who_began_after_a_version_was_put_did_not_make_it_though_nobody_was_shown_it_before() -> None:

@@ -111,25 +111,29 @@ def makers(evidence: Evidence, store_id: str, made: Sequence[Operation]) -> froz
             one.kind in ("create", "update")
             and one.acknowledged
             and one.invoked < first[one.answer.version_id]
-            and one.invoked <= _put_at(evidence, one.answer.version_id)
             and _may_have_made(one, before.get(one.answer.version_id))
+            and _was_there(evidence, one, before.get(one.answer.version_id))
         ):
             found.setdefault(one.answer.version_id, one.number)
     return frozenset(found.values())
 
 
-def _put_at(evidence: Evidence, version_id: str) -> int:
-    """After which tick a version was put; never, where no region has it any more."""
-    written = evidence.written.get(version_id)
-    return _NEVER if written is None else written.put_at
+def _was_there(evidence: Evidence, one: Operation, before: Seen | None) -> bool:
+    """Whether it had begun when the version was put, and did not expect another text than was there before.
+
+    What was adopted follows another version now than the one that its maker found.
+    """
+    written = evidence.written.get(one.answer.version_id)
+    if written is None:
+        return True
+    expected = None if before is None or written.adopted else one.asked.get("expected")
+    return one.invoked <= written.put_at and (before is None or expected in (None, before.sha256))
 
 
 def _may_have_made(one: Operation, before: Seen | None) -> bool:
-    """Whether it asked for what is different now, of what was before; where nobody knows that, it may have."""
+    """Whether it asked for what is different now; where nobody knows what was before, it may have."""
     if before is None or one.kind == "create":
         return True
-    if one.asked.get("expected") not in (None, before.sha256):
-        return False
     moved, written = before.path != one.answer.path, before.sha256 != one.answer.sha256
     return not (moved and one.asked["path"] is None) and not (written and one.asked["content"] is None)
 
