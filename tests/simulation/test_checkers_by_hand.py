@@ -12,10 +12,10 @@ from memolith.core.log_position import Epoch, LogRef, Slot
 from memolith.core.rows.content import VersionRow
 from tests.simulation.checkers import operations_are_linearizable
 from tests.simulation.checkers.exceptions import deletion_stands_apart
-from tests.simulation.checkers.terms import makers
+from tests.simulation.checkers.terms import makers, memories_are_linearizable
 from tests.simulation.checkers.watermarks import the_watermark_never_claims_what_is_missing
 from tests.simulation.evidence import Apart, Evidence, Final, Tables, Written
-from tests.simulation.history import Claim, History, Operation, Seen
+from tests.simulation.history import Claim, History, Operation, Refusal, Seen
 
 STORE, MEMORY, VERSION = "memstore_a", "mem_a", "memver_a"
 LOST = Epoch(2, "ap-south-1")
@@ -191,3 +191,49 @@ def test_a_creation_that_came_late_is_told_from_the_memory_that_its_restoration_
         },
     )
     assert not list(operations_are_linearizable(evidence))
+
+
+# ---- what is dismissed while it is adopted --------------------------------------------------------------------------
+
+
+def _adopted_beside(*dismissed: str) -> Evidence:
+    """A creation was adopted, its memory refused a write, was not found, and is again what came late after that."""
+    there, taker, late = "eu-west-1", Epoch(2, "eu-west-1"), "memver_l"
+    stands = str(LogRef("ec2d", Slot(taker, 1)))
+    other = Seen("mem_o", "memver_o", "/o", _sha256(AFTER))
+    asked = {"memory_id": MEMORY, "content": "refused", "path": None, "expected": _sha256("another")}
+    operations = [
+        Operation(0, "c0", HOME, STORE, True, "create", {"path": "/a", "content": BEFORE}, 1, 2,
+                  Seen(MEMORY, VERSION, "/a", _sha256(BEFORE))),
+        Operation(1, "c1", there, STORE, True, "create", {"path": "/o", "content": AFTER}, 4, 5, other),
+        *(Operation(2, "c1", there, STORE, True, "dismiss", {"version_id": id, "memory_id": MEMORY}, 6, 7, id)
+          for id in dismissed),
+        Operation(3, "c1", there, STORE, True, "update", asked, 8, 9, Refusal("PreconditionFailed")),
+        Operation(4, "c1", there, STORE, True, "read", {"memory_id": MEMORY}, 10, 11, Refusal("NotFound")),
+    ]  # fmt: skip
+    versions = (
+        Version(late, MEMORY, STORE, "modified", 0, None, "/a", _sha256(AFTER), 0, None, None),
+        Version(VERSION, MEMORY, STORE, "created", 0, None, None, None, None, 1, None),
+    )
+    return replace(
+        _with(History(operations=operations), {there: {"versions": {}}}),
+        final={STORE: {there: Final(versions={MEMORY: versions})}},
+        homes={STORE: there},
+        taken_over={STORE: 3},
+        takeovers={STORE: [3]},
+        epochs={STORE: (Epoch(1, HOME), taker)},
+        apart={STORE: ()},
+        written={
+            VERSION: Written(HOME, ORIGINAL, adopted=True, stands=stands, put_at=1),
+            late: Written(HOME, ORIGINAL, adopted=True, stands=stands, put_at=2),
+            "memver_o": Written(there, stands, adopted=False, stands=stands, put_at=4),
+        },
+    )
+
+
+def test_a_memory_that_was_dismissed_while_it_was_adopted_may_be_gone_until_what_followed_is_adopted() -> None:
+    asked = {"memory_id": MEMORY}
+    there = Seen(MEMORY, "memver_l", "/a", _sha256(AFTER))
+    rest = [Operation(-1, "rest", "eu-west-1", STORE, True, "read", asked, 20, 21, there)]
+    assert not list(memories_are_linearizable(_adopted_beside(VERSION), STORE, rest))
+    assert list(memories_are_linearizable(_adopted_beside(), STORE, rest))

@@ -323,6 +323,50 @@ def test_a_fail_over_whose_first_record_was_not_indexed_is_finished_by_the_next(
     assert stage.read(memory.id, THIRD).content == "three"
 
 
+@pytest.mark.parametrize("deletes", [False, True])
+def test_who_was_answered_by_a_later_home_asks_no_earlier_one_whose_record_comes_after_that(
+    stage: MovingStage, deletes: bool
+) -> None:
+    """`HOME` was failed over to `AWAY`, and that to `HOME` again. `THIRD` hears of the first when it was answered."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    taken = [event.key for event in stage.cloud.pending if event.region == AWAY]
+    stage.hold_back()
+    stage.reach(HOME, *taken)
+    with stage.dead(AWAY):
+        stage.fail_over(HOME, old=AWAY)
+        stage.hold_back()
+        stage.update(memory.id, "two", region=THIRD)
+        stage.hold_back()
+    stage.reach(THIRD, *taken)
+    assert stage.home(AWAY) == AWAY, "it has not heard that it was taken over, or this test shows nothing"
+    if deletes:
+        stage.delete(memory.id, region=THIRD)
+    else:
+        stage.update(memory.id, "three", region=THIRD)
+    stage.at_rest()
+    assert stage.listed(HOME) == ({} if deletes else {"/a": memory.id})
+
+
+def test_a_write_is_answered_though_the_record_of_its_later_home_cannot_be_read(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    taken = [event.key for event in stage.cloud.pending if event.region == AWAY]
+    stage.hold_back()
+    stage.reach(HOME, *taken)
+    with stage.dead(AWAY):
+        stage.fail_over(HOME, old=AWAY)
+    stage.hold_back()
+    writing = stage.actor(lambda: stage.update(memory.id, "two", region=THIRD), Strike(Fault.REFUSED, "objects.list"))
+    assert writing.finish().content_sha256 == stage.read(memory.id, HOME).content_sha256
+    assert stage.home(THIRD) == HOME and stage.read(memory.id, THIRD).content == "two"
+    stage.at_rest()
+
+
 @pytest.mark.parametrize("indexed", [True, False])
 def test_a_fail_over_to_a_home_from_which_the_store_is_being_moved_leaves_it_written_there(
     stage: MovingStage, indexed: bool

@@ -198,9 +198,11 @@ def _adoptions(evidence: Evidence, store_id: str, memory_id: str, states: Mappin
             yield _adoption(store_id, {"memory_id": memory_id, "state": state})
     if exceptions.deletion_came_late(evidence, store_id, memory_id):
         yield _adoption(store_id, {"memory_id": memory_id, "state": None})
-    if exceptions.was_dismissed_and_counts(evidence, store_id, memory_id):
-        dismissed = min(one.invoked for one in evidence.history.operations if one.kind == "dismiss")
-        yield _adoption(store_id, {"memory_id": memory_id, "state": None}, dismissed)
+    final = evidence.final[store_id][evidence.homes[store_id]]
+    history = {version.id for version in final.versions.get(memory_id, ())}
+    for one in evidence.history.operations:
+        if one.kind == "dismiss" and one.asked["version_id"] in history:  # adopted while somebody dismissed it
+            yield _adoption(store_id, {"memory_id": memory_id, "state": None}, one.invoked)
 
 
 def _adoption(store_id: str, asked: Mapping[str, object], invoked: int = 0) -> Operation:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from memolith.app.epochs.store_repair import StoreRepair
 from memolith.app.index.store_projector import StoreProjector
 from memolith.app.kernel.region import Region, View
-from memolith.core.errors import Busy, Unavailable
+from memolith.core.epochs import current_epoch
+from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.limits import WRITE_ATTEMPTS
-from memolith.core.log_position import Slot
+from memolith.core.log_position import Epoch, Slot
 from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import MOVER, PlacedRecord, to_record, to_row
@@ -45,6 +47,20 @@ class Ownership(StoreProjector):
                 return to_row(placed)
             self._region.back_off(attempt)
         raise Busy("others kept writing here; try again")
+
+    def learn(self, view: View, row: StoreRow, epoch: Epoch) -> None:
+        """Fold the record of a later epoch than the row's, of which an answer of its home has told.
+
+        Its own copy may come after an older one's, by which the next call would go to a home that was taken over. No
+        call where the row has the epoch; otherwise a LIST for each region and a GET, at that home. Where it does not
+        answer, nothing is learned.
+        """
+        if epoch.rank <= current_epoch(row).rank:
+            return
+        with suppress(Unavailable, OutcomeUnknown):
+            newest = self.newest(row.store_id, epoch.home)
+            if newest is not None:
+                self.fold(view, newest)
 
     def at_home(self, view: View, row: StoreRow) -> StoreRow:
         """Return the record under which this region is the store's home, if it is; `row` where no record says so.
