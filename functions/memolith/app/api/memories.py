@@ -154,8 +154,7 @@ class Memories:
             return self._writer.write(view, store, command)
         outcome = decode_outcome(answer)
         self._fold_here(access.view, outcome)
-        for epoch in {one.entry.slot.epoch for one in outcome.resolved}:
-            self._records.learn(access.view, store, epoch)
+        self._records.learn(access.view, store, {one.entry.slot.epoch for one in outcome.resolved})
         if isinstance(outcome.error, NotFound) and outcome.memory is None:
             self._require_unknown_here(access.view, command)
         return outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -48,17 +48,18 @@ class Ownership(StoreProjector):
             self._region.back_off(attempt)
         raise Busy("others kept writing here; try again")
 
-    def learn(self, view: View, row: StoreRow, epoch: Epoch) -> None:
-        """Fold the record of a later epoch than the row's, of which an answer of its home has told.
+    def learn(self, view: View, row: StoreRow, told: Iterable[Epoch]) -> None:
+        """Fold the record of a later epoch than the row's, if the home's answer has told of one.
 
         Its own copy may come after an older one's, by which the next call would go to a home that was taken over. No
-        call where the row has the epoch; otherwise a LIST for each region and a GET, at that home. Where it does not
-        answer, nothing is learned.
+        call where no epoch is later; otherwise a LIST for each region and a GET, at the home of the latest. Where it
+        does not answer, nothing is learned.
         """
-        if epoch.rank <= current_epoch(row).rank:
+        latest = max((current_epoch(row), *told), key=lambda epoch: epoch.rank)
+        if latest == current_epoch(row):
             return
         with suppress(Unavailable, OutcomeUnknown):
-            newest = self.newest(row.store_id, epoch.home)
+            newest = self.newest(row.store_id, latest.home)
             if newest is not None:
                 self.fold(view, newest)
 
