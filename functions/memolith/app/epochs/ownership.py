@@ -48,14 +48,14 @@ class Ownership(StoreProjector):
             self._region.back_off(attempt)
         raise Busy("others kept writing here; try again")
 
-    def learn(self, view: View, row: StoreRow, told: Iterable[Epoch]) -> None:
-        """Fold the record of a later epoch than the row's, if the home's answer has told of one.
+    def learn(self, view: View, row: StoreRow, epochs: Iterable[Epoch]) -> None:
+        """Fold the record of the latest of `epochs`, which an answer of the home named, if that is later than the row's.
 
         Its own copy may come after an older one's, by which the next call would go to a home that was taken over. No
         call where no epoch is later; otherwise a LIST for each region and a GET, at the home of the latest. Where it
         does not answer, nothing is learned.
         """
-        latest = max((current_epoch(row), *told), key=lambda epoch: epoch.rank)
+        latest = max((current_epoch(row), *epochs), key=lambda epoch: epoch.rank)
         if latest == current_epoch(row):
             return
         with suppress(Unavailable, OutcomeUnknown):
