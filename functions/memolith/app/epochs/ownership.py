@@ -49,7 +49,7 @@ class Ownership(StoreProjector):
         raise Busy("others kept writing here; try again")
 
     def learn(self, view: View, row: StoreRow, epochs: Iterable[Epoch]) -> None:
-        """Fold the record of the latest of `epochs`, which an answer of the home named, if that is later than the row's.
+        """Fold the record of the latest of `epochs`, which the home's answer names, if that is later than the row's.
 
         Its own copy may come after an older one's, by which the next call would go to a home that was taken over. No
         call where no epoch is later; otherwise a LIST for each region and a GET, at the home of the latest. Where it
