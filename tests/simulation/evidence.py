@@ -22,7 +22,7 @@ from memolith.core.objects.resolution_record import ResolutionRecord
 from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.base import mark_key
 from memolith.core.rows.content import LATE_PREFIX, LogRow
-from tests.simulation.history import History, Seen
+from tests.simulation.history import NEVER, History, Seen
 from tests.simulation.tampering import Audited, Deceived
 from tests.simulation.workers import Worked
 
@@ -62,8 +62,6 @@ class Written:
     stands: str
     put_at: int
 
-
-NEVER = 1 << 60
 
 Tables = Mapping[str, Mapping[tuple[str, str], Mapping[str, Any]]]
 """Rows by table, then key."""

@@ -8,6 +8,9 @@ from typing import Any
 
 from memolith.app.kernel.results import Page, Version
 
+NEVER = 1 << 60
+"""A moment after every other: when what has not happened did."""
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:

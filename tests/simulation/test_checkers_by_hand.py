@@ -88,6 +88,13 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+CREATION = Operation(
+    0, "c0", HOME, STORE, True, "create", {"path": "/a", "content": BEFORE}, 1, 2,
+    Seen(MEMORY, VERSION, "/a", _sha256(BEFORE)),
+)  # fmt: skip
+"""The memory's, which comes first in every history below."""
+
+
 def _rename(number: int, invoked: int, returned: int, expected: str | None = None) -> Operation:
     """A rename of the memory to `/b` that was answered with the version of one rename, with the text before it."""
     asked = {"memory_id": MEMORY, "content": None, "path": "/b", "expected": expected}
@@ -97,17 +104,13 @@ def _rename(number: int, invoked: int, returned: int, expected: str | None = Non
 
 def _makers(*renames: Operation, put_at: int, adopted: bool = False) -> frozenset[int]:
     """Which of the renames made the version, which follows another at `/a` and was put then."""
-    creation = Operation(
-        0, "c0", HOME, STORE, True, "create", {"path": "/a", "content": BEFORE}, 1, 2,
-        Seen(MEMORY, VERSION, "/a", _sha256(BEFORE)),
-    )  # fmt: skip
     row = {"version_id": "memver_b", "parent_version_id": VERSION}
     evidence = replace(
-        _with(History(operations=[creation, *renames]), {HOME: {"versions": {(STORE, "memver_b"): row}}}),
+        _with(History(operations=[CREATION, *renames]), {HOME: {"versions": {(STORE, "memver_b"): row}}}),
         homes={STORE: HOME},
         written={"memver_b": Written(HOME, ORIGINAL, adopted, ADOPTED if adopted else ORIGINAL, put_at)},
     )
-    return makers(evidence, STORE, [creation, *renames]) - {0}
+    return makers(evidence, STORE, [CREATION, *renames]) - {0}
 
 
 def test_of_two_renames_that_were_told_of_one_version_the_one_that_expected_another_text_did_not_make_it() -> None:
@@ -132,16 +135,12 @@ def _restored(text: str, at: int, put_at: int = 6) -> Evidence:
     `text` is what is there at rest, and `put_at` when it was put; the restoration began at 5.
     """
     other = "mem_b"
-    creation = Operation(
-        0, "c0", HOME, STORE, True, "create", {"path": "/a", "content": BEFORE}, 1, 2,
-        Seen(MEMORY, VERSION, "/a", _sha256(BEFORE)),
-    )  # fmt: skip
     asked = {"memory_id": MEMORY, "content": BEFORE, "path": None, "expected": None, "restores": VERSION}
     restoration = Operation(1, "c0", HOME, STORE, True, "update", asked, at)
     version = Version("memver_b", other, STORE, "created", 0, None, "/a", _sha256(text), 0, None, None)
     final = Final(versions={other: (version,)}, read={other: Seen(other, "memver_b", "/a", _sha256(text))})
     return replace(
-        _with(History(operations=[creation, restoration]), {HOME: {"versions": {}}}),
+        _with(History(operations=[CREATION, restoration]), {HOME: {"versions": {}}}),
         final={STORE: {HOME: final}},
         homes={STORE: HOME},
         homes_ever={STORE: frozenset({HOME})},
@@ -203,8 +202,7 @@ def _adopted_beside(*dismissed: str) -> Evidence:
     other = Seen("mem_o", "memver_o", "/o", _sha256(AFTER))
     asked = {"memory_id": MEMORY, "content": "refused", "path": None, "expected": _sha256("another")}
     operations = [
-        Operation(0, "c0", HOME, STORE, True, "create", {"path": "/a", "content": BEFORE}, 1, 2,
-                  Seen(MEMORY, VERSION, "/a", _sha256(BEFORE))),
+        CREATION,
         Operation(1, "c1", there, STORE, True, "create", {"path": "/o", "content": AFTER}, 4, 5, other),
         *(Operation(2, "c1", there, STORE, True, "dismiss", {"version_id": id, "memory_id": MEMORY}, 6, 7, id)
           for id in dismissed),

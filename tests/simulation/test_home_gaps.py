@@ -43,6 +43,19 @@ def take_over(stage: MovingStage, *replicated: str) -> None:
         stage.fail_over(AWAY)
 
 
+def taken_over_and_back(stage: MovingStage) -> list[str]:
+    """Fail `HOME` over to `AWAY`, and that to `HOME` again; `THIRD` hears of neither. Return what `AWAY` has put."""
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    taken = [event.key for event in stage.cloud.pending if event.region == AWAY]
+    stage.hold_back()
+    stage.reach(HOME, *taken)
+    with stage.dead(AWAY):
+        stage.fail_over(HOME, old=AWAY)
+        stage.hold_back()
+    return taken
+
+
 # ---- renames of which some is missing -------------------------------------------------------------------------------
 
 
@@ -327,17 +340,11 @@ def test_a_fail_over_whose_first_record_was_not_indexed_is_finished_by_the_next(
 def test_who_was_answered_by_a_later_home_asks_no_earlier_one_whose_record_comes_after_that(
     stage: MovingStage, deletes: bool
 ) -> None:
-    """`HOME` was failed over to `AWAY`, and that to `HOME` again. `THIRD` hears of the first when it was answered."""
+    """`THIRD` hears of the first of the two failovers when the home that the second made has answered it."""
     memory = stage.create("/a", "one")
     stage.deliver()
-    with stage.dead(HOME):
-        stage.fail_over(AWAY)
-    taken = [event.key for event in stage.cloud.pending if event.region == AWAY]
-    stage.hold_back()
-    stage.reach(HOME, *taken)
+    taken = taken_over_and_back(stage)
     with stage.dead(AWAY):
-        stage.fail_over(HOME, old=AWAY)
-        stage.hold_back()
         stage.update(memory.id, "two", region=THIRD)
         stage.hold_back()
     stage.reach(THIRD, *taken)
@@ -353,14 +360,7 @@ def test_who_was_answered_by_a_later_home_asks_no_earlier_one_whose_record_comes
 def test_a_write_is_answered_though_the_record_of_its_later_home_cannot_be_read(stage: MovingStage) -> None:
     memory = stage.create("/a", "one")
     stage.deliver()
-    with stage.dead(HOME):
-        stage.fail_over(AWAY)
-    taken = [event.key for event in stage.cloud.pending if event.region == AWAY]
-    stage.hold_back()
-    stage.reach(HOME, *taken)
-    with stage.dead(AWAY):
-        stage.fail_over(HOME, old=AWAY)
-    stage.hold_back()
+    taken_over_and_back(stage)
     writing = stage.actor(lambda: stage.update(memory.id, "two", region=THIRD), Strike(Fault.REFUSED, "objects.list"))
     assert writing.finish().content_sha256 == stage.read(memory.id, HOME).content_sha256
     assert stage.home(THIRD) == HOME and stage.read(memory.id, THIRD).content == "two"

@@ -16,7 +16,7 @@ from typing import Any, ParamSpec
 from memolith.app.kernel.results import Version
 from memolith.core.log_position import Epoch, LogRef
 from tests.simulation.evidence import Apart, Evidence
-from tests.simulation.history import Operation, Seen
+from tests.simulation.history import NEVER, Operation, Seen
 
 P = ParamSpec("P")
 
@@ -236,7 +236,7 @@ def was_put_behind(evidence: Evidence, region: str, key: str, content: bytes) ->
     "nothing older."
 )
 def unknown_since_a_take_over(evidence: Evidence, operation: Operation) -> bool:
-    return (operation.returned or 0) > evidence.taken_over.get(operation.store_id, 1 << 60)
+    return (operation.returned or 0) > evidence.taken_over.get(operation.store_id, NEVER)
 
 
 @exception(

@@ -15,9 +15,8 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.simulation.history import Operation, Refusal, Seen
+from tests.simulation.history import NEVER, Operation, Refusal, Seen
 
-NEVER = 1 << 60
 NOTHING_DONE = frozenset({"Busy", "Unavailable"})
 STATES_MAX = 400_000
 

@@ -14,7 +14,7 @@ from tests.simulation.checkers import exceptions
 from tests.simulation.checkers.exceptions import epoch_of
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.evidence import Evidence
-from tests.simulation.history import Listed, Operation, Seen
+from tests.simulation.history import NEVER, Listed, Operation, Seen
 
 GONE = 1 << 30
 """The generation of a memory that is not there any more."""
@@ -255,7 +255,7 @@ def _still_stale(region: str, refused: Operation, later: Operation, made: list[O
     shown_before = any(
         earlier.memory_id == seen.memory_id
         for one in made
-        if (one.returned or 1 << 60) < refused.invoked
+        if (one.returned or NEVER) < refused.invoked
         for earlier in _shown(one)
     )
     if refused.answer.name == "NotFound" and shown_before:
@@ -264,7 +264,7 @@ def _still_stale(region: str, refused: Operation, later: Operation, made: list[O
         before = [
             one
             for one in made
-            if (one.returned or 1 << 60) < refused.invoked and any(seen == earlier for earlier in _shown(one))
+            if (one.returned or NEVER) < refused.invoked and any(seen == earlier for earlier in _shown(one))
         ]
         if before:
             yield f"{region} shows what it was refused for: {later} after {refused}"

@@ -20,9 +20,7 @@ from tests.simulation.checkers import exceptions
 from tests.simulation.checkers.exceptions import epoch_of
 from tests.simulation.checkers.linearizability import Memory, State, linearizable
 from tests.simulation.evidence import Evidence
-from tests.simulation.history import Listed, Operation, Seen
-
-_NEVER = 1 << 60
+from tests.simulation.history import NEVER, Listed, Operation, Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ def memories_are_linearizable(evidence: Evidence, store_id: str, rest: Sequence[
     shown = _shown(evidence, store_id, made)
     chains = list(_chains(evidence, store_id, made))
     for chain in chains:
-        last = rest if chain.end == _NEVER else ()
+        last = rest if chain.end == NEVER else ()
         for memory_id, states in shown.items():
             operations = list(_of_chain(evidence, chain, memory_id, made, made_by))
             operations += [one for one in last if one.asked["memory_id"] == memory_id]
@@ -63,7 +61,7 @@ def _chains(evidence: Evidence, store_id: str, made: Sequence[Operation]) -> Ite
     for one in made:
         term = _term(evidence, one)
         if term is not None:
-            acknowledged[term] = min(acknowledged.get(term, _NEVER), one.returned or _NEVER)
+            acknowledged[term] = min(acknowledged.get(term, NEVER), one.returned or NEVER)
     groups: list[list[Epoch]] = []
     for term in evidence.epochs[store_id]:
         if term.attempt == 0:
@@ -73,14 +71,14 @@ def _chains(evidence: Evidence, store_id: str, made: Sequence[Operation]) -> Ite
         since: dict[str, int] = {}
         for term in terms:
             if term in acknowledged:
-                since[term.home] = min(since.get(term.home, _NEVER), acknowledged[term])
+                since[term.home] = min(since.get(term.home, NEVER), acknowledged[term])
         if since:
             ends = (
                 []
                 if terms is groups[-1]
                 else [one for one in evidence.takeovers[store_id] if one > min(since.values())]
             )
-            end = _NEVER if terms is groups[-1] else min(ends, default=0)
+            end = NEVER if terms is groups[-1] else min(ends, default=0)
             yield Chain(tuple(terms), since, end)
 
 
@@ -102,7 +100,7 @@ def makers(evidence: Evidence, store_id: str, made: Sequence[Operation]) -> froz
     first: dict[str, int] = {}
     for one in made:
         for shown in _shown_by(one):
-            first[shown.version_id] = min(first.get(shown.version_id, _NEVER), one.returned or _NEVER)
+            first[shown.version_id] = min(first.get(shown.version_id, NEVER), one.returned or NEVER)
     rows = evidence.rows[evidence.homes[store_id]]["versions"]
     before = {row["version_id"]: seen.get(row.get("parent_version_id") or "") for row in rows.values()}
     found: dict[str, int] = {}
@@ -168,9 +166,9 @@ def _of_chain(
         if one.invoked > chain.end or not _is_about(one, memory_id):
             continue
         term = _term(evidence, one) if one.number in made_by else None
-        since = chain.since.get(one.region, _NEVER)
-        by_home = one.home and one.invoked > since and (one.returned or _NEVER) < chain.end
-        if term in chain.terms and (one.returned or _NEVER) < chain.end:
+        since = chain.since.get(one.region, NEVER)
+        by_home = one.home and one.invoked > since and (one.returned or NEVER) < chain.end
+        if term in chain.terms and (one.returned or NEVER) < chain.end:
             yield one
         elif term in chain.terms or _is_open(one, by_home):
             yield replace(one, returned=None, answer=None)

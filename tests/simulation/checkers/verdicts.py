@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.simulation.evidence import Evidence
-from tests.simulation.history import Operation
-
-_NEVER = 1 << 62
+from tests.simulation.history import NEVER, Operation
 
 
 def withheld_texts_are_shown_nowhere(evidence: Evidence) -> Iterator[str]:
@@ -48,4 +46,4 @@ def _about(evidence: Evidence, other: Operation, kind: str) -> Iterator[Operatio
 
 
 def _ended(operation: Operation) -> int:
-    return _NEVER if operation.returned is None else operation.returned
+    return NEVER if operation.returned is None else operation.returned

@@ -55,8 +55,9 @@ class Ownership(StoreProjector):
         call where no epoch is later; otherwise a LIST for each region and a GET, at the home of the latest. Where it
         does not answer, nothing is learned.
         """
-        latest = max((current_epoch(row), *epochs), key=lambda epoch: epoch.rank)
-        if latest == current_epoch(row):
+        known = current_epoch(row)
+        latest = max((known, *epochs), key=lambda epoch: epoch.rank)
+        if latest == known:
             return
         with suppress(Unavailable, OutcomeUnknown):
             newest = self.newest(row.store_id, latest.home)
