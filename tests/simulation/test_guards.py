@@ -175,10 +175,11 @@ def a_region_that_is_behind_says_that_the_home_is_elsewhere() -> None:
             asked.append(region)
             return behind
 
+    parts = EpochParts.of(region)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(region, "peers", Behind())
         with pytest.raises(Unavailable):
-            Forwarding(region, EpochParts.of(region).records).reach(region.view(), row, {"call": "write"})
+            Forwarding(region, parts.records, parts.projector).reach(region.view(), row, {"call": "write"})
     assert asked == [HOME]
 
 

@@ -19,7 +19,7 @@ from memolith.app.api.redaction import Redactions
 from memolith.app.auth.authorizer import Authorizer, Scope
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.writer import Writer
-from memolith.app.index.projector import Projector, not_of
+from memolith.app.index.projector import Projector
 from memolith.app.kernel.peer_messages import decode_resolved, encode_resolved
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import RequestContext
@@ -149,15 +149,14 @@ class HistoryImport:
         if answer is None:
             return self._at_home(store, versions).results
         try:
-            self._project(access.view, answer)
+            self._project(access.view, store, answer)
         except Unavailable as error:
             raise unindexed("the store's home imported these versions", error, REPEAT) from error
         return [_decoded(row) for row in answer["results"]]
 
-    def _project(self, view: View, answer: Mapping[str, Any]) -> None:
+    def _project(self, view: View, store: StoreRow, answer: Mapping[str, Any]) -> None:
         """Project here what the home did. Raises Unavailable."""
-        resolved = decode_resolved(answer["settled"])
-        self._projector.fold(view, resolved, elsewhere=not_of(self._region.name, resolved))
+        self._forwarding.fold(view, store, decode_resolved(answer["settled"]))
         for text in answer["orders"]:
             self._projector.fold_redaction(view, Redaction.from_json(text.encode()), unseen=True)
         for text in answer["verdicts"]:

@@ -16,7 +16,6 @@ from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.writer import Writer
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.index.path_listing import ListedPath, PathListing
-from memolith.app.index.projector import Projector, not_of
 from memolith.app.kernel.eraser_client import erase
 from memolith.app.kernel.peer_messages import NotHome
 from memolith.app.kernel.region import Region, View
@@ -54,7 +53,6 @@ class Memories:
         writer: Writer,
         forwarding: Forwarding,
         reads: ForwardedReads,
-        projector: Projector,
         texts: TextReader,
         linearizable_reads: LinearizableReads,
         records: Ownership,
@@ -65,7 +63,6 @@ class Memories:
         self._writer = writer
         self._forwarding = forwarding
         self._forwarded = reads
-        self._projector = projector
         self._texts = texts
         self._linearizable_reads = linearizable_reads
         self._records = records
@@ -153,8 +150,7 @@ class Memories:
             view, store = self._as_home(access.view, store, command)
             return self._writer.write(view, store, command)
         outcome = decode_outcome(answer)
-        self._fold_here(access.view, outcome)
-        self._records.learn(access.view, store, {one.entry.slot.epoch for one in outcome.resolved})
+        self._fold_here(access.view, store, outcome)
         if isinstance(outcome.error, NotFound) and outcome.memory is None:
             self._require_unknown_here(access.view, command)
         return outcome
@@ -211,14 +207,14 @@ class Memories:
         self._writer.attach_entries(outcome)
         return outcome
 
-    def _fold_here(self, view: View, outcome: Outcome) -> None:
+    def _fold_here(self, view: View, store: StoreRow, outcome: Outcome) -> None:
         """Project what the home did, which holds even if this region cannot index it now; only a refusal did nothing.
 
         What the home has erased may still have its text here, where an original can come after its blank. Once its row
         is blank no pass looks at it again, so this region's eraser does now.
         """
         try:
-            self._projector.fold(view, outcome.resolved, elsewhere=not_of(self._region.name, outcome.resolved))
+            self._forwarding.fold(view, store, outcome.resolved)
             for one in outcome.resolved:
                 if one.entry.blank:
                     erase(self._region, str(one.entry.key))

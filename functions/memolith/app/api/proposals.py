@@ -16,7 +16,6 @@ from memolith.app.api.proposal_decisions import ProposalDecisions
 from memolith.app.api.proposal_views import ProposalViews, summary
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.commit.forwarding import Forwarding
-from memolith.app.index.projector import Projector, not_of
 from memolith.app.kernel.peer_messages import decode_resolved
 from memolith.app.kernel.proposal_results import Proposal
 from memolith.app.kernel.region import Region
@@ -44,7 +43,6 @@ class Proposals:
         region: Region,
         authorizer: Authorizer,
         forwarding: Forwarding,
-        projector: Projector,
         log: ProposalLog,
         decisions: ProposalDecisions,
         views: ProposalViews,
@@ -52,7 +50,6 @@ class Proposals:
         self._region = region
         self._authorizer = authorizer
         self._forwarding = forwarding
-        self._projector = projector
         self._log = log
         self._decisions = decisions
         self._views = views
@@ -192,8 +189,7 @@ class Proposals:
             return self._decisions.change_at_home(store, {"change": change, **request})[0]
         records = [ProposalRecord.from_json(text.encode()) for text in answer["records"]]
         with _known_here(proposal_id):
-            resolved = decode_resolved(answer["settled"])
-            self._projector.fold(access.view, resolved, elsewhere=not_of(self._region.name, resolved))
+            self._forwarding.fold(access.view, store, decode_resolved(answer["settled"]))
             for record in records:
                 self._log.fold(access.view, record)
         return records

@@ -13,7 +13,6 @@ from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.writer import Writer
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.index.path_listing import PathListing
-from memolith.app.index.projector import Projector
 from memolith.app.kernel.proposal_results import Proposal, Staged
 from memolith.app.kernel.region import Region
 from memolith.app.safety.text_access import TextReader
@@ -36,15 +35,12 @@ class ReviewedMemories(Memories):
         writer: Writer,
         forwarding: Forwarding,
         reads: ForwardedReads,
-        projector: Projector,
         texts: TextReader,
         linearizable_reads: LinearizableReads,
         records: Ownership,
         listing: PathListing,
     ) -> None:
-        super().__init__(
-            region, authorizer, writer, forwarding, reads, projector, texts, linearizable_reads, records, listing
-        )
+        super().__init__(region, authorizer, writer, forwarding, reads, texts, linearizable_reads, records, listing)
         self._open_proposal = open_proposal
 
     def _execute(self, access: StoreAccess, command: Command) -> Outcome:

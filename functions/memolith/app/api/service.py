@@ -124,7 +124,7 @@ class Memolith:
         self._texts = texts = TextReader(region, verdicts)
         history = VersionHistory(region)
         late_records = LateRecords(region, records, second)
-        self._projector, self._forwarding = projector, (forwarding := Forwarding(region, records))
+        self._projector, self._forwarding = projector, (forwarding := Forwarding(region, records, projector))
         self._reads = reads = ForwardedReads(forwarding)
         linearizable_reads = LinearizableReads(region, logs, records, fence, snapshots)
 
@@ -141,7 +141,6 @@ class Memolith:
             writer,
             forwarding,
             reads,
-            projector,
             texts,
             linearizable_reads,
             records,
@@ -276,7 +275,6 @@ class Memolith:
             self._region,
             self._authorizer,
             self._forwarding,
-            self._projector,
             self._proposal_log,
             self.proposal_decisions,
             views,

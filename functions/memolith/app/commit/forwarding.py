@@ -7,24 +7,27 @@ against, and the region where the call landed folds them, so that the caller rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memolith.app.epochs.ownership import Ownership
+from memolith.app.index.projector import Projector, not_of
 from memolith.app.kernel.peer_messages import HOPS, NotHome, decode_error, decode_placed
 from memolith.app.kernel.port_calls import repeatable
 from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import Slot
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.identity import StoreRow
 
 
 class Forwarding:
     """Invokes another region's peerwriter, or its peerreader."""
 
-    def __init__(self, region: Region, records: Ownership) -> None:
+    def __init__(self, region: Region, records: Ownership, projector: Projector) -> None:
         self._region = region
         self._records = records
+        self._projector = projector
 
     def reach(
         self, view: View, store: StoreRow, payload: Mapping[str, Any]
@@ -48,6 +51,17 @@ class Forwarding:
                     raise Unavailable("the store's home is changing; try again") from elsewhere
                 store = newer
         raise Unavailable("the store's home is changing; try again")
+
+    def fold(self, view: View, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> None:
+        """Project here the entries that the home's answer brought, and learn of a home that they show to be later.
+
+        `store` is what `reach` returned beside the answer. Costs what `Projector.fold` and `Ownership.learn` cost.
+
+        Raises:
+            Unavailable: the home did it, but it could not be indexed here.
+        """
+        self._projector.fold(view, resolved, elsewhere=not_of(self._region.name, resolved))
+        self._records.learn(view, store, {one.entry.slot.epoch for one in resolved})
 
     def call(self, home: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """Call the home's writer and return its answer.
