@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from memolith.clients.cli import main
 from memolith.clients.cli.deployment_target import Target
 from memolith.clients.cli.failures import Exit
+from memolith.core.errors import Unavailable
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 THIRD = "ap-south-1"
@@ -42,6 +43,13 @@ def memolith(
         return int(ended.value.code or 0), out, err
 
     return run
+
+
+class Silent:
+    """A region none of whose functions answers."""
+
+    def call(self, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        raise Unavailable(f"{function} in {region} did not run")
 
 
 def doubled(scene: Scene) -> str:
@@ -133,3 +141,33 @@ def test_a_store_is_named_by_its_name_if_it_is_the_only_one_of_that_name(scene: 
     code, _, said = memolith("move", "Nobody", "--to", AWAY)
     assert (code, "Nobody is the name of no single store" in said) == (Exit.USAGE, True)
     assert {home_of(scene, one) for one in (first, second)} == {HOME}
+
+
+@pytest.mark.parametrize(
+    ("words", "ends"),
+    [(("return", HOME), HOME), (("move", "--from", AWAY, "--to", HOME), HOME)],
+    ids=["return", "move"],
+)
+def test_a_region_that_has_not_heard_of_a_failover_gets_its_stores_back(
+    scene: Scene, memolith: Memolith, words: tuple[str, ...], ends: str
+) -> None:
+    scene.deliver()
+    assert memolith("fail-over", "--from", HOME, "--to", AWAY)[0] == 0
+    scene.cloud.pending.clear()
+    assert scene.cloud.rows(HOME, "stores")[scene.store, "record"]["home"] == HOME, "or this test shows nothing"
+    code, out, _ = memolith(*words, "--json")
+    assert (code, [one["state"] for one in json.loads(out)["stores"]]) == (0, ["moved"])
+    scene.deliver()
+    assert home_of(scene, scene.store) == ends
+
+
+def test_a_return_names_a_region_that_does_not_say_which_stores_it_knows(
+    scene: Scene, memolith: Memolith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.deliver()
+    assert memolith("fail-over", "--from", HOME, "--to", AWAY)[0] == 0
+    scene.deliver()
+    monkeypatch.setattr(scene.cloud.sites[THIRD].region, "peers", Silent())
+    code, out, said = memolith("return", HOME, "--json")
+    assert (code, [one["state"] for one in json.loads(out)["stores"]]) == (0, ["moved"])
+    assert f"{THIRD} does not say which stores it knows" in said and "Run this command again" in said

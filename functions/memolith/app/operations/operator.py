@@ -6,13 +6,14 @@ What is shown of a dead letter names objects and reasons. A key holds no path, a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from memolith.app.kernel.peer_messages import decode_error
 from memolith.app.kernel.region import Region
 from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.log_position import Epoch
 from memolith.ports.dead_letters import DeadLetters, Depths
 
 REASON_MAX_CHARACTERS = 200
@@ -119,6 +120,14 @@ def homes(region: Region) -> Iterator[Home]:
         after = answer["next"]
         if after is None:
             return
+
+
+def newest(told: Iterable[Home]) -> list[Home]:
+    """Return each store once, as the region tells it that knows of its latest epoch; of equals, as the first does."""
+    known = dict[str, Home]()
+    for one in told:
+        known[one.store_id] = max(known.get(one.store_id, one), one, key=lambda home: Epoch.parse(home.epochs[-1]).rank)
+    return list(known.values())
 
 
 def move(region: Region, store_id: str) -> Iterator[Step]:

@@ -20,7 +20,7 @@ from memolith.app.operations.operator import Home, Step
 from memolith.clients.cli.consoles import console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
 from memolith.clients.cli.output import Json, confirm, show_rows, visible
-from memolith.core.errors import InvalidRequest, MemolithError
+from memolith.core.errors import InvalidRequest, MemolithError, Unavailable
 from memolith.core.log_position import Epoch
 
 app = typer.Typer(
@@ -82,7 +82,11 @@ def move(
     new = _region(target, to)
     if (store is None) == (source is None):
         raise InvalidRequest("", "say one store, or --from a region")
-    stores = [_called(new, store)] if store is not None else _of(_region(target, to), _known(target, source or ""))
+    if store is not None:
+        stores = [_called(new, store)]
+    else:
+        old = _known(target, source or "")
+        stores = [home.store_id for home in _everywhere(target) if home.home == old]
     _each(stores, lambda store_id: operator.move(new, store_id), f"moving to {to}", as_json, at_once)
 
 
@@ -136,7 +140,7 @@ def return_(
     new = _region(target, region)
     stores = [
         home.store_id
-        for home in operator.homes(new)
+        for home in _everywhere(target)
         if home.home != region and region in {Epoch.parse(epoch).home for epoch in home.epochs}
     ]
     _each(stores, lambda store_id: operator.move(new, store_id), f"moving home to {region}", as_json, at_once)
@@ -202,8 +206,21 @@ def _known(target: Target, region: str) -> str:
     return target.deployment(region).region
 
 
-def _of(region: Region, home: str) -> list[str]:
-    return [one.store_id for one in operator.homes(region) if one.home == home]
+def _everywhere(target: Target) -> list[Home]:
+    """Return every store as the regions together know it: one that was gone may not know who has taken its stores."""
+    told = list[Home]()
+    for name in target.regions:
+        try:
+            told += operator.homes(_region(target, name))
+        except Unavailable as error:
+            print(
+                visible(
+                    f"{name} does not say which stores it knows ({error.message}): a store that it alone knows to "
+                    "have moved is left where it is. Run this command again once it answers."
+                ),
+                file=sys.stderr,
+            )
+    return operator.newest(told)
 
 
 def _shown(home: Home) -> dict[str, Any]:
