@@ -53,7 +53,7 @@ class Written:
     """Where a version was written first: the home, and its position there, as versions name theirs.
 
     `adopted` means that it was written once more, by a home that had taken over: there, at `stands`, it stands now.
-    It was put after the tick `put_at`; NEVER, where no object was.
+    It was put after the tick `put_at`, and what stands after `stands_since`; NEVER, where no object was.
     """
 
     home: str
@@ -61,6 +61,7 @@ class Written:
     adopted: bool
     stands: str
     put_at: int
+    stands_since: int = NEVER
 
 
 Tables = Mapping[str, Mapping[tuple[str, str], Mapping[str, Any]]]
@@ -238,12 +239,14 @@ def _written(world: World) -> dict[str, Written]:
                 if sk.startswith(LATE_PREFIX) and row["version_id"] in written:
                     continue
                 ref, adopted = LogRef.parse(row["position"]), False
+                since = world.network.put_at.get(str(ref.key_in(row["store_id"])), NEVER)
                 while (entry := _entry(world, region, LogKey(row["store_id"], ref.path_hash, ref.slot))) is not None:
                     if entry.adopts is None:
                         break
                     ref, adopted = replace(ref, slot=entry.adopts), True
-                put_at = world.network.put_at.get(str(LogKey(row["store_id"], ref.path_hash, ref.slot)), NEVER)
-                written[row["version_id"]] = Written(ref.slot.epoch.home, str(ref), adopted, row["position"], put_at)
+                put_at = world.network.put_at.get(str(ref.key_in(row["store_id"])), NEVER)
+                home, at = ref.slot.epoch.home, row["position"]
+                written[row["version_id"]] = Written(home, str(ref), adopted, at, put_at, since)
     return written
 
 

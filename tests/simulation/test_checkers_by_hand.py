@@ -11,13 +11,14 @@ from memolith.app.kernel.results import Version
 from memolith.core.log_position import Epoch, LogRef, Slot
 from memolith.core.rows.content import VersionRow
 from tests.simulation.checkers import operations_are_linearizable
-from tests.simulation.checkers.exceptions import deletion_stands_apart
+from tests.simulation.checkers.exceptions import deletion_stands_apart, is_shown_before_its_adoption
 from tests.simulation.checkers.terms import makers, memories_are_linearizable
 from tests.simulation.checkers.watermarks import the_watermark_never_claims_what_is_missing
 from tests.simulation.evidence import Apart, Evidence, Final, Tables, Written
-from tests.simulation.history import Claim, History, Operation, Refusal, Seen
+from tests.simulation.history import NEVER, Claim, History, Operation, Refusal, Seen
 
 STORE, MEMORY, VERSION = "memstore_a", "mem_a", "memver_a"
+HOME = "us-east-1"
 LOST = Epoch(2, "ap-south-1")
 ORIGINAL = str(LogRef("ec2d", Slot(Epoch(1, "us-east-1"), 9)))
 ADOPTED = str(LogRef("ec2d", Slot(LOST, 1)))
@@ -78,9 +79,27 @@ def test_a_divergent_deletion_is_excepted_in_two_regions_only_if_nobody_was_told
     assert deletion_stands_apart(_deletion(answer, two_regions), STORE, MEMORY) is excepted
 
 
+@pytest.mark.parametrize(
+    ("adopted", "since", "demanded", "excepted"),
+    [(True, 5, None, True), (True, 3, None, False), (False, NEVER, None, True), (True, 5, True, False)],
+    ids=["before it was adopted", "after it was adopted", "never adopted", "demanded of the home"],
+)
+def test_a_late_version_is_excepted_in_plain_reads_alone_and_until_it_was_adopted(
+    adopted: bool, since: int, demanded: bool | None, excepted: bool
+) -> None:
+    shown = Seen(MEMORY, VERSION, "/a", "text")
+    read = Operation(0, "c0", "eu-west-1", STORE, True, "read", {"memory_id": MEMORY, "home": demanded}, 1, 4, shown)
+    evidence = replace(
+        _with(History(operations=[read])),
+        written={VERSION: Written(HOME, ORIGINAL, adopted, ADOPTED if adopted else ORIGINAL, 1, since)},
+        taken_over={STORE: 1},
+        apart={STORE: () if adopted else (Apart(VERSION, MEMORY, 1, "created", "/a", None),)},
+    )
+    assert is_shown_before_its_adoption(evidence, read) is excepted
+
+
 # ---- who made a version ---------------------------------------------------------------------------------------------
 
-HOME = "us-east-1"
 BEFORE, AFTER = "the text before", "the text after"
 
 

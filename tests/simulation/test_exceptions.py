@@ -12,7 +12,7 @@ from tests.simulation import test_crowds, test_home_terms
 from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
 from tests.simulation.checkers.exceptions import EXCEPTIONS, without
-from tests.simulation.kinds import damaging, deciding, losing, redacting, visiting, working
+from tests.simulation.kinds import damaging, deciding, losing, redacting, telling, visiting, working
 from tests.simulation.options import Options, Weights, failing_over, remembering, retaining, tearing
 from tests.simulation.world import World
 
@@ -60,6 +60,7 @@ NEEDED = {
     "was_put_behind": Needed(damaging, 650, "redacted_text_is_nowhere"),
     "unknown_since_a_take_over": Needed(failing_over, 793, "a_demanded_read_is_no_older"),
     "answered_by_another_region": Needed(failing_over, 91, "a_listing_shows_each_path_once"),
+    "is_shown_before_its_adoption": Needed(telling, 810791, "operations_are_linearizable"),
     "was_done_by_the_lost_home": Needed(working, 118, "one_run_of_a_watermark_counts"),
     "blanked_by_retention": Needed(retaining, 0, "nothing_acknowledged_is_lost"),
 }

@@ -485,3 +485,28 @@ def test_a_memory_that_a_cut_knows_to_be_deleted_is_not_shown_again_when_its_cre
     assert stage.listed(AWAY) == {}
     indexer.finish()
     stage.at_rest()
+
+
+def test_a_version_that_comes_after_the_listing_of_a_fail_over_may_be_read_for_a_while_and_nothing_is_built_on_it(
+    stage: MovingStage,
+) -> None:
+    """`AWAY` indexed it by the record that it knew then, and its snapshot has nothing of the memory."""
+    memory = stage.create("/a", "one")
+    stage.update(memory.id, "two")
+    _, updated = logged(stage)
+    stage.hold_back()
+    with stage.dead(HOME):
+        over = stage.actor(lambda: stage.fail_over(AWAY)).until(PUT, occurrence=2)
+        stage.reach(AWAY, updated)
+        over.until("index.query")  # the home has its first record, and begins to go through its rows
+        stage.create("/b", region=AWAY)
+        assert stage.read(memory.id, AWAY).content == "two"
+        demanding = replace(stage.call(), demand=ReadConsistency(home=True))
+        with pytest.raises(NotFound):
+            stage.memolith(AWAY).memories.retrieve(demanding, stage.store, memory.id, full=True)
+        with pytest.raises(NotFound):
+            stage.update(memory.id, "three", region=AWAY)
+        with pytest.raises(NotFound):
+            stage.read(memory.id, AWAY)
+    stage.at_rest()
+    assert stage.read(memory.id, AWAY).content == "two"

@@ -321,6 +321,18 @@ def was_shown_in_passing(evidence: Evidence, store_id: str, memory_id: str) -> b
     return False
 
 
+@exception(
+    "A version that comes while a fail-over makes its snapshot is indexed like any other, and then passed over. Plain "
+    "reads of the new home show it until that has gone through its rows, or adopted it; no write follows it (ADR 27)."
+)
+def is_shown_before_its_adoption(evidence: Evidence, one: Operation) -> bool:
+    if one.kind != "read" or one.asked.get("home") is not None or not isinstance(one.answer, Seen):
+        return False
+    written = evidence.written.get(one.answer.version_id)
+    is_late = came_late(evidence, one.store_id, one.answer.version_id)
+    return is_late and written is not None and (not written.adopted or (one.returned or 0) <= written.stands_since)
+
+
 def _was_moved_on(evidence: Evidence, store_id: str, position: str) -> bool:
     """Whether a planned move ended the epoch of a version's position."""
     later = [epoch for epoch in evidence.epochs[store_id] if epoch.number > epoch_of(position).number]

@@ -165,6 +165,8 @@ def _of_chain(
     for one in made:
         if one.invoked > chain.end or not _is_about(one, memory_id):
             continue
+        if exceptions.is_shown_before_its_adoption(evidence, one):
+            continue
         term = _term(evidence, one) if one.number in made_by else None
         since = chain.since.get(one.region, NEVER)
         by_home = one.home and one.invoked > since and (one.returned or NEVER) < chain.end

@@ -122,10 +122,10 @@ def homes(region: Region) -> Iterator[Home]:
             return
 
 
-def newest(told: Iterable[Home]) -> list[Home]:
-    """Return each store once, as the region tells it that knows of its latest epoch; of equals, as the first does."""
+def newest(listed: Iterable[Home]) -> list[Home]:
+    """Return each store once, as the region lists it that knows of its latest epoch; of equals, as the first does."""
     known = dict[str, Home]()
-    for one in told:
+    for one in listed:
         known[one.store_id] = max(known.get(one.store_id, one), one, key=lambda home: Epoch.parse(home.epochs[-1]).rank)
     return list(known.values())
 
