@@ -218,6 +218,21 @@ def test_a_blank_of_a_version_in_between_does_not_end_a_memory(stage: Stage) -> 
     assert stage.listed(AWAY) == {"/a": memory.id}
 
 
+def test_the_end_of_a_rename_whose_beginning_is_blank_leaves_no_live_memory_without_text(stage: Stage) -> None:
+    """Both halves are here, the first as its blank; the event of the second is the first to be handled."""
+    memory = stage.create("/a", "one")
+    stage.cloud.deliver()
+    moved = stage.update(memory.id, "one", path="/b")
+    stage.update(memory.id, "two")
+    stage.redact(moved.version_id)
+    (end,) = {*stage.keys()} - {stage.key_of(version_id) for version_id in stage.history(memory.id)}
+    for key in (stage.key_of(moved.version_id), end):
+        stage.copy(key)
+    stage.index(end, AWAY)
+    assert stage.read(memory.id, AWAY).content == "two"
+    assert stage.listed(AWAY) == {"/b": memory.id}
+
+
 def test_at_no_step_of_catching_up_with_erasures_is_a_live_memory_missing(stage: Stage) -> None:
     memory = stage.create("/a", "one")
     stage.cloud.deliver()

@@ -109,8 +109,7 @@ class LogEntries:
             reactions = self._handle_straggler(view, store, entry, raw)
             if reactions is not None:
                 return [*reactions, lambda: self._erasures.erase(key)] if entry.blank else reactions
-        if entry.blank and resolved and entry.memory_id:
-            self._erasures.project_followers(view, entry.key, entry.memory_id, entry.generation)
+        self._project_what_followed(view, resolved)
         salt = "" if store is None else store.salt
         over = store is not None and view.complete and self._repair.is_over(store, resolved)
         changed = self._projector.fold(view, resolved, journal=journal, paths_too=paths_too, salt=salt, over=over)
@@ -130,6 +129,11 @@ class LogEntries:
         else:
             reactions.append(lambda: self._follow(view, entry))
         return reactions + self._follow_up(key, entry.has_content)
+
+    def _project_what_followed(self, view: View, resolved: tuple[ResolvedEntry, ...]) -> None:
+        """Look after a version that is blank already; the second half of a rename brings the blank of its first."""
+        for version in (one.entry for one in resolved if one.is_version and one.entry.blank):
+            self._erasures.project_followers(view, version.key, version.memory_id, version.generation)
 
     def _follow_up(self, key: LogKey, has_content: bool = True) -> list[Callable[[], object]]:
         """Return what follows from any new version: another search segment, and at its home the scan of its text."""
@@ -203,7 +207,6 @@ class LogEntries:
         elsewhere = not_of(self._region.name, resolved) - {moved_in.key}
         if not resolved and home == self._region.name:
             raise Unavailable("the writer did not finish a rename; try again")
-        if moved_in.blank and resolved:
-            self._erasures.project_followers(view, moved_in.key, moved_in.memory_id, moved_in.generation)
+        self._project_what_followed(view, resolved)
         self._projector.fold(view, resolved, elsewhere=elsewhere)
         self._erasures.erase_all(view, resolved)
