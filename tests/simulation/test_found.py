@@ -267,6 +267,25 @@ def test_a_memory_that_is_deleted_and_erased_while_it_is_read_is_not_found(stage
     reader.fails(NotFound)
 
 
+def test_an_original_that_arrives_while_retention_blanks_its_version_elsewhere_goes_as_well(stage: Stage) -> None:
+    """Its event is handled between the blank of the object and that of the row, which is not blank yet."""
+    memory = stage.create("/a", "SECRET")
+    key = stage.key_of(memory.version_id)
+    original = stage.under_way(key)
+    stage.update(memory.id, "clean")
+    policy = {"days": 1, "versions": 1}
+    stage.memolith().stores.update(stage.call(), stage.store, name="s", description="", metadata={}, retention=policy)
+    stage.cloud.deliver()
+    stage.clock.advance(3 * 24 * 3600)
+    eraser = stage.actor(lambda: stage.cloud.peers.call(AWAY, "eraser", {"call": "sweep"}))
+    eraser.until("erasable.erase", after=True)
+    stage.arrive(original)
+    stage.index(key, AWAY)
+    eraser.until("erasable.versions")
+    assert stage.found("SECRET", AWAY) == [], "it does not wait for the daily look at older S3 versions"
+    eraser.finish()
+
+
 def test_a_late_original_of_a_redacted_deletion_is_erased_with_its_path(stage: Stage) -> None:
     memory = stage.create("/secret")
     stage.delete(memory.id)

@@ -228,18 +228,29 @@ class RetentionPass:
         return due
 
     def _blank(self, view: View, due: Sequence[_Due], blank: Callable[[Entry], None]) -> int:
-        """Blank the objects first, then the rows; a version whose object has not arrived here waits for it."""
+        """Blank the objects first, then the rows; a version whose object has not arrived here waits for it.
 
-        def one(version: _Due) -> RowKey | None:
+        Of what another region wrote, a copy may arrive in between: its event finds the row with text, and leaves it.
+        So those objects are looked at once more; what arrives later meets the blank row.
+        """
+        blanked = self._blank_objects(due, blank)
+        self._folder.fold_erasure(view, [VersionRow.key(one.row.store_id, one.row.version_id) for one in blanked])
+        copies = [one for one in blanked if one.key.slot.epoch.home != self._region.name]
+        self._blank_objects(copies, lambda entry: None if entry.blank else blank(entry))
+        return len(blanked)
+
+    def _blank_objects(self, due: Sequence[_Due], blank: Callable[[Entry], None]) -> list[_Due]:
+        """Return those whose objects are here, once each was blanked. A HEAD for each, and what a blank costs."""
+
+        def one(version: _Due) -> bool:
             entry = self._logs.entry(version.key)
             if entry is None or entry.version_id != version.row.version_id:
-                return None
+                return False
             blank(entry)
-            return VersionRow.key(version.row.store_id, version.row.version_id)
+            return True
 
-        keys = [key for key in self._region.parallel.run([partial(one, version) for version in due]) if key is not None]
-        self._folder.fold_erasure(view, keys)
-        return len(keys)
+        found = self._region.parallel.run([partial(one, version) for version in due])
+        return [version for version, is_here in zip(due, found, strict=True) if is_here]
 
 
 def _stores(keys: Sequence[str]) -> Iterator[tuple[str, str]]:
