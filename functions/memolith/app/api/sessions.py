@@ -256,7 +256,7 @@ class Sessions:
     def archive(self, call: RequestContext, session_id: str) -> Session:
         """End a session: its tokens open nothing from the moment that this is projected, here at once. Repeatable.
 
-        One index read, one PUT, one index read and write.
+        One index read, one PUT, one index read and write. Of two that end it at once here, the first to put counts.
         """
         access, record = self._access.find(call, Scope.write, session_id)
         return self._archive(access, record)
@@ -265,8 +265,8 @@ class Sessions:
         if record.archived_at is not None:
             return Session(record)
         ended = replace(record, archived_at=max(self._region.clock.now_us(), record.created_at))
-        self._keep(access.view, ended, 2)
-        return Session(ended)
+        stored = self._keep(access.view, ended, 2)
+        return Session(replace(ended, archived_at=stored.archived_at))
 
     def context(
         self, call: RequestContext, session_id: str, *, refresh: bool, min_trust: str | None = None
@@ -306,13 +306,13 @@ class Sessions:
         pinned = self._contexts.pinned(access.view, record)
         if pinned.pinned_at is None:
             raise Unavailable("a table of this region's index has been emptied; it must be rebuilt; try another region")
-        key = self._keep(access.view, pinned, sequence)
-        return self._records.context(key)
+        return self._keep(access.view, pinned, sequence)
 
-    def _keep(self, view: View, record: SessionRecord, sequence: int) -> SessionKey:
-        key, name = self._records.put(record, sequence)
-        self._records.fold(view, record, key, name, own=True)
-        return key
+    def _keep(self, view: View, record: SessionRecord, sequence: int) -> SessionRecord:
+        """Put and project one version of a record; return the one that another call had put there before, if any."""
+        stored, key, name = self._records.put(record, sequence)
+        self._records.fold(view, stored, key, name, own=True)
+        return stored
 
 
 def _key_at(record: SessionRecord, rank: str) -> SessionKey:

@@ -14,9 +14,9 @@ from memolith.app.auth.newest_first import newest
 from memolith.app.index.ack_journal import commit_joined_everywhere
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
-from memolith.app.log.conditional_put import Put, has_body, put_if_absent
+from memolith.app.log.conditional_put import READ_FIRST, Put, has_body, put_if_absent
 from memolith.core import ids
-from memolith.core.errors import Busy, Unavailable
+from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.object_keys import SESSION_UPDATES_FROM, SessionKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.session_record import SessionRecord
@@ -125,22 +125,29 @@ class SessionLog:
             Unavailable, OutcomeUnknown.
         """
         lowered = replace(record, archived_at=None, pinned_at=None, pins=(), trust=trust)
-        return lowered, self._put(at, lowered)
+        body = lowered.to_json()
+        mine = put_if_absent(self._region, str(at), body, {}) is Put.MINE
+        return lowered, named_record(at, body) if mine else Named(str(at))
 
-    def put(self, record: SessionRecord, sequence: int) -> tuple[SessionKey, Named]:
-        """Put one version of a record; an object at its key stays. Return the key, for the caller to project.
+    def put(self, record: SessionRecord, sequence: int) -> tuple[SessionRecord, SessionKey, Named]:
+        """Put one version of a record; an object at its key stays, and is what is returned, for the caller to project.
+
+        One PUT; a GET where the key is taken. Return the key as well, and how a checkpoint names the object: with a
+        digest where this put made it.
 
         Raises:
-            Unavailable, OutcomeUnknown.
+            Busy, Unavailable, OutcomeUnknown.
         """
         key = SessionKey(self._region.name, record.workspace_id, record.session_id, sequence)
-        return key, self._put(key, record)
-
-    def _put(self, key: SessionKey, record: SessionRecord) -> Named:
-        """Return how a checkpoint names the object: with a digest where this put made it."""
         body = record.to_json()
-        mine = put_if_absent(self._region, str(key), body, {}) is Put.MINE
-        return named_record(key, body) if mine else Named(str(key))
+        if put_if_absent(self._region, str(key), body, {}) is Put.MINE:
+            return record, key, named_record(key, body)
+        try:
+            return self.context(key), key, Named(str(key))
+        except Unavailable as error:
+            raise OutcomeUnknown(
+                "the write may have been committed", region=self._region.name, object=str(key), hint=READ_FIRST
+            ) from error
 
 
 def _join(before: SessionRow | None, record: SessionRecord, context: str | None) -> SessionRow:

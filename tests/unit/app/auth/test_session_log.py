@@ -34,8 +34,8 @@ def record(scene: Scene) -> SessionRecord:
 def test_a_session_whose_put_is_undecided_or_in_doubt_is_put_again(scene: Scene, fault: Fault) -> None:
     sessions, began = SessionLog(scene.cloud.sites[HOME].region), record(scene)
     with scene.struck_by(Strike(fault, PUT)):
-        key, _ = sessions.put(began, 1)
-    assert sessions.context(key) == began
+        stored, key, _ = sessions.put(began, 1)
+    assert stored == sessions.context(key) == began
 
 
 def test_a_session_whose_put_is_refused_after_a_lost_reply_is_told_as_in_doubt(scene: Scene) -> None:
@@ -107,6 +107,25 @@ def test_a_change_and_an_end_of_a_session_that_cross_both_hold(scene: Scene) -> 
     for region in (HOME, AWAY):
         assert shown(scene, session_id, region)[0] == "renamed"
         assert scene.at(region).sessions.retrieve(scene.call(), session_id).record.archived_at is not None
+
+
+def test_of_two_that_end_a_session_at_once_in_a_region_the_one_whose_object_stands_counts_everywhere(
+    scene: Scene,
+) -> None:
+    """The one that looked first puts last: the row says what the object says, and so does its answer."""
+    session_id = begin(scene)
+    scene.deliver()
+    restore = scene.remember_index()
+    early = scene.clock.now_us()
+    scene.clock.advance(3)
+    first = scene.at(HOME).sessions.archive(scene.call(), session_id).record.archived_at
+    restore()  # the second read the row before, by a clock that is behind
+    scene.clock.advance(-2)
+    second = scene.at(HOME).sessions.archive(scene.call(), session_id).record.archived_at
+    assert early < scene.clock.now_us() < (first or 0)
+    scene.deliver()
+    rows = [scene.cloud.rows(region, "keys")[WORKSPACE, session_id] for region in (HOME, AWAY)]
+    assert first == second == rows[0]["archived_at"] == rows[1]["archived_at"]
 
 
 def test_a_change_that_has_not_been_projected_is_not_taken_for_projected(scene: Scene) -> None:
