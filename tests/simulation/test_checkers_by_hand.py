@@ -11,7 +11,11 @@ from memolith.app.kernel.results import Version
 from memolith.core.log_position import Epoch, LogRef, Slot
 from memolith.core.rows.content import VersionRow
 from tests.simulation.checkers import operations_are_linearizable
-from tests.simulation.checkers.exceptions import deletion_stands_apart, is_shown_before_its_adoption
+from tests.simulation.checkers.exceptions import (
+    deletion_stands_apart,
+    is_shown_before_its_adoption,
+    was_imported_with_an_old_time,
+)
 from tests.simulation.checkers.terms import makers, memories_are_linearizable
 from tests.simulation.checkers.watermarks import the_watermark_never_claims_what_is_missing
 from tests.simulation.evidence import Apart, Evidence, Final, Tables, Written
@@ -96,6 +100,21 @@ def test_a_late_version_is_excepted_in_plain_reads_alone_and_until_it_was_adopte
         apart={STORE: () if adopted else (Apart(VERSION, MEMORY, 1, "created", "/a", None),)},
     )
     assert is_shown_before_its_adoption(evidence, read) is excepted
+
+
+@pytest.mark.parametrize(("brought", "excused"), [(VERSION, True), ("memver_other", False)])
+def test_an_imported_version_is_excused_in_a_history_whoever_was_answered_with_it(brought: str, excused: bool) -> None:
+    """An update that changes nothing is answered with the version that stands; no time of its own is in the index."""
+    seen = Seen(MEMORY, VERSION, "/a", "sha")
+    asked = {"path": "/a", "content": "x", "brought": brought}
+    creation = Operation(0, "c0", "us-east-1", STORE, True, "create", asked, 1, 2, seen)
+    update = Operation(1, "c1", "us-east-1", STORE, True, "update", {"memory_id": MEMORY, "path": "/a"}, 3, 4, seen)
+    version = Version(VERSION, MEMORY, STORE, "created", 0, None, "/a", "sha", 1, None, None, imported=True)
+    evidence = replace(
+        _with(History(operations=[creation, update])),
+        final={STORE: {"us-east-1": Final(versions={MEMORY: (version,)})}},
+    )
+    assert was_imported_with_an_old_time(evidence, update, "us-east-1") is excused
 
 
 # ---- who made a version ---------------------------------------------------------------------------------------------

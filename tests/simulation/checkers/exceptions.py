@@ -344,10 +344,11 @@ def _was_moved_on(evidence: Evidence, store_id: str, position: str) -> bool:
 
 @exception(
     "An imported version keeps the id and the time that it had elsewhere. A history of a store asks the table itself "
-    "for young ids alone: it shows an imported version when the global index by time has followed, and never loses it."
+    "for young ids alone: it shows an imported version when the global index by time has followed, and never loses it. "
+    "So it is too where an update that changes nothing is answered with that version."
 )
 def was_imported_with_an_old_time(evidence: Evidence, write: Operation, region: str) -> bool:
-    if "brought" not in write.asked:
+    if all(one.asked.get("brought") != write.answer.version_id for one in evidence.history.operations):
         return False
     history = evidence.final[write.store_id][region].versions.get(write.answer.memory_id, ())
     return any(version.id == write.answer.version_id for version in history)
