@@ -296,6 +296,29 @@ def test_a_rename_that_runs_twice_does_not_bring_back_what_was_moved_on(quiet: S
     assert quiet.listed(AWAY) == {"/c": memory.id}
 
 
+@pytest.mark.parametrize("asked", [{"content": "mine"}, {"path": "/b"}, {"content": "mine", "path": "/b"}])
+def test_a_copy_whose_version_was_erased_meanwhile_tells_no_memory_without_path_and_text(
+    quiet: Stage, asked: dict[str, str]
+) -> None:
+    memory = quiet.create("/a", "a")
+    command = UpdateMemory(quiet.store, memory.id, quiet.new_version_id(), ACTOR, **asked)
+    other = copy(quiet, command).until("index.read")
+    assert_told(copy(quiet, command).finish(), command.version_id)
+    quiet.update(memory.id, "what followed")
+    quiet.redact(command.version_id)
+    assert other.finish()["error"]["type"] == "OutcomeUnknown"
+    assert quiet.read(memory.id).content == "what followed"
+
+
+def test_a_copy_of_a_deletion_whose_path_was_erased_meanwhile_is_told_that_it_is_done(quiet: Stage) -> None:
+    memory = quiet.create("/a", "a")
+    command = DeleteMemory(quiet.store, memory.id, quiet.new_version_id(), ACTOR)
+    other = copy(quiet, command).until("index.read")
+    assert_told(copy(quiet, command).finish(), command.version_id)
+    quiet.redact(command.version_id)
+    assert_told(other.finish(), command.version_id)
+
+
 def test_a_batch_with_an_older_row_of_the_calls_own_version_does_not_have_it_done_twice() -> None:
     scene = Scene()
     memory = scene.create("/a", "a")

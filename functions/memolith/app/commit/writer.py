@@ -214,6 +214,9 @@ class Writer:
     def recall(self, view: View, store: StoreRow, done: VersionRow) -> Outcome:
         """Return what the write of a version did. One HEAD, two for a rename; the lease as for any answer.
 
+        Of a text that has been erased since, nothing is left to tell: neither its path nor its hash. A deletion has
+        none.
+
         Raises:
             OutcomeUnknown: this cannot be told now; it was done, if the store's home has not changed meanwhile.
         """
@@ -223,7 +226,7 @@ class Writer:
             entry = self._steps.logs.acknowledged_entry(
                 key, lambda one: not contradicts(done, None, fold.join_version(None, one))
             )
-            if entry is not None:
+            if entry is not None and (entry.operation is Operation.DELETED or not entry.blank):
                 outcome = Outcome(fold.join_memory(None, entry), resolved=list(self._steps.logs.resolve(entry)))
                 self._steps.replica.secure(store, key)
                 self._steps.replica.confirm(store)
