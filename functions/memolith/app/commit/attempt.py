@@ -10,7 +10,7 @@ from typing import Any
 from memolith.app.kernel.peer_messages import decode_error, decode_resolved, encode_error, encode_resolved
 from memolith.app.kernel.region import View
 from memolith.core.errors import MemolithError
-from memolith.core.log_position import Slot
+from memolith.core.log_position import LogKey
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
@@ -73,7 +73,8 @@ class Attempt:
 
     `passed_on_us` is set for a call that another copy may be carrying out too: when its first rows were about to be
     read, by the clock. `own` are the ids that the command's version may come to have, and `done` is the row of
-    one of them that was found to stand already.
+    one of them that was found to stand already. `passed_over` are entries that were met and leave every head where it
+    was: voids, and what does not count.
     """
 
     view: View
@@ -85,4 +86,4 @@ class Attempt:
     own: tuple[str, ...] = ()
     done: VersionRow | None = None
     claimed: dict[RowKey, Attributes | None] = field(default_factory=dict)
-    tails: dict[str, Slot] = field(default_factory=dict)
+    passed_over: set[LogKey] = field(default_factory=set)

@@ -130,7 +130,6 @@ class Creation:
             tail = self._steps.logs.tail(attempt.store, place.path_hash)
             if tail is not None:
                 self._steps.observe(attempt, tail, paths_too=True)
-                attempt.tails[place.path_hash] = tail.slot
         elif isinstance(decision, decide.Refused) and place.holder is not None:
             return self._steps.refuse(attempt, place.holder, decision)
         return Step.AGAIN

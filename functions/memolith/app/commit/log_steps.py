@@ -21,7 +21,7 @@ from memolith.core.drafts import Draft, draft_of
 from memolith.core.epochs import current_epoch
 from memolith.core.errors import Unavailable, unindexed
 from memolith.core.log_position import LogKey, Slot
-from memolith.core.objects.entry import Entry
+from memolith.core.objects.entry import Entry, Operation
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
@@ -103,10 +103,19 @@ class LogSteps:
         return self.catch_up(attempt, head.path_hash, self._after(attempt, head)) > 0
 
     def _after(self, attempt: Attempt, head: MemoryRow) -> Slot:
-        """Return the slot after the head and all that was met above it: a void leaves the head where it was."""
-        known = Slot.parse(head.slot)
-        tail = max(known, attempt.tails.get(head.path_hash, known))
-        return self.logs.next_slot(attempt.store, head.path_hash, tail)
+        """Return the slot after the head and what was passed over above it: a void leaves the head where it was."""
+        return self._next(attempt, head.path_hash, Slot.parse(head.slot))
+
+    def _next(self, attempt: Attempt, hash: str, known: Slot | None) -> Slot:
+        """Return the slot after the one that the rows know, and after what this call has passed over from there on.
+
+        What it has folded is in the rows, or they have been emptied since: then an older one that came back decides
+        nothing before the log has been read again from there.
+        """
+        slot = self.logs.next_slot(attempt.store, hash, known)
+        while LogKey(attempt.store.store_id, hash, slot) in attempt.passed_over:
+            slot = self.logs.next_slot(attempt.store, hash, slot)
+        return slot
 
     def free_slot(self, attempt: Attempt, hash: str, log: LogRow | None) -> Slot | None:
         """Return the slot after the tail that the index knows; None when the log had more, which is folded now."""
@@ -117,17 +126,15 @@ class LogSteps:
         return slot
 
     def after_tail(self, attempt: Attempt, hash: str, log: LogRow | None) -> Slot:
-        """Return the slot after all that the index knows, or this call has met: of a void no row may tell."""
+        """Return the slot after all that the index knows, or this call has passed over: of a void no row may tell."""
         tail = fold.tail_of(log)
-        known = [slot for slot in (None if tail is None else Slot.parse(tail), attempt.tails.get(hash)) if slot]
-        return self.logs.next_slot(attempt.store, hash, max(known, default=None))
+        return self._next(attempt, hash, None if tail is None else Slot.parse(tail))
 
     def catch_up(self, attempt: Attempt, hash: str, slot: Slot, paths_too: bool = False) -> int:
         """Fold everything from `slot` to the log's tail; return how much it was. `paths_too`: see `Projector.fold`."""
         met = 0
         while (entry := self.logs.entry(LogKey(attempt.store.store_id, hash, slot))) is not None:
             self.observe(attempt, entry, paths_too)
-            attempt.tails[hash] = slot
             slot = self.logs.next_slot(attempt.store, hash, slot)
             met += 1
         if slot.epoch != current_epoch(attempt.store):
@@ -143,7 +150,7 @@ class LogSteps:
         return Step.DECIDED
 
     def observe(self, attempt: Attempt, entry: Entry, paths_too: bool = False) -> None:
-        """Fold one entry that was met, and finish its rename where that is half done.
+        """Fold one entry that was met, and finish its rename where that is half done; note one that changes no head.
 
         A version of the command's own is noted: another copy of the call put it, and its row may not outlast the next
         attempt, if the tables are emptied.
@@ -153,7 +160,10 @@ class LogSteps:
             if one.is_version and one.entry.version_id in attempt.own:
                 attempt.done = fold.join_version(None, one.entry)
         changed = self._projector.fold(attempt.view, resolved, paths_too=paths_too, salt=attempt.store.salt)
-        attempt.outcome.resolved.extend(one for one in resolved if one.entry.key not in changed)
+        counted = [one for one in resolved if one.entry.key not in changed]
+        attempt.outcome.resolved.extend(counted)
+        if all(one.void or one.entry.operation is Operation.VOID for one in counted):
+            attempt.passed_over.add(entry.key)
 
     def _finish(self, moved_in: Entry) -> None:
         departure = decide.moved_out(moved_in)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from memolith.adapters.layered import Call
 from memolith.app.kernel.results import Memory
 from memolith.core.decide import sha256_hex
 from memolith.core.errors import NotFound, PreconditionFailed
+from memolith.ports.errors import ObjectNotFound
+from tests.support.cloud import straight
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 
@@ -75,3 +79,63 @@ def test_a_replica_that_does_not_know_of_a_redaction_yet_shows_no_text_that_is_g
     scene.redact(memory.version_id, at=HOME)
     version = scene.version(memory.version_id, at=AWAY)
     assert version.content is None and version.redacted_at is None
+
+
+# ---- older rows come back in the middle of a call -------------------------------------------------------------------
+
+
+class Overtaken:
+    """Others write just before a call's first `name`. Once it has caught up with them, its region loses that again.
+
+    So it is where tables are emptied and the events of older entries come first.
+    """
+
+    def __init__(self, scene: Scene, name: str, meanwhile: Callable[[], object], restore: Callable[[], None]) -> None:
+        self._scene, self._name, self._meanwhile, self._restore = scene, name, meanwhile, restore
+
+    def __call__(self, call: Call, act: Callable[[], Any]) -> Any:
+        if call.name == self._name:
+            self._scene.switch.around = straight
+            self._meanwhile()
+            self._scene.switch.around = self._forget
+        return act()
+
+    def _forget(self, call: Call, act: Callable[[], Any]) -> Any:
+        try:
+            return act()
+        except ObjectNotFound:
+            self._scene.switch.around = straight
+            self._restore()
+            raise
+
+
+def overtaken(scene: Scene, name: str, meanwhile: Callable[[], object], restore: Callable[[], None]) -> Any:
+    return scene.intercepted_by(Overtaken(scene, name, meanwhile, restore))
+
+
+def test_a_change_that_lost_its_slot_is_not_decided_on_what_was_before_the_winner(scene: Scene) -> None:
+    memory = scene.create("/a", "first")
+    restore = scene.remember_index()
+
+    def rival() -> None:
+        scene.update(memory, "theirs")
+
+    with overtaken(scene, "objects.put_if_absent", rival, restore), pytest.raises(PreconditionFailed):
+        scene.update(memory, "mine", expected=sha256_hex("first"))
+    assert scene.read(memory).content == "theirs"
+    assert scene.history(memory) == ["modified", "created"]
+
+
+def test_a_creation_is_not_refused_for_a_memory_that_was_at_its_path_before_what_it_has_seen_there(
+    scene: Scene,
+) -> None:
+    gone = scene.create("/a", "first")
+    restore = scene.remember_index()
+    scene.delete(gone)
+    there = scene.create("/a", "second")
+    with overtaken(scene, "objects.head", lambda: scene.delete(there), restore):
+        made = scene.create("/a", "mine")
+    assert scene.read(made).content == "mine"
+    assert scene.paths() == ["/a"]
+    with pytest.raises(NotFound):
+        scene.read(gone)
