@@ -487,6 +487,7 @@ def test_a_memory_that_a_cut_knows_to_be_deleted_is_not_shown_again_when_its_cre
     stage.at_rest()
 
 
+<<<<<<< HEAD
 def test_a_version_that_comes_after_the_listing_of_a_fail_over_may_be_read_for_a_while_and_nothing_is_built_on_it(
     stage: MovingStage,
 ) -> None:
@@ -510,3 +511,36 @@ def test_a_version_that_comes_after_the_listing_of_a_fail_over_may_be_read_for_a
             stage.read(memory.id, AWAY)
     stage.at_rest()
     assert stage.read(memory.id, AWAY).content == "two"
+=======
+# ---- what a home of another chain of terms knew ----------------------------------------------------------------------
+
+
+def test_what_an_earlier_home_had_adopted_counts_again_once_its_epoch_does(stage: MovingStage) -> None:
+    """`AWAY` takes over without knowing of `THIRD`, and counts the late original; `HOME` comes after `THIRD`.
+
+    An event of the original comes again while `AWAY` knows of the last epoch that it begins, and not its snapshot.
+    """
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    second = stage.update(memory.id, "two")
+    (late,) = [event.key for event in stage.hold_back()]
+    with stage.dead(HOME, AWAY):
+        stage.fail_over(THIRD)
+        stage.reach(THIRD, late)
+        third = stage.update(memory.id, "three", region=THIRD)
+    taken = [event.key for event in stage.hold_back() if event.region == THIRD]
+    stage.reach(AWAY, late)
+    with stage.dead(HOME, THIRD):
+        stage.fail_over(AWAY)
+    stage.hold_back()
+    stage.reach(HOME, *taken)
+    with stage.dead(AWAY, THIRD):
+        stage.fail_over(HOME, old=THIRD)
+        begun, *_ = [event.key for event in stage.hold_back() if "/store/" in event.key]
+    stage.reach(AWAY, *taken)
+    stage.reach(AWAY, begun)
+    stage.index(late, AWAY)
+    stage.at_rest()
+    history = [version.id for version in stage.history_of(memory.id, AWAY)]
+    assert history == [third.version_id, second.version_id, memory.version_id]
+>>>>>>> aee2e307 (Count a replay again once the epoch it was put in counts)

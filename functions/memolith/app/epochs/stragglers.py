@@ -12,10 +12,11 @@ from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
-from memolith.core.epochs import current_epoch
+from memolith.core.epochs import current_epoch, has_snapshot
 from memolith.core.log_position import Epoch, LogKey, LogRef, Slot
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry
+from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.tables import BY_MEMORY
@@ -58,7 +59,9 @@ class Stragglers:
         version whose memory has changed its path since.
         """
         positions = [(row, LogRef.parse(row.position)) for row in rows if row.position is not None]
-        heads = self._heads(view, store, [row for row, at in positions if at.slot.epoch != current_epoch(store)])
+        heads = self._heads(
+            view, store, [row.memory_id for row, at in positions if at.slot.epoch != current_epoch(store)]
+        )
         late = [
             (row, at)
             for row, at in positions
@@ -71,32 +74,45 @@ class Stragglers:
             if not self.counts_elsewhere(view, store, self._logs.entry(at.key_in(store.store_id)))
         ]
 
-    def _heads(self, view: View, store: StoreRow, rows: Iterable[VersionRow]) -> dict[str | None, Epoch]:
+    def _heads(self, view: View, store: StoreRow, memory_ids: Iterable[str | None]) -> dict[str | None, Epoch]:
         """Return the epochs of the heads of those memories that had no place as the present epoch began."""
-        ids = dict.fromkeys(row.memory_id for row in rows if row.memory_id is not None)
+        ids = dict.fromkeys(id for id in memory_ids if id is not None)
         keys = [MemoryRow.key(store.store_id, id) for id in ids if self._snapshots.place(store, id) is None]
         found = self._region.read(view.index, keys) if keys else {}
         heads = [MemoryRow.from_attributes(attributes) for attributes in found.values()]
         return {head.memory_id: Slot.parse(head.slot).epoch for head in heads}
 
-    def counts_elsewhere(self, view: View, store: StoreRow, copy: Entry | None) -> bool:
-        """Tell whether a version with a late copy counts at another position of its log; then its row says so.
+    def counts_elsewhere(self, view: View, store: StoreRow, version: Entry | None) -> bool:
+        """Tell whether a straggler's version counts at another position of its log; then its row says so.
 
         A home that lost its epoch may have replayed what the accepted one has too: from the old home itself, or as a
-        replay of its own. No call for what is no copy; else a LIST a region, and a HEAD for each later entry.
+        replay of its own. And what a home of a closed epoch replayed may have been a straggler by the record that was
+        known before: then the row names the original. No call for an original after whose epoch no other was closed;
+        else a LIST a region, a HEAD for each later entry, and what it costs to know that one is not passed over.
         """
-        if copy is None or copy.adopts is None:
+        if version is None or (version.adopts is None and not _was_another_closed(store, version.slot.epoch)):
             return False
-        for key in self._later(store, copy, copy.adopts):
+        for key in self._later(store, version, version.adopts or version.slot):
+            if version.adopts is None and key.slot.epoch == current_epoch(store):
+                continue  # the event of a replay in the present epoch projects it
             entry = self._logs.entry(key)
-            if entry is not None and entry.version_id == copy.version_id and entry.key != copy.key:
-                self._rows.return_to_history(view, store, entry, instead_of=str(copy.ref))
+            if entry is None or entry.version_id != version.version_id or entry.key == version.key:
+                continue
+            if not self._is_passed_over(view, store, entry):
+                self._rows.return_to_history(view, store, entry, instead_of=str(version.ref))
                 return True
         return False
 
-    def _later(self, store: StoreRow, copy: Entry, origin: Slot) -> list[LogKey]:
-        """Return what counts of a copy's log, from the epoch on in which its version was first."""
-        hash = copy.key.path_hash
+    def _is_passed_over(self, view: View, store: StoreRow, entry: Entry) -> bool:
+        if entry.slot.epoch == current_epoch(store):
+            return False
+        heads = self._heads(view, store, [entry.memory_id]) if has_snapshot(store) else {}
+        head = heads.get(entry.memory_id)
+        return self._logs.is_passed_over(store, entry.ref, entry.memory_id, entry.generation, head)
+
+    def _later(self, store: StoreRow, version: Entry, origin: Slot) -> list[LogKey]:
+        """Return what counts of a version's log, from the epoch on in which its version was first."""
+        hash = version.key.path_hash
         places = [f"{region}/log/{store.store_id}/{hash}/" for region in self._region.origins]
         keys = [parse_key(text) for place in places for text in keys_under(self._region.objects, place)]
         logged = [key for key in keys if isinstance(key, LogKey) and key.slot.epoch.number >= origin.epoch.number]
@@ -104,3 +120,9 @@ class Stragglers:
             (key for key in logged if not self._snapshots.is_straggler(store, hash, key.slot)),
             key=lambda key: key.slot.rank,
         )
+
+
+def _was_another_closed(store: StoreRow, epoch: Epoch) -> bool:
+    """Tell whether a closed epoch may have replayed what was written in this one."""
+    closed = [parse_epoch(text) for text in store.epochs[:-1]]
+    return any(one != epoch and one.number >= epoch.number for one in closed)

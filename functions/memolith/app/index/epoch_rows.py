@@ -121,12 +121,13 @@ class EpochRows:
     def return_to_history(self, view: View, store: StoreRow, entry: Entry, instead_of: str | None = None) -> None:
         """Move a version into the history at its entry, which counts, and nowhere else.
 
-        `instead_of` is the position that its row may name: of a copy that does not count. A read; if need be a
-        transaction. Raises as `mark_divergent`.
+        `instead_of` is the position that its row may name: of a copy that does not count. One of this region's own is
+        logged as acknowledged where it is new, as by `restore`. A read; if need be a transaction. Raises as
+        `mark_divergent`.
         """
         keys = _version_keys(store.store_id, entry.version_id)
         change = partial(self._join_history, entry=entry, instead_of=instead_of)
-        _require_decided(self._commit(view, store, keys, change))
+        _require_decided(self._commit(view, store, keys, change, [entry]))
 
     def _commit(
         self,

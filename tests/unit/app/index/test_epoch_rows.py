@@ -63,7 +63,8 @@ def test_what_the_row_of_a_late_version_has_seen_stays_seen_though_a_global_inde
     assert [VersionRow.from_attributes(attributes).unseen for attributes in late.values()] == [None]
 
 
-def test_a_version_of_ones_own_that_a_snapshot_brings_is_logged_as_acknowledged() -> None:
+@pytest.mark.parametrize("by", ["a row", "the version"])
+def test_a_version_of_ones_own_that_a_snapshot_brings_is_logged_as_acknowledged(by: str) -> None:
     """Its writer died after the put to the second region, whose failover began with it; its own event comes later."""
     scene = Scene()
     memory = scene.create("/a", "1")
@@ -77,9 +78,11 @@ def test_a_version_of_ones_own_that_a_snapshot_brings_is_logged_as_acknowledged(
     slot = replace(head.ref.slot, sequence=head.ref.slot.sequence + 1)
     entry = LogReader(site.region, EpochSnapshots(site.region)).entry(LogKey(scene.store, head.path_hash, slot))
     assert entry is not None
-    restored = RestoredRows(store, memories={memory.id: (head.ref, entry)})
     rows = EpochRows(site.region, RowTransactions(site.region))
-    assert rows.restore(site.region.view([]), restored)
+    if by == "a row":
+        assert rows.restore(site.region.view([]), RestoredRows(store, memories={memory.id: (head.ref, entry)}))
+    else:
+        rows.return_to_history(site.region.view([]), store, entry)
     scene.deliver()
     assert str(entry.key) in scene.journaled()
 
