@@ -160,55 +160,63 @@ class SyncReplica:
 
     # ---- what a slot builds on ----------------------------------------------------------------------------------
 
-    def _secure_below(self, store: StoreRow, second: str, key: LogKey) -> None:
+    def _secure_below(self, store: StoreRow, second: str, key: LogKey, seen: set[LogKey] | None = None) -> None:
         """Everything that an entry at `key` would build on. One HEAD where it is there already."""
         before = key.slot.preceding
         if before is not None:
-            self._secure(store, second, replace(key, slot=before))
+            self._secure(store, second, replace(key, slot=before), seen)
             return
         self._copy_unless_there(str(StoreKey(store.store_id, Slot.parse(store.slot))), second)
         if len(store.epochs) > 1:
             self._copy_snapshot(store, second)
             tail = self._logs.snapshot_tail(store, key.path_hash)
             if tail is not None:
-                self._secure(store, second, replace(key, slot=tail))
+                self._secure(store, second, replace(key, slot=tail), seen)
 
-    def _secure(self, store: StoreRow, second: str, key: LogKey) -> None:
+    def _secure(self, store: StoreRow, second: str, key: LogKey, seen: set[LogKey] | None = None) -> None:
         """Copy an entry, the other half of its rename, and everything below both."""
-        entry = self._entry(key, second)
+        entry, seen = self._entry(key, second), set() if seen is None else seen
         if entry.second != second:
-            self._copy_log(store, second, entry)
+            self._copy_log(store, second, entry, seen)
         else:
-            self._secure_source(store, second, entry)
+            self._secure_other_half(store, second, entry, seen)
 
-    def _secure_source(self, store: StoreRow, second: str, entry: Entry) -> None:
-        """Copy the other half of a rename, and everything below it; nothing for any other entry."""
-        if entry.operation is not Operation.MOVED_IN or entry.source is None:
-            return
-        source = entry.source.key_in(entry.key.store_id)
-        departure = self._logs.entry(source)
-        if departure is not None:
-            self._copy_unless_there(str(source), second)
-            if departure.second != second:
-                self._copy_log(store, second, departure)
+    def _secure_other_half(self, store: StoreRow, second: str, entry: Entry, seen: set[LogKey]) -> None:
+        """Copy the other half of a rename, and everything below it; nothing for any other entry.
+
+        Where a departure says that everything below it was there, its writer had put the arrival there before. One that
+        somebody else put to finish the rename says nothing: where its memory went may be at home alone.
+        """
+        ref = entry.source if entry.operation is Operation.MOVED_IN else None
+        if entry.operation is Operation.MOVED_OUT and entry.second != second:
+            ref = entry.destination
+        other = None if ref is None else self._logs.entry(ref.key_in(entry.key.store_id))
+        if other is not None:
+            self._copy_unless_there(str(other.key), second)
+            if other.second != second:
+                self._copy_log(store, second, other, seen)
 
     def _entry(self, key: LogKey, second: str) -> Entry:
         return self._logs.entry(key, second) or Entry.from_metadata(key, self._copy(str(key), second).metadata)
 
-    def _copy_log(self, store: StoreRow, second: str, last: Entry) -> None:
-        """Copy every slot of a log up to `last` within its epoch, and what renames to this path have left elsewhere.
+    def _copy_log(self, store: StoreRow, second: str, last: Entry, seen: set[LogKey]) -> None:
+        """Copy every slot of a log up to `last` within its epoch, and the other halves of its renames.
 
-        A listing, and a HEAD for each slot before. What is not here cannot be brought.
+        A listing, and a HEAD for each slot before; no call where `seen` says that it was begun: the two halves of a
+        rename lead to each other. What is not here cannot be brought.
         """
         key = last.key
+        if key in seen:
+            return
+        seen.add(key)
         prefix = str(key).rpartition(".")[0] + "."
         there = set(keys_under(self._region.objects, prefix, region=second))
         for sequence in range(1, key.slot.sequence + 1):
             one = replace(key, slot=Slot(key.slot.epoch, sequence))
             if str(one) in there or self._is_here(str(one)):
-                self._secure_source(store, second, last if one == key else self._entry(one, second))
+                self._secure_other_half(store, second, last if one == key else self._entry(one, second), seen)
         if key.slot.epoch == current_epoch(store):
-            self._secure_below(store, second, replace(key, slot=Slot(key.slot.epoch, 1)))
+            self._secure_below(store, second, replace(key, slot=Slot(key.slot.epoch, 1)), seen)
 
     def _copy_snapshot(self, store: StoreRow, second: str) -> None:
         """All that the present epoch began with: a fail-over to there can go on from it. One LIST where it is there."""
