@@ -200,6 +200,28 @@ def test_a_conflict_that_is_resolved_elsewhere_is_known_where_the_call_landed_an
         assert scene.cloud.rows(AWAY, table) == scene.cloud.rows(HOME, table), table
 
 
+@pytest.mark.parametrize("keep", ["both", "one side"])
+def test_what_was_decided_at_the_last_home_holds_at_the_next_that_has_the_record_and_has_not_indexed_it(
+    keep: str,
+) -> None:
+    """The move brings what is missing in the bucket, and its event tells of nothing that was there before."""
+    scene = Contradicted()
+    [one] = scene.conflicts()
+    decided = scene.decide("both")
+    [event] = [event for event in scene.cloud.pending if "/resolution/" in event.key]
+    scene.cloud.buckets.replicate(event, AWAY)
+    scene.drop_events()
+    moved = scene.cloud.peers.call(AWAY, "reconciler", {"call": "homes.move", "store_id": scene.store})
+    assert moved["state"] == "moved"
+    if keep == "both":
+        assert scene.decide("both", at=AWAY) == decided
+    else:
+        with pytest.raises(InvalidRequest, match="resolved already: both"):
+            scene.decide(one.sides[0].statement_id, at=AWAY)
+    assert scene.conflicts(AWAY) == ()
+    assert [one.resolution for one in scene.conflicts(AWAY, resolved=True)] == [decided]
+
+
 def test_of_two_people_who_resolve_one_conflict_at_once_one_decides_and_the_other_is_told() -> None:
     scene = Contradicted()
     [one] = scene.conflicts()

@@ -62,7 +62,8 @@ class ConflictResolutions:
         """Decide about a conflict, as it was listed: for one of its statements, or that ``both`` stand. Repeatable.
 
         `version_ids` are those of both sides: of a memory that was changed since, nothing is decided. At home two index
-        reads, a GET for each side, a PUT and a transaction; elsewhere one invocation.
+        reads, a GET for each side and each home that the store had before, a PUT and a transaction; elsewhere one
+        invocation.
 
         Raises:
             PermissionDenied: neither an admin's key nor a person's.
@@ -103,6 +104,10 @@ class ConflictResolutions:
         store = self._own(view, store)
         if place in view.rows:
             return _agreed(ResolutionRow.from_attributes(view.rows[place]).record, request["keep"])
+        earlier = self._log.of_earlier_homes(store, conflict_id)
+        if earlier is not None:
+            self._log.fold(view, earlier)
+            return _agreed(earlier, request["keep"])
         rows = [VersionRow.from_attributes(view.rows[key]) for key in versions if key in view.rows]
         first, second = self._sides(view, store, rows)
         known = dict(conflicts_between(bytes.fromhex(store.salt), first, second))

@@ -9,8 +9,11 @@ from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.object_keys import ResolutionKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.resolution_record import ResolutionRecord
+from memolith.core.objects.store_record import parse_epoch
+from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.resolutions import ResolutionRow, join
 from memolith.ports.index import Change, Index
 
@@ -51,6 +54,18 @@ class ResolutionLog:
     def _find(self, record: ResolutionRecord) -> ResolutionRecord | None:
         found = find(self._region.objects, str(record.key))
         return None if found is None else ResolutionRecord.from_json(found.body)
+
+    def of_earlier_homes(self, store: StoreRow, conflict_id: str) -> ResolutionRecord | None:
+        """Return the last decision that the store's earlier homes made, as this bucket has it. A GET for each of them.
+
+        A planned move has brought all of them, but not indexed those that had been replicated before. Raises
+        Unavailable.
+        """
+        homes = dict.fromkeys(parse_epoch(text).home for text in store.epochs)
+        keys = [ResolutionKey(home, store.store_id, conflict_id) for home in homes if home != self._region.name]
+        found = [stored for key in keys if (stored := find(self._region.objects, str(key))) is not None]
+        records = [ResolutionRecord.from_json(stored.body) for stored in found]
+        return max(records, key=lambda record: parse_epoch(record.epoch).rank, default=None)
 
     def fold_own(self, view: View, record: ResolutionRecord) -> None:
         """Project a record that this region has put and is about to acknowledge. Raises OutcomeUnknown."""
