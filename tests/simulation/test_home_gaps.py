@@ -487,7 +487,6 @@ def test_a_memory_that_a_cut_knows_to_be_deleted_is_not_shown_again_when_its_cre
     stage.at_rest()
 
 
-<<<<<<< HEAD
 def test_a_version_that_comes_after_the_listing_of_a_fail_over_may_be_read_for_a_while_and_nothing_is_built_on_it(
     stage: MovingStage,
 ) -> None:
@@ -511,7 +510,8 @@ def test_a_version_that_comes_after_the_listing_of_a_fail_over_may_be_read_for_a
             stage.read(memory.id, AWAY)
     stage.at_rest()
     assert stage.read(memory.id, AWAY).content == "two"
-=======
+
+
 # ---- what a home of another chain of terms knew ----------------------------------------------------------------------
 
 
@@ -543,4 +543,3 @@ def test_what_an_earlier_home_had_adopted_counts_again_once_its_epoch_does(stage
     stage.at_rest()
     history = [version.id for version in stage.history_of(memory.id, AWAY)]
     assert history == [third.version_id, second.version_id, memory.version_id]
->>>>>>> aee2e307 (Count a replay again once the epoch it was put in counts)

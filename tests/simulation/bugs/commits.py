@@ -54,7 +54,7 @@ class NeverThere(sync_replica.SyncReplica):
 class AsIfAllBelow(sync_replica.SyncReplica):
     """Puts its own entry there, whatever it builds on."""
 
-    def _secure_below(self, store: StoreRow, second: str, key: LogKey) -> None:
+    def _secure_below(self, store: StoreRow, second: str, key: LogKey, seen: set[LogKey] | None = None) -> None:
         return
 
 
