@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from memolith.adapters.layered import Fault, Strike
-from memolith.app.kernel.results import VersionFilter
+from memolith.app.kernel.results import ReadConsistency, VersionFilter
 from memolith.core import decide, fold
 from memolith.core.errors import NotFound, OutcomeUnknown, PathConflict, PreconditionFailed, Unavailable
 from memolith.core.log_position import LogKey
@@ -182,6 +182,23 @@ def test_an_order_that_arrives_alone_leaves_the_memory_readable_too(stage: Stage
     stage.index(order, AWAY)
     assert stage.read(memory.id, AWAY).content == "clean"
     assert stage.found("SECRET", AWAY) == []
+
+
+@pytest.mark.parametrize("path", [None, "/b"])
+def test_a_blank_that_is_the_first_to_come_of_a_memory_shows_what_followed(stage: Stage, path: str | None) -> None:
+    """A read that demands the erased version is not told that its memory, which is alive, does not exist."""
+    memory = stage.create("/a", "SECRET")
+    moved = stage.update(memory.id, "clean", path=path)
+    stage.redact(memory.version_id)
+    blank = stage.key_of(memory.version_id)
+    stage.copy(blank)
+    stage.index(blank, AWAY)
+    demanding = replace(stage.call(), demand=ReadConsistency(min_version=memory.version_id))
+    shown = stage.memolith(AWAY).memories.retrieve(demanding, stage.store, memory.id, full=True)
+    assert (shown.version_id, shown.content) == (moved.version_id, "clean")
+    assert stage.listed(AWAY) == {path or "/a": memory.id}
+    stage.cloud.deliver()
+    assert stage.cloud.rows(HOME, "memories") == stage.cloud.rows(AWAY, "memories")
 
 
 @pytest.mark.parametrize("listing", [False, True])

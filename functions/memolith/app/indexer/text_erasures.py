@@ -61,13 +61,16 @@ class TextErasures:
         """Handle an erasure that came before what followed the version: the home has it, and a live memory stays
         readable.
 
-        No head of a live memory is ever erased, so a head that is to be blank here lags behind. What followed is
-        projected from its end: at no moment is the head one of those that are blank. Stragglers are no part of it.
+        No head of a live memory is ever erased, so a head that is to be blank here lags behind, and so do tables that
+        have none yet. What followed is projected from its end: at no moment is the head one of those that are blank.
+        Stragglers are no part of it. Tables that are being rebuilt have what followed a new memory from the listing.
         """
         row_key = MemoryRow.key(key.store_id, memory_id)
         attributes = self._region.read(view.index, [row_key]).get(row_key)
         head = None if attributes is None else MemoryRow.from_attributes(attributes)
-        if head is None or head.gone or head.generation > generation:
+        if head is None and not view.complete:
+            return
+        if head is not None and (head.gone or head.generation > generation):
             return
         home, store = key.slot.epoch.home, stored_store(self._region, view, key.store_id)
         followed: list[tuple[ResolvedEntry, ...]] = []
