@@ -51,7 +51,7 @@ class Creation:
         decision = decide.decide_path(place)
         if not isinstance(decision, decide.Reserve):
             return self.give_way(attempt, place, log, decision)
-        slot = self._steps.free_slot(attempt, hash, log)
+        slot = self._steps.free_slot(attempt, hash, log, place.holder)
         if slot is None:
             return Step.AGAIN
         self._quota.require_room(attempt.view, store.store_id)

@@ -117,18 +117,23 @@ class LogSteps:
             slot = self.logs.next_slot(attempt.store, hash, slot)
         return slot
 
-    def free_slot(self, attempt: Attempt, hash: str, log: LogRow | None) -> Slot | None:
-        """Return the slot after the tail that the index knows; None when the log had more, which is folded now."""
-        slot = self.after_tail(attempt, hash, log)
+    def free_slot(
+        self, attempt: Attempt, hash: str, log: LogRow | None, holder: MemoryRow | None = None
+    ) -> Slot | None:
+        """Return the slot after the tail that the index knows; None when the log had more, which is folded now.
+
+        `holder` is the row of a memory that was erased there: what was written without leaving the path, it alone says.
+        """
+        slot = self.after_tail(attempt, hash, log, holder)
         if slot.epoch != current_epoch(attempt.store):
             self.catch_up(attempt, hash, slot, paths_too=True)
             return None
         return slot
 
-    def after_tail(self, attempt: Attempt, hash: str, log: LogRow | None) -> Slot:
+    def after_tail(self, attempt: Attempt, hash: str, log: LogRow | None, holder: MemoryRow | None = None) -> Slot:
         """Return the slot after all that the index knows, or this call has passed over: of a void no row may tell."""
-        tail = fold.tail_of(log)
-        return self._next(attempt, hash, None if tail is None else Slot.parse(tail))
+        known = [text for text in (fold.tail_of(log), None if holder is None else holder.slot) if text is not None]
+        return self._next(attempt, hash, max(map(Slot.parse, known), key=lambda slot: slot.rank, default=None))
 
     def catch_up(self, attempt: Attempt, hash: str, slot: Slot, paths_too: bool = False) -> int:
         """Fold everything from `slot` to the log's tail; return how much it was. `paths_too`: see `Projector.fold`."""

@@ -54,7 +54,7 @@ class Rename:
         decision = decide.decide_path(place, moving_id=head.memory_id)
         if not isinstance(decision, decide.Reserve):
             return self._still(attempt, head, self._creation.give_way(attempt, place, log, decision))
-        slot = self._steps.free_slot(attempt, hash, log)
+        slot = self._steps.free_slot(attempt, hash, log, place.holder)
         if slot is None:
             return Step.AGAIN
         content = commit.content if commit.content is not None else self._content(head)

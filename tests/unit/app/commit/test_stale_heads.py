@@ -11,7 +11,10 @@ from memolith.adapters.layered import Call
 from memolith.app.kernel.results import Memory
 from memolith.core.decide import sha256_hex
 from memolith.core.errors import NotFound, PreconditionFailed
+from memolith.core.fold import without_text
+from memolith.core.rows.content import MemoryRow, PathRow
 from memolith.ports.errors import ObjectNotFound
+from memolith.ports.index import Change
 from tests.support.cloud import straight
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -139,3 +142,21 @@ def test_a_creation_is_not_refused_for_a_memory_that_was_at_its_path_before_what
     assert scene.paths() == ["/a"]
     with pytest.raises(NotFound):
         scene.read(gone)
+
+
+@pytest.mark.parametrize("comes", ["a creation", "a rename"])
+def test_a_path_whose_memory_was_written_there_and_then_erased_is_free(scene: Scene, comes: str) -> None:
+    """Its log goes on above the memory's arrival, which is all that the path's row says of it."""
+    erased = scene.create("/a", "first")
+    for text in ("second", "third"):
+        scene.update(erased, text)
+    key = MemoryRow.key(scene.store, erased.id)
+    blank = without_text(MemoryRow.from_attributes(scene.cloud.rows(HOME, "memories")[key.pk, key.sk]))
+    rows = {key: blank.to_attributes(), PathRow.key(scene.store, "/a"): None}
+    index = scene.cloud.sites[HOME].region.index
+    index.commit([Change(place, None, row, unconditional=True) for place, row in rows.items()])
+    there = scene.create("/a", "mine") if comes == "a creation" else scene.create("/b", "mine")
+    if comes == "a rename":
+        scene.update(there, path="/a")
+    assert scene.paths() == ["/a"]
+    assert scene.read(there).content == "mine"
