@@ -174,13 +174,17 @@ class Redactions:
     def _refuse_head(self, view: View, store: StoreRow, row: VersionRow) -> None:
         """Raise InvalidRequest for the head of a live memory, once the log has nothing newer.
 
-        Where the table of memories has been emptied, nothing tells what the head is: Unavailable.
+        Where the table of memories has been emptied, nothing tells what the head is: Unavailable. What is read beside
+        its mark may have gone after that was read: where the row is missing, or older than the version, one read more.
         """
         key = MemoryRow.key(store.store_id, row.memory_id or "")
         for _ in range(2):
             attributes = self._region.read_whole(view, [key], "memories").get(key)
             head = None if attributes is None else MemoryRow.from_attributes(attributes)
-            if head is None or head.version_id != row.version_id or not is_live(head):
+            if head is None or head.generation < (row.generation or 0):
+                self._region.require_whole(view, "memories")
+                return
+            if head.version_id != row.version_id or not is_live(head):
                 return
             if not self._writer.refresh(view, store, head):
                 break

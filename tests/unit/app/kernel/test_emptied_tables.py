@@ -12,6 +12,7 @@ from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.memory import MemoryIndex, MemoryQueue
 from memolith.app.kernel.results import Memory, ReadConsistency, RequestContext
 from memolith.core.errors import NotFound, PathConflict, Unavailable
+from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.ports.index import Change
 from tests.support.cloud import straight
@@ -245,3 +246,27 @@ def test_rows_of_an_index_that_is_incomplete_anyway_are_read_whatever_its_marks(
     )
     wipe(scene)
     assert region.read_whole(replace(region.view([]), mark=None), [], "paths") == {}
+
+
+@pytest.mark.parametrize("came_back", [False, True])
+def test_the_head_of_a_live_memory_is_not_redacted_where_its_row_went_after_the_tables_mark_was_read(
+    scene: Scene, came_back: bool
+) -> None:
+    """A batch is not one moment. Nothing is left in the table, or what an older version's event has brought back."""
+    [memory] = listed(scene).items
+    older = scene.cloud.rows(HOME, "memories")[scene.store, memory.id]
+    head = scene.update(memory, "second")
+
+    def torn(call: PortCall, act: Callable[[], Any]) -> Any:
+        rows = act()
+        if call.name != "index.read" or set(call.subjects) != {"memories"}:
+            return rows
+        scene.switch.around = straight
+        wipe(scene)
+        then = {key: row for key, row in rows.items() if key.sk != memory.id}
+        return {**then, MemoryRow.key(scene.store, memory.id): older} if came_back else then
+
+    with scene.intercepted_by(torn), pytest.raises(Unavailable):
+        scene.redact(head.version_id)
+    assert not [key for key, _ in scene.objects() if "/redaction/" in key]
+    assert b"second" in scene.bodies()
