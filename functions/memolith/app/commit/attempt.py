@@ -73,8 +73,8 @@ class Attempt:
 
     `passed_on_us` is set for a call that another copy may be carrying out too: when its first rows were about to be
     read, by the clock. `own` are the ids that the command's version may come to have, and `done` is the row of
-    one of them that was found to stand already. `passed_over` are entries that were met and leave every head where it
-    was: voids, and what does not count.
+    one of them that was found to stand already. `met` has for each entry that was met the memory whose head it
+    changed: none for a void, and for what does not count.
     """
 
     view: View
@@ -86,4 +86,4 @@ class Attempt:
     own: tuple[str, ...] = ()
     done: VersionRow | None = None
     claimed: dict[RowKey, Attributes | None] = field(default_factory=dict)
-    passed_over: set[LogKey] = field(default_factory=set)
+    met: dict[LogKey, str | None] = field(default_factory=dict)

@@ -103,17 +103,24 @@ class LogSteps:
         return self.catch_up(attempt, head.path_hash, self._after(attempt, head)) > 0
 
     def _after(self, attempt: Attempt, head: MemoryRow) -> Slot:
-        """Return the slot after the head and what was passed over above it: a void leaves the head where it was."""
-        return self._next(attempt, head.path_hash, Slot.parse(head.slot))
+        """Return the slot after the head and what was met above it that leaves it where it was.
 
-    def _next(self, attempt: Attempt, hash: str, known: Slot | None) -> Slot:
-        """Return the slot after the one that the rows know, and after what this call has passed over from there on.
+        That is a void, and where the head was erased what came to its path since.
+        """
+        return self._next(attempt, head.path_hash, Slot.parse(head.slot), head.memory_id)
+
+    def _next(self, attempt: Attempt, hash: str, known: Slot | None, memory_id: str | None = None) -> Slot:
+        """Return the slot after the one that the rows know, and after what was met there that changes no head, or none
+        of `memory_id`.
 
         What it has folded is in the rows, or they have been emptied since: then an older one that came back decides
         nothing before the log has been read again from there.
         """
         slot = self.logs.next_slot(attempt.store, hash, known)
-        while LogKey(attempt.store.store_id, hash, slot) in attempt.passed_over:
+        while (key := LogKey(attempt.store.store_id, hash, slot)) in attempt.met:
+            changed = attempt.met[key]
+            if changed is not None and memory_id in (None, changed):
+                break
             slot = self.logs.next_slot(attempt.store, hash, slot)
         return slot
 
@@ -131,7 +138,7 @@ class LogSteps:
         return slot
 
     def after_tail(self, attempt: Attempt, hash: str, log: LogRow | None, holder: MemoryRow | None = None) -> Slot:
-        """Return the slot after all that the index knows, or this call has passed over: of a void no row may tell."""
+        """Return the slot after all that the index knows, or this call has met: of a void no row may tell."""
         known = [text for text in (fold.tail_of(log), None if holder is None else holder.slot) if text is not None]
         return self._next(attempt, hash, max(map(Slot.parse, known), key=lambda slot: slot.rank, default=None))
 
@@ -155,7 +162,7 @@ class LogSteps:
         return Step.DECIDED
 
     def observe(self, attempt: Attempt, entry: Entry, paths_too: bool = False) -> None:
-        """Fold one entry that was met, and finish its rename where that is half done; note one that changes no head.
+        """Fold one entry that was met, and finish its rename where that is half done; note whose head it changes.
 
         A version of the command's own is noted: another copy of the call put it, and its row may not outlast the next
         attempt, if the tables are emptied.
@@ -167,8 +174,8 @@ class LogSteps:
         changed = self._projector.fold(attempt.view, resolved, paths_too=paths_too, salt=attempt.store.salt)
         counted = [one for one in resolved if one.entry.key not in changed]
         attempt.outcome.resolved.extend(counted)
-        if all(one.void or one.entry.operation is Operation.VOID for one in counted):
-            attempt.passed_over.add(entry.key)
+        changes = any(not one.void and one.entry.operation is not Operation.VOID for one in counted)
+        attempt.met[entry.key] = entry.memory_id if changes else None
 
     def _finish(self, moved_in: Entry) -> None:
         departure = decide.moved_out(moved_in)
