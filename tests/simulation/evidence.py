@@ -240,7 +240,7 @@ def _written(world: World) -> dict[str, Written]:
                     continue
                 ref, adopted = LogRef.parse(row["position"]), False
                 since = world.network.put_at.get(str(ref.key_in(row["store_id"])), NEVER)
-                while (entry := _entry(world, region, LogKey(row["store_id"], ref.path_hash, ref.slot))) is not None:
+                while (entry := _entry(world, region, ref.key_in(row["store_id"]))) is not None:
                     if entry.adopts is None:
                         break
                     ref, adopted = replace(ref, slot=entry.adopts), True

@@ -48,10 +48,14 @@ class MovingStage(Stage):
         self.acknowledged: dict[str, tuple[str, str]] = {}
         super().__init__(regions, lagging)
         if two_regions:
-            self.memolith().stores.update(
-                self.call(), self.store, name="s", description="", metadata={}, durability="two_regions"
-            )
+            self.ask_for_two_regions()
             self.cloud.deliver()
+
+    def ask_for_two_regions(self) -> None:
+        """Have every write from now on stand in two regions before it is acknowledged."""
+        self.memolith().stores.update(
+            self.call(), self.store, name="s", description="", metadata={}, durability="two_regions"
+        )
 
     # ---- operators ----------------------------------------------------------------------------------------------
 

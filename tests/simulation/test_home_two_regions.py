@@ -68,6 +68,16 @@ def test_a_home_whose_second_region_takes_over_acknowledges_nothing_also_after_i
     stage.at_rest(divergent=None)
 
 
+def assert_second_region_has_both(stage: MovingStage, moved_id: str) -> None:
+    """Create a memory at `/a`, which another left for `/b`: a failover to the second region begins with both."""
+    other = stage.create("/a", "two")
+    stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        assert stage.listed(AWAY) == {"/a": other.id, "/b": moved_id}
+    stage.at_rest()
+
+
 def test_what_takes_the_path_of_a_rename_that_another_finished_brings_the_second_region_where_its_memory_went() -> None:
     """The renamer died after its first put; an event's helper finished the rename, and nobody answered for it."""
     stage = MovingStage(two_regions=True)
@@ -76,12 +86,7 @@ def test_what_takes_the_path_of_a_rename_that_another_finished_brings_the_second
     stage.actor(lambda: stage.update(memory.id, path="/b")).until(PUT, after=True).die()
     (arrival,) = stage.hold_back()
     stage.index(arrival.key)
-    other = stage.create("/a", "two")
-    stage.hold_back()
-    with stage.dead(HOME):
-        stage.fail_over(AWAY)
-        assert stage.listed(AWAY) == {"/a": other.id, "/b": memory.id}
-    stage.at_rest()
+    assert_second_region_has_both(stage, memory.id)
 
 
 def test_what_takes_the_path_of_a_rename_from_before_two_regions_were_asked_for_brings_where_its_memory_went() -> None:
@@ -89,12 +94,5 @@ def test_what_takes_the_path_of_a_rename_from_before_two_regions_were_asked_for_
     memory = stage.create("/a", "one")
     stage.update(memory.id, path="/b")
     stage.hold_back()
-    stage.memolith().stores.update(
-        stage.call(), stage.store, name="s", description="", metadata={}, durability="two_regions"
-    )
-    other = stage.create("/a", "two")
-    stage.hold_back()
-    with stage.dead(HOME):
-        stage.fail_over(AWAY)
-        assert stage.listed(AWAY) == {"/a": other.id, "/b": memory.id}
-    stage.at_rest()
+    stage.ask_for_two_regions()
+    assert_second_region_has_both(stage, memory.id)

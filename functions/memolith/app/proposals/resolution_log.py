@@ -36,12 +36,12 @@ class ResolutionLog:
         """
 
         def is_mine() -> bool | None:
-            found = self._find(record)
+            found = self._read(record.key)
             return None if found is None else found == record
 
         if put_if_absent(self._region, str(record.key), record.to_json(), {}, is_mine=is_mine) is Put.MINE:
             return record
-        found = self._find(record)
+        found = self._read(record.key)
         if found is None:
             raise OutcomeUnknown(
                 "the resolution was put, but cannot be read now",
@@ -51,8 +51,8 @@ class ResolutionLog:
             )
         return found
 
-    def _find(self, record: ResolutionRecord) -> ResolutionRecord | None:
-        found = find(self._region.objects, str(record.key))
+    def _read(self, key: ResolutionKey) -> ResolutionRecord | None:
+        found = find(self._region.objects, str(key))
         return None if found is None else ResolutionRecord.from_json(found.body)
 
     def of_earlier_homes(self, store: StoreRow, conflict_id: str) -> ResolutionRecord | None:
@@ -63,8 +63,7 @@ class ResolutionLog:
         """
         homes = dict.fromkeys(parse_epoch(text).home for text in store.epochs)
         keys = [ResolutionKey(home, store.store_id, conflict_id) for home in homes if home != self._region.name]
-        found = [stored for key in keys if (stored := find(self._region.objects, str(key))) is not None]
-        records = [ResolutionRecord.from_json(stored.body) for stored in found]
+        records = [record for key in keys if (record := self._read(key)) is not None]
         return max(records, key=lambda record: parse_epoch(record.epoch).rank, default=None)
 
     def fold_own(self, view: View, record: ResolutionRecord) -> None:
