@@ -273,3 +273,70 @@ def test_a_memory_that_was_dismissed_while_it_was_adopted_may_be_gone_until_what
     rest = [Operation(-1, "rest", "eu-west-1", STORE, True, "read", asked, 20, 21, there)]
     assert not list(memories_are_linearizable(_adopted_beside(VERSION), STORE, rest))
     assert list(memories_are_linearizable(_adopted_beside(), STORE, rest))
+
+
+# ---- what the lost home redacted ------------------------------------------------------------------------------------
+
+THERE, TAKER = "eu-west-1", Epoch(2, "eu-west-1")
+REDACTION = Operation(
+    1, "c0", HOME, STORE, True, "redact", {"version_id": VERSION, "memory_id": MEMORY}, 3, 4, VERSION
+)  # fmt: skip
+"""Of the memory's first version, by the home that is lost at 5."""
+UPDATE = Operation(
+    4, "c1", THERE, STORE, True, "update",
+    {"memory_id": MEMORY, "content": AFTER, "path": None, "expected": None}, 10, 11,
+    Seen(MEMORY, "memver_n", "/a", _sha256(AFTER)),
+)  # fmt: skip
+"""By the new home, of what it has shown."""
+
+
+def _ends_with_a_redacted_version(*others: Operation, followed: str = VERSION) -> list[str]:
+    """The new home shows a memory's first version; what followed it came late; at rest the memory is not found."""
+    stands = str(LogRef("ec2d", Slot(TAKER, 1)))
+    there = Seen("mem_o", "memver_o", "/o", _sha256(AFTER))
+    read = {"memory_id": MEMORY}
+    operations = [
+        CREATION,
+        Operation(2, "c1", THERE, STORE, True, "create", {"path": "/o", "content": AFTER}, 6, 7, there),
+        Operation(3, "c1", THERE, STORE, True, "read", read, 8, 9, CREATION.answer),
+        *others,
+    ]
+    evidence = replace(
+        _with(History(operations=operations), {THERE: {"versions": {}}}),
+        final={STORE: {THERE: Final(versions={MEMORY: (
+            Version(VERSION, MEMORY, STORE, "created", 0, None, None, None, None, 1, None),
+        )})}},
+        homes={STORE: THERE},
+        taken_over={STORE: 5},
+        takeovers={STORE: [5]},
+        epochs={STORE: (Epoch(1, HOME), TAKER)},
+        apart={STORE: (Apart("memver_l", MEMORY, 2, "modified", "/b", _sha256(BEFORE), followed),)},
+        written={
+            VERSION: Written(HOME, ORIGINAL, adopted=False, stands=ORIGINAL, put_at=1),
+            "memver_o": Written(THERE, stands, adopted=False, stands=stands, put_at=6),
+            "memver_n": Written(THERE, stands, adopted=False, stands=stands, put_at=10),
+        },
+    )  # fmt: skip
+    rest = Operation(-1, "rest", THERE, STORE, True, "read", read, 20, 21, Refusal("NotFound"))
+    return list(memories_are_linearizable(evidence, STORE, [rest]))
+
+
+def test_the_last_version_of_a_cut_may_be_erased_by_the_lost_home_after_the_new_one_has_shown_it() -> None:
+    assert not _ends_with_a_redacted_version(REDACTION)
+
+
+@pytest.mark.parametrize(
+    ("others", "followed"),
+    [
+        ((), VERSION),
+        ((replace(REDACTION, answer=Refusal("InvalidRequest")),), VERSION),
+        ((replace(REDACTION, region=THERE, invoked=12, returned=13),), VERSION),
+        ((REDACTION,), "memver_x"),
+        ((REDACTION, UPDATE), VERSION),
+    ],
+    ids=["unredacted", "refused", "by the new home", "nothing followed it", "written since by the new home"],
+)
+def test_a_memory_that_the_new_home_has_shown_and_no_order_of_the_lost_one_erased_is_not_gone(
+    others: tuple[Operation, ...], followed: str
+) -> None:
+    assert _ends_with_a_redacted_version(*others, followed=followed)

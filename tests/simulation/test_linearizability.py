@@ -69,8 +69,11 @@ def drawn_history(chance: random.Random) -> list[Operation]:
 
 def drawn_adoption(chance: random.Random, number: int, invoked: int) -> Operation:
     memory_id = chance.choice(("m0", "m0", "m1"))
-    adopted = chance.choice((None, *((memory_id, path, sha256(text)) for path in PATHS for text in TEXTS)))
-    return Operation(number, "c", "r", "s", True, "adoption", {"memory_id": memory_id, "state": adopted}, invoked)
+    states = [(memory_id, path, sha256(text)) for path in PATHS for text in TEXTS]
+    asked: dict[str, Any] = {"memory_id": memory_id, "state": chance.choice((None, *states))}
+    if asked["state"] is None:
+        asked["erases"] = chance.choice((None, *states))
+    return Operation(number, "c", "r", "s", True, "adoption", asked, invoked)
 
 
 def drawn_answer(chance: random.Random, kind: str, asked: dict[str, Any]) -> Any:
@@ -111,6 +114,15 @@ def test_each_of_two_adoptions_counts_where_a_read_saw_it() -> None:
     reads = [told("read", 2 * number + 1, Seen("m0", "memver", "/a", sha256(str(number)))) for number in range(2)]
     assert linearizable([adoption(0), adoption(1), *reads], {})
     assert not linearizable([adoption(0), *reads], {})
+
+
+def test_an_order_that_comes_late_erases_the_version_that_it_names_and_no_other() -> None:
+    live = [(("m0", "/a", sha256("before")),)]
+    asked = {"memory_id": "m0", "state": None, "erases": ("m0", "/a", sha256("0"))}
+    order = Operation(9, "c", "r", "s", True, "adoption", asked, 0)
+    gone = told("read", 1, Refusal("NotFound"))
+    assert linearizable([adoption(0), order, gone], {}, begin=live)
+    assert not linearizable([adoption(1), order, gone], {}, begin=live)
 
 
 def test_many_adoptions_that_nobody_was_told_of_are_decided_upon() -> None:

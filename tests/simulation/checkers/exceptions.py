@@ -243,11 +243,13 @@ def unknown_since_a_take_over(evidence: Evidence, operation: Operation) -> bool:
     "The last version that a fail-over's cut holds may be one that the lost home redacted, since what followed was the "
     "memory's text by then. What followed came late: until it is adopted the memory has no text, and is not found."
 )
-def was_redacted_before_what_came_late(evidence: Evidence, store_id: str, memory_id: str) -> bool:
+def was_redacted_before_what_came_late(
+    evidence: Evidence, store_id: str, memory_id: str, version_id: str | None = None
+) -> bool:
     if store_id not in evidence.taken_over:
         return False
     history = _history(evidence, store_id, memory_id)
-    redacted = {version.id for version in history if version.redacted_at is not None}
+    redacted = {one.id for one in history if one.redacted_at is not None and version_id in (None, one.id)}
     adopted = any(
         before.id in redacted and came_late(evidence, store_id, version.id) for version, before in pairwise(history)
     )

@@ -76,9 +76,11 @@ class Step:
         asked, kind = self.operation.asked, self.operation.kind
         if kind == "create":
             return False
+        if kind == "adoption":
+            return asked.get("erases") is None
         blind = asked.get("expected") is None
         writes = kind == "delete" or (kind == "update" and asked["content"] is not None)
-        return kind == "adoption" or (optional[0] == "content" and blind and writes)
+        return optional[0] == "content" and blind and writes
 
 
 def sha256(text: str) -> str:
@@ -240,9 +242,10 @@ def _read(state: State, operation: Operation, _: Step) -> Iterator[tuple[Answer,
 
 
 def _adopt(state: State, operation: Operation, _: Step) -> Iterator[tuple[Answer, State]]:
-    """A version that came late becomes the memory, or ends it."""
+    """A version that came late becomes the memory, or ends it; an order that came late erases what it then is."""
     adopted, others = operation.asked["state"], [one for one in state if one[0] != operation.asked["memory_id"]]
-    yield None, _sorted(*others, *(() if adopted is None else (adopted,)))
+    if operation.asked.get("erases") in (None, *state):
+        yield None, _sorted(*others, *(() if adopted is None else (adopted,)))
 
 
 def _live(state: State, memory_id: str) -> Memory | None:

@@ -49,6 +49,7 @@ def memories_are_linearizable(evidence: Evidence, store_id: str, rest: Sequence[
             operations = list(_of_chain(evidence, chain, memory_id, made, made_by))
             operations += [one for one in last if one.asked["memory_id"] == memory_id]
             operations += _adoptions(evidence, store_id, memory_id, states)
+            operations += _erasures(evidence, chain, memory_id, states, made)
             begin: list[State] = [(), *((state,) for state in states.values())]
             if not linearizable(operations, _created(states), begin=begin):
                 told = "\n".join(str(one) for one in operations)
@@ -203,6 +204,27 @@ def _adoptions(evidence: Evidence, store_id: str, memory_id: str, states: Mappin
     for one in evidence.history.operations:
         if one.kind == "dismiss" and one.asked["version_id"] in history:  # adopted while somebody dismissed it
             yield _adoption(store_id, {"memory_id": memory_id, "state": None}, one.invoked)
+
+
+def _erasures(
+    evidence: Evidence, chain: Chain, memory_id: str, states: Mapping[str, Memory], made: Sequence[Operation]
+) -> Iterator[Operation]:
+    """What the lost home redacted may be what the memory is in these terms: it is erased once, when that order comes.
+
+    The home of these terms redacts no version that is what a memory is.
+    """
+    ordered: set[str] = set()
+    for one in made:
+        by_home = one.home and one.invoked > chain.since.get(one.region, NEVER)
+        if one.kind != "redact" or one.refused or by_home:
+            continue
+        version_id: str = one.asked["version_id"]
+        if version_id not in states or version_id in ordered:
+            continue
+        if exceptions.was_redacted_before_what_came_late(evidence, one.store_id, memory_id, version_id):
+            ordered.add(version_id)
+            asked = {"memory_id": memory_id, "state": None, "erases": states[version_id]}
+            yield _adoption(one.store_id, asked, one.invoked)
 
 
 def _adoption(store_id: str, asked: Mapping[str, object], invoked: int = 0) -> Operation:
