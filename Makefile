@@ -22,7 +22,7 @@ PYTHON312 ?= $(shell for minor in 14 13 12; do python3.$$minor -c "" 2>/dev/null
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock check format test properties fuzz first-hour guards e2e interop interop-basic-memory interop-cloud interop-localstack sim bench bench-sealing bench-scanner bench-laptop bench-search bench-cold-search pjdfstest eval-pipelines demo drill moves cost sbom clean
+.PHONY: help setup lock check format test properties fuzz slow first-hour guards e2e interop interop-basic-memory interop-cloud interop-localstack sim bench bench-sealing bench-scanner bench-laptop bench-search bench-cold-search pjdfstest eval-pipelines demo drill moves cost sbom clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-21s %s\n", $$1, $$2}'
@@ -64,8 +64,11 @@ format: setup ## put the code in shape
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-test: setup ## every test that needs no local cloud (under five minutes on two cores; WORKERS=5 on four)
-	$(BIN)/python -m pytest -m "not e2e and not guards and not fresh_install" -n $(WORKERS)
+test: setup ## the tests for every commit (under five minutes on two cores; WORKERS=5 on four)
+	$(BIN)/python -m pytest -m "not e2e and not guards and not fresh_install and not slow" --ignore=tests/e2e -n $(WORKERS)
+
+slow: setup ## what takes seconds a test and needs no local cloud (one minute): the CDK's own synthesis, a thousand renames, outages
+	$(BIN)/python -m pytest -m slow -v -n 2 --ignore=tests/e2e
 
 first-hour: setup ## the README followed to the letter, in a fresh home and virtual environment (two minutes; installs packages)
 	$(BIN)/python -m pytest -m fresh_install -v tests/laptop/test_to_the_letter.py

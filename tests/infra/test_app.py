@@ -23,6 +23,7 @@ SYNTH_S_MAX = 120
 RECORD = {"stage": "dev", "regions": [HERE]}
 
 
+@pytest.mark.slow
 def test_synth_needs_no_network_no_credentials_and_no_docker(tmp_path: Path) -> None:
     overrides = {"stage": "offline", "regions": [HERE], "functions_path": str(tmp_path)}
     command = [

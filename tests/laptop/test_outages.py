@@ -268,7 +268,13 @@ RUN: dict[str, Callable[[Path, random.Random], None]] = dict(
 )
 
 
-@pytest.mark.parametrize(("kind", "seed"), [(KINDS[seed % len(KINDS)], seed) for seed in range(FIRST, FIRST + COUNT)])
+OUTAGES = [(KINDS[seed % len(KINDS)], seed) for seed in range(FIRST, FIRST + COUNT)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [pytest.param(*one, marks=[pytest.mark.slow] if one[0] != KINDS[0] else []) for one in OUTAGES],
+)
 def test_what_was_acknowledged_outlives_an_outage_and_the_next_server_starts(root: Path, kind: str, seed: int) -> None:
     if kind == "full disk" and WHY_NOT:
         pytest.skip(f"NO DISK IS FILLED: {WHY_NOT}")

@@ -48,6 +48,7 @@ def test_a_run_keeps_out_what_must_be_kept_out_and_a_second_one_writes_nothing(
     assert figures.erased > 0, "what was erased stood somewhere before"
 
 
+@pytest.mark.slow
 def test_the_stand_in_meets_every_floor(capsys: pytest.CaptureFixture[str]) -> None:
     assert eval_pipelines.main(["--kill-every", "12"]) == 0, capsys.readouterr().out
 

@@ -87,6 +87,7 @@ def objections(seed: int) -> frozenset[str]:
     return frozenset() if failure is None else failure.checkers
 
 
+@pytest.mark.slow
 def test_after_a_thousand_renames_among_ten_paths_every_id_is_at_one_path() -> None:
     failure = run(Case(0, Options(), movers(0, 1_000, 20)), all_but_linearizability)
     assert failure is None, str(failure)

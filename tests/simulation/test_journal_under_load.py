@@ -109,6 +109,7 @@ def p99(took_s: list[float]) -> float:
 
 
 @pytest.mark.usefixtures("in_no_time")
+@pytest.mark.slow
 def test_five_hundred_writes_a_second_that_begin_at_once_commit_within_300_ms_at_a_hold_of_20_ms() -> None:
     world, took_s = under_load()
     assert len(took_s) == WRITES_PER_S * SECONDS

@@ -78,21 +78,21 @@ def searched(likely: Sequence[int]) -> Iterator[int]:
 @pytest.mark.parametrize(
     ("kind", "likely", "faults"),
     [
-        (losing, [2], {"copy lost", "event lost", "mended by a comparison"}),
-        (emptied, [0], {"tables emptied", "emptied tables noticed"}),
+        (losing, [8], {"copy lost", "event lost", "mended by a comparison"}),
+        (emptied, [7], {"tables emptied", "emptied tables noticed"}),
         (repeating, [2], {"repeated", "repeated while it ran"}),
-        (crossing, [5], {"the home moved while a call was under way to it"}),
-        (scattering, [3], {"taken over elsewhere", "taken over by two, one of them the second region"}),
-        (visiting, [0], {"packed"}),
-        (joining, [0], {"put before a region joined", "brought to a region that joined"}),
-        (damaging, [1, 3], {"text altered", "text truncated", "text swapped", "text rolled back", "repaired"}),
-        (damaging, [3], {"text overwritten", "overwriting reported"}),
-        (damaging, [1], {"audited", "object altered", "object removed", "objects swapped", "object rolled back"}),
-        (damaging, [0], {"history rolled back", "history forked"}),
-        (conflicting, [1], {"transactions in conflict"}),
-        (telling, [1], {"events that tell their version"}),
-        (working, [1], {"a worker had work", "a worker came twice", "an answer outlasted the lease"}),
-        (mixed, [0, 8], {"copy lost", "tables emptied", "repeated"}),
+        (crossing, [11], {"the home moved while a call was under way to it"}),
+        (scattering, [3, 10], {"taken over elsewhere", "taken over by two, one of them the second region"}),
+        (visiting, [10], {"packed"}),
+        (joining, [11], {"put before a region joined", "brought to a region that joined"}),
+        (damaging, [2, 11], {"text altered", "text truncated", "text swapped", "text rolled back", "repaired"}),
+        (damaging, [0], {"text overwritten", "overwriting reported"}),
+        (damaging, [3], {"audited", "object altered", "object removed", "objects swapped", "object rolled back"}),
+        (damaging, [2], {"history rolled back", "history forked"}),
+        (conflicting, [0], {"transactions in conflict"}),
+        (telling, [6], {"events that tell their version"}),
+        (working, [3], {"a worker had work", "a worker came twice", "an answer outlasted the lease"}),
+        (mixed, [5, 6], {"copy lost", "tables emptied", "repeated"}),
     ],
 )
 def test_every_fault_of_a_kind_of_worlds_strikes_in_some_of_them(
@@ -214,7 +214,7 @@ def test_an_answer_says_the_most_that_any_process_of_a_region_may_have_shown() -
 
 def test_redactions_come_while_a_new_home_takes_up_what_came_late() -> None:
     """An order given by the lost home after its store was taken over, and versions that the new home adopted."""
-    for seed in searched([4]):
+    for seed in searched([0]):
         world = World(seed, redacting(seed))
         evidence = world.run()
         began = min(world.operators.taken_over.values(), default=1 << 60)
@@ -238,11 +238,11 @@ def assert_acknowledged(kind: Callable[[int], Options], likely: Sequence[int], w
 
 
 def test_divergent_versions_are_restored_and_dismissed() -> None:
-    assert_acknowledged(deciding, [7], {"divergent", "dismiss", "update restores"})
+    assert_acknowledged(deciding, [9], {"divergent", "dismiss", "update restores"})
 
 
 def test_clients_search_attend_sessions_and_bring_in_what_was_elsewhere() -> None:
-    assert_acknowledged(visiting, [0, 1], {"search", "session", "session session_id", "create brought"})
+    assert_acknowledged(visiting, [6], {"search", "session", "session session_id", "create brought"})
 
 
 def test_conflicts_are_resolved_and_some_are_resolved_otherwise_already() -> None:

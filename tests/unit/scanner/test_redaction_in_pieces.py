@@ -85,6 +85,7 @@ def test_what_is_never_read_to_its_end_is_left_out() -> None:
     assert keep("abcdefghij" * 3, find, budget).text == UNREAD
 
 
+@pytest.mark.slow
 def test_a_megabyte_is_read_in_seconds_and_hostile_text_is_bounded(scanner: Scanner) -> None:
     hostile = "".join(f"password={token(18)}!\n" for _ in range(20_000))
     [one] = scanner.redact_each([hostile])

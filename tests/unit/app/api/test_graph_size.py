@@ -36,6 +36,7 @@ def scene() -> Searched:
     return made
 
 
+@pytest.mark.slow
 def test_what_is_linked_with_a_memory_fits_into_an_answer_that_says_that_there_is_more(scene: Searched) -> None:
     asked: dict[str, Any] = {"direction": "both", "depth": 1, "types": (), "limit": 100}
     answer = scene.at(HOME).graph.reach(scene.call(), scene.store, root="Hub", **asked)
