@@ -7,8 +7,7 @@ that was acknowledged before another began can bear the later time by as much as
 A snapshot does not change: it is given only once nothing more can bear a time before T. What is acknowledged up to the
 region's `complete_until` is here; a version is acknowledged at most `ACKNOWLEDGED_WITHIN_US` after the time it bears.
 So T may be as late as that much before `complete_until`, and two snapshots of one T are equal, in every region, but for
-what was erased in between: of that the metadata is shown, and that it is blank. That instant counts every other region,
-and not the store's homes alone: any of them may have taken the store over, and its checkpoints tell that.
+what was erased in between: of that the metadata is shown, and that it is blank.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from memolith.core.limits import ACKNOWLEDGED_WITHIN_US, LIST_MAX_FULL, LIST_MAX
 from memolith.core.listing import check_position
 from memolith.core.log_position import LogRef
 from memolith.core.objects.entry import Operation
-from memolith.core.objects.store_record import parse_epoch
 from memolith.core.paths import check_path_prefix
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.ports.index import Query
@@ -160,20 +158,9 @@ class Snapshots:
         if as_of > self._region.clock.now_us():
             raise InvalidRequest("as_of", "must not be in the future")
         access.view.require_complete()
-        complete = self._complete_until(access)
-        until = None if complete is None else max(0, complete - ACKNOWLEDGED_WITHIN_US)
+        until = None if access.complete_until is None else max(0, access.complete_until - ACKNOWLEDGED_WITHIN_US)
         if until is None or as_of > until:
             raise SnapshotIncomplete(as_of, until)
-
-    def _complete_until(self, access: StoreAccess) -> int | None:
-        """Return up to when this region has everything of the store, whichever region took it over until then.
-
-        Its record here names the homes that this region has heard of. A failover is told by the new home alone, so that
-        even the home that was lost has to have what every other region acknowledged.
-        """
-        homes = {parse_epoch(epoch).home for epoch in access.store.epochs}
-        others = set(self._region.regions) - {self._region.name}
-        return access.view.complete_until_of(homes | others)
 
     def _collect(
         self, view: View, store_id: str, prefix: str, limit: int, after: str | None, as_of: int

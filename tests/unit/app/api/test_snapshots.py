@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.adapters.memory import PutEvent
 from memolith.app.kernel.results import Memory
-from memolith.core.errors import InvalidRequest, NotFound, PathConflict, SnapshotIncomplete
-from tests.unit.app.failing import fail_over, hold_back
-from tests.unit.app.replication.test_watermark import tick
+from memolith.core.errors import InvalidRequest, NotFound, PathConflict
 from tests.unit.app.scene import AWAY, HOME, Scene
-
-THIRD = "ap-south-1"
 
 PATHS = ("/a", "/n/a", "/n/b", "/n/b/c")
 Shown = dict[str, tuple[str, str | None, str, bool]]
@@ -128,47 +122,3 @@ def test_a_snapshot_is_the_copy_that_was_made_then(
             assert copies.retrieved(region, instant) == copy
             below = {id: (shown[0], None, *shown[2:]) for id, shown in copy.items() if shown[0].startswith("/n/")}
             assert copies.listed(region, instant, "/n/", limit, full=False) == below
-
-
-@pytest.mark.parametrize("asked", [HOME, THIRD])
-def test_who_has_not_heard_of_a_failover_gives_no_snapshot_that_lacks_what_the_new_home_wrote(asked: str) -> None:
-    """All of the lost home is there, and it goes on: the record that is known here names no other home."""
-    scene = Scene(regions=(HOME, AWAY, THIRD))
-    regions = scene.cloud.regions
-    scene.create("/old", "by the first home")
-    pass_minutes(scene)
-    before = scene.clock.now_us()
-    pass_minutes(scene)
-    fail_over(scene)
-    new = scene.create("/new", "by the next home", at=AWAY)
-    after = scene.clock.now_us()
-    late = pass_minutes(scene, without=AWAY)
-    assert scene.cloud.rows(asked, "stores")[scene.store, "record"]["home"] == HOME
-    assert snapshot(scene, asked, before) == ["/old"]
-    with pytest.raises(SnapshotIncomplete):
-        snapshot(scene, asked, after)
-    with pytest.raises(SnapshotIncomplete):
-        scene.at(asked).snapshots.retrieve(scene.call(), scene.store, new.id, full=False, as_of=after)
-    scene.cloud.pending.extend(late)
-    pass_minutes(scene)
-    assert [snapshot(scene, region, after) for region in regions] == [["/new", "/old"]] * len(regions)
-
-
-def pass_minutes(scene: Scene, without: str | None = None) -> list[PutEvent]:
-    """Every region publishes and follows checkpoints; nothing of one region arrives anywhere. Return what did not."""
-    late: list[PutEvent] = []
-    for _ in range(4):
-        tick(scene, *scene.cloud.regions)
-        put = hold_back(scene)
-        late += [event for event in put if event.region == without]
-        scene.cloud.pending.extend(event for event in put if event.region != without)
-        scene.deliver()
-    return late
-
-
-def snapshot(scene: Scene, region: str, instant: int) -> list[str]:
-    """The paths of a store at an instant, as a region tells them."""
-    page = scene.at(region).snapshots.page(
-        scene.call(), scene.store, path_prefix=None, limit=100, after=None, full=False, as_of=instant
-    )
-    return sorted(item.path for item in page.items)
