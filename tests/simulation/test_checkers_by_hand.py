@@ -15,11 +15,12 @@ from tests.simulation.checkers.exceptions import (
     deletion_stands_apart,
     is_shown_before_its_adoption,
     was_imported_with_an_old_time,
+    was_written_in_a_term_unheard_of,
 )
 from tests.simulation.checkers.terms import makers, memories_are_linearizable
 from tests.simulation.checkers.watermarks import the_watermark_never_claims_what_is_missing
 from tests.simulation.evidence import Apart, Evidence, Final, Tables, Written
-from tests.simulation.history import NEVER, Claim, History, Operation, Refusal, Seen
+from tests.simulation.history import NEVER, Claim, History, Operation, Refusal, Seen, Snapshot
 
 STORE, MEMORY, VERSION = "memstore_a", "mem_a", "memver_a"
 HOME = "us-east-1"
@@ -100,6 +101,25 @@ def test_a_late_version_is_excepted_in_plain_reads_alone_and_until_it_was_adopte
         apart={STORE: () if adopted else (Apart(VERSION, MEMORY, 1, "created", "/a", None),)},
     )
     assert is_shown_before_its_adoption(evidence, read) is excepted
+
+
+@pytest.mark.parametrize(
+    ("heard", "second", "excused"),
+    [(1, Epoch(2, "eu-west-1"), True), (2, Epoch(2, "eu-west-1"), False), (1, Epoch(2, "eu-west-1", 1), False)],
+    ids=["had not heard of a failover", "had heard of it", "had not heard of a planned move"],
+)
+def test_a_snapshot_may_lack_what_a_new_home_wrote_only_where_nobody_had_heard_of_the_failover(
+    heard: int, second: Epoch, excused: bool
+) -> None:
+    past = Operation(0, "c0", HOME, STORE, True, "past", {"as_of": 9, "term": heard}, 1, 2, Snapshot(()))
+    evidence = replace(
+        _with(History(operations=[past])),
+        epochs={STORE: (Epoch(1, HOME), second)},
+        written={
+            VERSION: Written(second.home, str(LogRef("ec2d", Slot(second, 1))), adopted=False, stands="", put_at=1)
+        },
+    )
+    assert was_written_in_a_term_unheard_of(evidence, past, VERSION) is excused
 
 
 @pytest.mark.parametrize(("brought", "excused"), [(VERSION, True), ("memver_other", False)])

@@ -23,9 +23,11 @@ from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.no_models import NO_MODELS
 from memolith.app.kernel.results import Credentials, RequestContext
 from memolith.core import errors
+from memolith.core.objects.store_record import parse_epoch
 from memolith.core.retention import DAY_US
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LATE_PREFIX, VersionRow
+from memolith.core.rows.identity import StoreRow
 from memolith.ports.errors import OutcomeUnknown, Unavailable
 from memolith.wire.rpc import keys_calls
 from tests.simulation.clients import Client, Plan, Shared, drawn_plans
@@ -455,6 +457,13 @@ class World:
             shows_withheld=True,
         )
 
+    def _term_known_in(self, region: str, store_id: str) -> int:
+        """Return the number of the last term of a store that a region has heard of; 0 where it knows of no store."""
+        site = self.sites[region]
+        tables = MemoryIndex(site.database, site.serving)
+        row = tables.read([StoreRow.key(store_id)]).get(StoreRow.key(store_id))
+        return 0 if row is None else parse_epoch(StoreRow.from_attributes(row).epochs[-1]).number
+
     def invoke(
         self, client: Client, store_id: str, kind: str, asked: dict[str, Any], call: Callable[[Memolith], Any]
     ) -> Any:
@@ -464,6 +473,8 @@ class World:
         the other runs, whose answer nobody is told (docs/consistency.md, 5).
         """
         region = self.network.nearest(client.plan.region)
+        if kind == "past":
+            asked = {**asked, "term": self._term_known_in(region, store_id)}
         operation = Operation(
             number=len(self.history.operations),
             client=client.plan.client,

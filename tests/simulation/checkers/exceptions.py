@@ -90,6 +90,18 @@ def landed_without_an_answer(evidence: Evidence, operation: Operation, memory_id
 
 
 @exception(
+    "The new home alone tells of a fail-over. A region that has not heard of it answers for the homes it knows of: its "
+    "snapshots lack what the new home has acknowledged, until the store's record arrives (promise 21)."
+)
+def was_written_in_a_term_unheard_of(evidence: Evidence, operation: Operation, version_id: str) -> bool:
+    written = evidence.written.get(version_id)
+    unheard = [one for one in evidence.epochs[operation.store_id] if one.number > operation.asked["term"]]
+    if written is None or not unheard or unheard[0].attempt != 0:  # a planned move is told by the home that leaves
+        return False
+    return epoch_of(written.position) in unheard
+
+
+@exception(
     "A home that lost its epoch to another has shown the store by its own cut for a while: what was written before its "
     "term may not have been in that cut, and counts again since the other's term follows the one before."
 )
