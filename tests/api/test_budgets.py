@@ -216,6 +216,7 @@ def test_a_strangers_body_is_answered_with_401_and_never_parsed(region: Region, 
     told(f"{who}: {requests} requests, {time.process_time() - began_s:.2f} s of CPU, peak {peak_bytes:,} bytes")
 
 
+@pytest.mark.slow
 def test_a_callers_hostile_body_is_refused_in_the_apis_format_for_one_index_read(region: Region) -> None:
     began_s = time.process_time()
     longest: dict[str, float] = {}

@@ -13,8 +13,8 @@ from infra.deployment import FUNCTIONS
 from memolith.core.tables import TABLES
 from memolith.entry.telemetry import COMMON_DIMENSIONS, NAMESPACE
 from scripts import check_docs
-from tests.infra.conftest import ON_CALL, Synthesize
-from tests.infra.synthesized import ACCOUNT, FAR, HERE, ROOT, THERE, App, record
+from tests.infra.conftest import ON_CALL
+from tests.infra.synthesized import ACCOUNT, FAR, HERE, ROOT, THERE, App
 from tests.support.counted import counted
 
 Alarm = dict[str, Any]
@@ -48,23 +48,17 @@ def threshold_s(alarm: Alarm) -> float:
     return float(alarm["Threshold"]) / (1000 if alarm.get("MetricName", "").endswith("_ms") else 1)
 
 
-@pytest.fixture
-def whole(synthesized: Synthesize) -> App:
-    """A deployment in two regions."""
-    return synthesized(record(HERE, THERE))
-
-
 # ---- every alarm ----------------------------------------------------------------------------------------------------
 
 
-def test_every_alarm_publishes_when_it_rings_and_when_it_is_over(whole: App) -> None:
-    for one in alarms(whole):
+def test_every_alarm_publishes_when_it_rings_and_when_it_is_over(three_regions: App) -> None:
+    for one in alarms(three_regions):
         for actions in (one["AlarmActions"], one["OKActions"]):
             assert actions == ["memolith-test-alarms"], one["AlarmName"]
 
 
-def test_every_alarm_says_what_it_means_and_names_a_runbook_that_is_there(whole: App) -> None:
-    for one in alarms(whole):
+def test_every_alarm_says_what_it_means_and_names_a_runbook_that_is_there(three_regions: App) -> None:
+    for one in alarms(three_regions):
         named = RUNBOOK.search(one["AlarmDescription"])
         assert named is not None, one["AlarmName"]
         text = (ROOT / named[1]).read_text()
@@ -102,8 +96,10 @@ def test_every_metric_of_ours_on_the_dashboard_is_counted_with_just_these_dimens
         assert frozenset(set(named) - set(COMMON_DIMENSIONS)) in measured[name], name
 
 
-def test_the_dashboard_shows_how_old_the_watermarks_are_where_there_are_any(one_region: App, whole: App) -> None:
-    shown = [str(app.base(HERE).properties("AWS::CloudWatch::Dashboard")) for app in (one_region, whole)]
+def test_the_dashboard_shows_how_old_the_watermarks_are_where_there_are_any(
+    one_region: App, three_regions: App
+) -> None:
+    shown = [str(app.base(HERE).properties("AWS::CloudWatch::Dashboard")) for app in (one_region, three_regions)]
     has_reconciler = "memolith-test-reconciler" in str(one_region.base(HERE).body)
     assert [("watermark_age_ms" in board) for board in shown] == [has_reconciler, True]
 
@@ -206,31 +202,35 @@ def test_no_alarm_has_more_metrics_than_cloudwatch_takes(three_regions: App) -> 
     assert max(len(list(metrics(one))) for one in alarms(three_regions)) <= 10
 
 
-def test_an_alarm_that_has_nothing_to_measure_is_quiet_unless_it_watches_what_must_always_be(whole: App) -> None:
+def test_an_alarm_that_has_nothing_to_measure_is_quiet_unless_it_watches_what_must_always_be(
+    three_regions: App,
+) -> None:
     """A region without traffic is not in trouble; what must run whatever the traffic is watched by its absence."""
-    for one in alarms(whole):
+    for one in alarms(three_regions):
         name = one["AlarmName"].removeprefix("memolith-test-")
         always = name in ("reconciler-silent", "erasures-pending") or name.startswith("incomplete-from-")
         assert one["TreatMissingData"] == ("breaching" if always else "notBreaching"), name
 
 
-def test_a_reconciler_that_does_not_run_rings(whole: App) -> None:
-    silent = alarm(whole, "reconciler-silent")
+def test_a_reconciler_that_does_not_run_rings(three_regions: App) -> None:
+    silent = alarm(three_regions, "reconciler-silent")
     (runs,) = metrics(silent)
     assert (runs["MetricName"], dimensions(runs)) == ("Invocations", {"FunctionName": "memolith-test-reconciler"})
     assert (silent["Threshold"], silent["EvaluationPeriods"]) == (0, 3)
 
 
-def test_a_table_that_was_emptied_rings_at_once_and_a_reconciler_that_keeps_failing_after_a_while(whole: App) -> None:
-    emptied, failing = alarm(whole, "tables-emptied"), alarm(whole, "reconciler-failing")
+def test_a_table_that_was_emptied_rings_at_once_and_a_reconciler_that_keeps_failing_after_a_while(
+    three_regions: App,
+) -> None:
+    emptied, failing = alarm(three_regions, "tables-emptied"), alarm(three_regions, "reconciler-failing")
     assert (emptied["MetricName"], emptied["Threshold"], emptied["EvaluationPeriods"]) == ("tables_emptied", 0, 1)
     assert (failing["MetricName"], failing["EvaluationPeriods"]) == ("reconcile_failed", 3)
     assert 0 < failing["Threshold"] < 5, "a run every minute, and five minutes a period"
 
 
-def test_a_region_that_is_not_known_to_be_complete_rings_for_that_home(whole: App) -> None:
-    for home in whole.deployment.peers(HERE):
-        incomplete = alarm(whole, f"incomplete-from-{home}")
+def test_a_region_that_is_not_known_to_be_complete_rings_for_that_home(three_regions: App) -> None:
+    for home in three_regions.deployment.peers(HERE):
+        incomplete = alarm(three_regions, f"incomplete-from-{home}")
         assert incomplete["MetricName"] == "watermark_age_ms"
         assert dimensions(incomplete) == {"service": "reconciler", "stage": "test", "region": HERE, "home": home}
         assert threshold_s(incomplete) == 900

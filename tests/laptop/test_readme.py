@@ -19,6 +19,8 @@ from memolith.clients.cli.mcp import app as mcp_app
 from tests.laptop.processes import environment, serving
 from tests.mount.mounted import fuse_is_missing
 
+pytestmark = pytest.mark.slow
+
 WHY_NOT = fuse_is_missing()
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

@@ -20,6 +20,8 @@ from tests.laptop.processes import Server, serving
 from tests.support.earlier import unpack
 from tests.support.folders import quick_folder
 
+pytestmark = pytest.mark.slow
+
 RUN = """
 import runpy, sys
 sys.path.insert(0, sys.argv.pop(1))

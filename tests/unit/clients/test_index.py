@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from memolith.adapters.aws import dead_letters
 from memolith.adapters.aws.clients import Clients
 from memolith.adapters.aws.names import QUEUES
 from memolith.app.indexer.rebuild_pages import Progress as Step
@@ -59,6 +60,7 @@ def region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Region]:
     record = {"stage": DEPLOYMENT.stage, "regions": [HOME], "account": DEPLOYMENT.account}
     (tmp_path / "cdk.json").write_text(json.dumps({"context": {"memolith": record}}))
     monkeypatch.setattr(console, "width", 200)
+    monkeypatch.setattr(dead_letters, "WAIT_S", 0)  # one server knows all that is there
     with locked_moto() as clients:
         yield Region(clients)
 
