@@ -12,7 +12,7 @@ import pytest
 from memolith.adapters.memory import PutEvent, StoredVersion
 from memolith.core import decide, fold
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
-from memolith.core.log_position import LogKey
+from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.object_keys import parse_key
 from memolith.core.rows.content import LogRow
 from memolith.core.rows.control import ControlRow
@@ -334,6 +334,95 @@ def test_a_late_creation_yields_to_who_is_at_its_path_now_or_above_or_below_it(s
     assert stage.listed(HOME) == {there: ours.id}
     stage.delete(ours.id, region=THIRD)
     stage.at_rest(divergent=[version_id])
+
+
+def leave_by_deletion(stage: MovingStage, memory_id: str) -> None:
+    stage.delete(memory_id, region=AWAY)
+
+
+def leave_by_a_rename(stage: MovingStage, memory_id: str) -> None:
+    stage.update(memory_id, path="/elsewhere", region=AWAY)
+
+
+def by_its_event(stage: MovingStage, key: str) -> None:
+    stage.index(key, AWAY)
+
+
+def by_a_rebuild(stage: MovingStage, key: str) -> None:
+    """What a rebuild does at its end with the stores whose home has changed."""
+    stage.cloud.sites[AWAY].indexing.repair_rows(stage.store, None)
+
+
+@pytest.mark.parametrize("again", [by_its_event, by_a_rebuild])
+@pytest.mark.parametrize("leave", [leave_by_deletion, leave_by_a_rename])
+@pytest.mark.parametrize("early", [False, True])
+def test_a_late_creation_stands_apart_though_who_took_its_path_since_has_left(
+    stage: MovingStage,
+    leave: Callable[[MovingStage, str], None],
+    early: bool,
+    again: Callable[[MovingStage, str], None],
+) -> None:
+    """Whether its event comes while the path is taken, or only later, and however often it is met."""
+    (key,) = late(stage, lambda: stage.create("/a", "late"))
+    (version_id,) = stage.acknowledged
+    ours = stage.create("/a", "ours", region=AWAY)
+    if early:
+        stage.come_late(key)
+    leave(stage, ours.id)
+    stage.come_late()
+    again(stage, key)
+    stage.at_rest(divergent=[version_id])
+    assert "/a" not in stage.listed(AWAY)
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_an_abort_that_a_later_cut_names_does_not_tell_whether_a_late_creations_path_was_taken(
+    stage: MovingStage, taken: bool
+) -> None:
+    """The path's row was lost, and is as the cut has it since: it was left in the last slot, which is the abort's."""
+    (key,) = late(stage, lambda: stage.create("/a", "late"))
+    (version_id,) = stage.acknowledged
+    if taken:
+        stage.delete(stage.create("/a", "ours", region=AWAY).id, region=AWAY)
+    name = parse_key(key)
+    assert isinstance(name, LogKey)
+    following = replace(name, slot=Slot(Epoch(2, AWAY), 3 if taken else 1))
+    void = decide.void(following, stage.new_version_id(), 0)
+    stage.cloud.sites[AWAY].region.objects.put_if_absent(str(void.key), b"{}", void.to_metadata())
+    stage.deliver()
+    stage.move(THIRD)
+    stage.deliver()
+    log = LogRow.key(stage.store, name.path_hash)
+    database = stage.cloud.sites[THIRD].database
+    database.put(database.table(log.table, 1), log, None)
+    stage.cloud.sites[THIRD].indexing.repair_rows(stage.store, None)
+    assert stage.cloud.rows(THIRD, "logs")[log.pk, log.sk]["vacated"] == str(void.slot)
+    stage.come_late()
+    stage.index(key, THIRD)
+    stage.at_rest(divergent=[version_id] if taken else [])
+    assert len(stage.listed(THIRD)) == (0 if taken else 1)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_late_creation_follows_what_was_adopted_before_it_in_its_log_and_nothing_after(
+    stage: MovingStage, backwards: bool
+) -> None:
+    """The lost home's log of the path: one memory that came and went, and another that did."""
+    stage.create("/other", "one")
+    ids: list[str] = []
+
+    def come_and_go() -> None:
+        for content in ("first", "second"):
+            ids.append(stage.create("/a", content).id)
+            stage.delete(ids[-1])
+
+    keys = late(stage, come_and_go)
+    stage.reach(AWAY, *(keys[2:] if backwards else keys[:2]))
+    stage.come_late()
+    for key in keys:
+        stage.index(key, AWAY)
+    stage.at_rest(divergent=None)
+    assert [len(stage.history_of(id, AWAY)) for id in ids] == ([0, 2] if backwards else [2, 2])
 
 
 def test_a_late_version_of_a_memory_that_was_renamed_or_deleted_since_stands_apart(stage: MovingStage) -> None:

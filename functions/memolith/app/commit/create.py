@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from memolith.app.commit.attempt import Attempt, Step
 from memolith.app.commit.log_steps import LogSteps, known_rows
 from memolith.app.commit.quota import Quota
@@ -10,8 +12,10 @@ from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.index.path_claims import Claim
 from memolith.app.kernel.region import Region
 from memolith.core import decide, fold
-from memolith.core.commands import WriteCommand
-from memolith.core.log_position import LogKey, LogRef
+from memolith.core.commands import AdoptVersion, WriteCommand
+from memolith.core.errors import Unavailable
+from memolith.core.log_position import LogKey, LogRef, Slot
+from memolith.core.objects.entry import Entry, Operation
 from memolith.core.paths import path_hash
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, RowKey
@@ -31,7 +35,9 @@ class Creation:
         self._quota = quota
 
     def commit(self, attempt: Attempt, command: WriteCommand, commit: decide.Commit) -> Step:
-        """Reserve the path, then put the memory's first version. Costs as `Writer.write` has it.
+        """Reserve the path, then put the memory's first version; DECIDED without it for a late one that is left apart.
+
+        Costs as `Writer.write` has it.
 
         Raises:
             IntentConflict: another creator's claim is in the way. InvalidRequest: the store is full. Unavailable, Busy,
@@ -54,6 +60,8 @@ class Creation:
         slot = self._steps.free_slot(attempt, hash, log, place.holder)
         if slot is None:
             return Step.AGAIN
+        if isinstance(command, AdoptVersion) and self._was_taken_since(attempt, log, command.straggler):
+            return Step.DECIDED
         self._quota.require_room(attempt.view, store.store_id)
         claim = Claim(store.store_id, commit.path, f"{command.version_id}.{attempt.number}", LogRef(hash, slot))
         step = self._reservation.make(attempt, claim, path_row, moving_id=None)
@@ -74,6 +82,23 @@ class Creation:
         self._steps.project_own(attempt, [ResolvedEntry(put)], known | attempt.claimed)
         attempt.outcome.memory = fold.join_memory(None, put)
         return Step.DECIDED
+
+    def _was_taken_since(self, attempt: Attempt, log: LogRow | None, late: Entry) -> bool:
+        """Return whether a memory has come to a late creation's path, or left it, since, by the path's row.
+
+        No call if nothing happened there in a later epoch; otherwise a HEAD, and one for each abort that is passed.
+        """
+        known = None if log is None else log.arrived or log.vacated
+        slot = None if known is None else Slot.parse(known)
+        while slot is not None and slot.epoch.rank > late.slot.epoch.rank:
+            last = self._steps.logs.entry(replace(late.key, slot=slot))
+            if last is None:
+                raise Unavailable("what followed at this path has not arrived in its home yet; try again")
+            # A row that was taken from a snapshot says that the path was left in the last slot; that may be an abort's.
+            if fold.occupant_of(log) is not None or last.operation not in (Operation.VOID, Operation.MOVED_IN):
+                return decide.is_since(last, late)
+            slot = self._steps.logs.slot_before(attempt.store, late.key.path_hash, slot)
+        return False
 
     def begin_blank(self, attempt: Attempt, command: WriteCommand) -> Step:
         """Put a first version whose text is erased, in a log that is named after the memory and that no path has."""

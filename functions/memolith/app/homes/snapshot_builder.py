@@ -166,7 +166,7 @@ class EpochSnapshotBuilder:
             if entry is not None and above is not None and _follows(above, entry):
                 return entry
             if entry is None or self._is_torn(store, scan, entry):
-                before = self._before(store, scan, hash, slot)
+                before = self._logs.slot_before(store, hash, slot)
                 if before is None:
                     del scan.tails[hash]
                     return None
@@ -201,13 +201,7 @@ class EpochSnapshotBuilder:
         slot: Slot | None = scan.tails[hash]
         while slot is not None:
             yield slot
-            slot = self._before(store, scan, hash, slot)
-
-    def _before(self, store: StoreRow, scan: LogScan, hash: str, slot: Slot) -> Slot | None:
-        if slot.preceding is not None:
-            return slot.preceding
-        number = store.epochs.index(str(slot.epoch))
-        return None if number == 0 else self._snapshots.tail_of(store, number, hash)
+            slot = self._logs.slot_before(store, hash, slot)
 
     def _says_nothing(self, scan: LogScan, entry: Entry) -> bool:
         """Tell whether an entry is an abort, or half a rename that does not count: a lower slot has the occupant."""

@@ -71,6 +71,19 @@ class LogReader:
             return Slot(epoch, 1)
         return tail if known is None or known.epoch != tail.epoch else known.following
 
+    def slot_before(self, store: StoreRow, path_hash: str, slot: Slot) -> Slot | None:
+        """Return the taken slot before one: of the first of an epoch, the tail that the epoch began with.
+
+        No call but for the first; then at most one GET of a shard. Raises as `next_slot`.
+        """
+        if slot.preceding is not None:
+            return slot.preceding
+        epochs = [parse_epoch(text) for text in store.epochs]
+        if slot.epoch not in epochs:
+            raise Unavailable("the store has another home by now, whose record has not arrived here yet; try again")
+        number = epochs.index(slot.epoch)
+        return self._snapshots.tail_of(store, number, path_hash) if number else None
+
     def snapshot_tail(self, store: StoreRow, path_hash: str) -> Slot | None:
         """Return the snapshot's tail. See `EpochSnapshots.tail`."""
         return self._snapshots.tail(store, path_hash)
