@@ -425,6 +425,42 @@ def test_a_late_creation_follows_what_was_adopted_before_it_in_its_log_and_nothi
     assert [len(stage.history_of(id, AWAY)) for id in ids] == ([0, 2] if backwards else [2, 2])
 
 
+def an_abort(stage: MovingStage, deletion: LogKey) -> None:
+    void = decide.void(replace(deletion, slot=deletion.slot.following), stage.new_version_id(), 0)
+    stage.cloud.sites[HOME].region.objects.put_if_absent(str(void.key), b"{}", void.to_metadata())
+    stage.index(str(void.key), HOME)
+
+
+def a_stay_that_stands_apart(stage: MovingStage, deletion: LogKey) -> None:
+    passing = stage.create("/passing", "text")
+    stage.update(passing.id, path="/a")
+    stage.delete(passing.id)
+
+
+@pytest.mark.parametrize("between", [an_abort, a_stay_that_stands_apart])
+def test_a_late_creation_is_looked_at_again_once_the_path_is_left_whatever_stands_between(
+    stage: MovingStage, between: Callable[[MovingStage, LogKey], None]
+) -> None:
+    """It came before the deletion did, so that its path was taken."""
+    memory = stage.create("/a", "one")
+    ids: list[str] = []
+
+    def leave_and_come() -> None:
+        stage.delete(memory.id)
+        (deletion,) = [
+            key for key in map(parse_key, stage.keys()) if isinstance(key, LogKey) and key.slot.sequence == 2
+        ]
+        between(stage, deletion)
+        ids.append(stage.create("/a", "late").id)
+
+    keys = [key for key in late(stage, leave_and_come) if stage.hash_of("/a") in key]
+    stage.reach(AWAY, keys[-1])
+    assert stage.listed(AWAY) == {"/a": memory.id}
+    stage.come_late()
+    assert stage.listed(AWAY)["/a"] == ids[0]
+    stage.at_rest(divergent=None)
+
+
 def test_a_late_version_of_a_memory_that_was_renamed_or_deleted_since_stands_apart(stage: MovingStage) -> None:
     renamed, deleted = stage.create("/a", "one"), stage.create("/b", "one")
     before = set(stage.acknowledged)

@@ -27,8 +27,8 @@ from memolith.core.objects.entry import Entry, Operation
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 
-ADOPTED_AT_ONCE = 100
-"""How many versions of one path one call takes up; the rest come with their own events."""
+LOOKED_AT_ONCE = 100
+"""How many versions of one path one call looks at; the rest come with their own events."""
 
 
 class Adoption:
@@ -41,7 +41,10 @@ class Adoption:
         self._late_records = late_records
 
     def adopt(self, store: StoreRow, key: LogKey) -> list[str]:
-        """Adopts what stands at `key`, and what follows it in its log, as far as that can be; the versions adopted.
+        """Adopts what stands at `key`, and then what follows in its log, as far as that can be; the versions adopted.
+
+        Once something was adopted, all that follows is looked at: what was in its way, as the memory whose deletion was
+        adopted was in that of a creation, may be gone.
 
         Repeatable: what was adopted is not adopted again. Of a version that can be, a GET and what a write costs.
 
@@ -49,21 +52,20 @@ class Adoption:
             Unavailable, Busy, OutcomeUnknown: repeat it.
         """
         adopted: list[str] = []
-        while len(adopted) < ADOPTED_AT_ONCE:
+        for _ in range(LOOKED_AT_ONCE):
             entry = self._logs.entry(key)
-            if entry is None or not self._may_be_adopted(store, entry):
+            if entry is None or not (adopted or entry.operation in ADOPTABLE):
                 break
-            if not entry.blank:
-                if not self._replay(store, entry):
-                    break
+            if not self._logs.is_straggler(store, entry):
+                break
+            if entry.operation in ADOPTABLE and not entry.blank and self._replay(store, entry):
                 adopted.append(entry.version_id)
+            elif not adopted and not entry.blank:
+                break
             key = replace(key, slot=key.slot.following)
         if adopted:
             self._region.metrics.count("late_adopted", len(adopted))
         return adopted
-
-    def _may_be_adopted(self, store: StoreRow, entry: Entry) -> bool:
-        return entry.operation in ADOPTABLE and self._logs.is_straggler(store, entry)
 
     def _replay(self, store: StoreRow, entry: Entry) -> bool:
         key = VersionRow.key(store.store_id, entry.version_id)
