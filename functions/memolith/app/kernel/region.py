@@ -240,32 +240,36 @@ class Region:
         """Tell whether the index is complete, and none of these tables has been emptied until now.
 
         Call it after the read that it is to confirm: that a row does not exist, or that a page has every row. One read;
-        none where the index is incomplete, or has not been marked yet.
+        none where the index is incomplete. Tables that were not marked when `view` was read have the mark that they got
+        since, if any, and the index has not been declared incomplete.
 
         Raises:
             Unavailable: the index does not answer.
         """
-        if not view.complete or view.mark is None:
-            return view.complete
-        marks = [mark_key(table) for table in tables]
-        return self._is_marked(view, self.read(view.index, marks), marks)
+        return view.complete and self._look(view, (), tables)[1]
 
     def read_whole(self, view: View, keys: Sequence[RowKey], *tables: str) -> Mapping[RowKey, Attributes]:
         """Read rows and, in the same read, check that none of these tables has been emptied until now.
 
-        It confirms what `is_whole` does. Tables that were not marked when `view` was read have the mark that they got
-        since, if any, and the index has not been declared incomplete.
+        It confirms what `is_whole` does.
 
         Raises:
             Unavailable: a table has been emptied, or the index does not answer.
         """
+        rows, whole = self._look(view, keys, tables)
+        if not whole:
+            raise _emptied()
+        return rows
+
+    def _look(
+        self, view: View, keys: Sequence[RowKey], tables: Iterable[str]
+    ) -> tuple[Mapping[RowKey, Attributes], bool]:
+        """Read rows, and whether none of these tables has been emptied until now. One read."""
         marks = [mark_key(table) for table in tables]
         since = () if view.mark is not None else (ControlRow.KEY, CompletenessRow.key(view.index.generation))
         rows = self.read(view.index, [*keys, *marks, *since])
         whole = self._is_marked(view, rows, marks) if view.mark is not None else self._is_still(view, rows, marks)
-        if not whole:
-            raise _emptied()
-        return {key: row for key, row in rows.items() if key not in (*marks, *since)}
+        return {key: row for key, row in rows.items() if key not in (*marks, *since)}, whole
 
     def _is_still(self, view: View, rows: Mapping[RowKey, Attributes], marks: Collection[RowKey]) -> bool:
         """Tell whether an index that was complete, and not marked yet, is complete still, and was not emptied."""

@@ -189,24 +189,35 @@ def test_a_batch_that_was_torn_by_the_first_marking_is_looked_at_again() -> None
     assert row is not None and site.region.view(marked=["memories"]).complete and torn
 
 
-@pytest.mark.parametrize("since", ["declared incomplete", "marked by the first tick"])
-def test_a_creation_does_not_trust_tables_that_were_unmarked_and_vanish_before_its_look(since: str) -> None:
-    """No tick has marked the tables yet: they vanish between a creator's claim and its look at the path's ancestors."""
+def declare_incomplete(scene: Scene) -> None:
+    incomplete = ControlRow(serving=1, complete=False).to_attributes()
+    index = MemoryIndex(scene.cloud.sites[HOME].database)
+    index.commit([Change(ControlRow.KEY, None, incomplete, unconditional=True)])
+
+
+NOTICES = {"declared incomplete": declare_incomplete, "marked by the first tick": settle}
+
+
+def unmarked() -> Scene:
+    """One memory, in tables that no tick has marked yet."""
     scene = Scene()
     scene.create("/a", "first")
     scene.deliver()
     index = MemoryIndex(scene.cloud.sites[HOME].database)
     index.commit([Change(CompletenessRow.key(1), None, None, unconditional=True)])
+    return scene
+
+
+@pytest.mark.parametrize("since", NOTICES)
+def test_a_creation_does_not_trust_tables_that_were_unmarked_and_vanish_before_its_look(since: str) -> None:
+    """No tick has marked the tables yet: they vanish between a creator's claim and its look at the path's ancestors."""
+    scene = unmarked()
 
     def emptied_after_the_claim(call: PortCall, act: Callable[[], Any]) -> Any:
         result = act()
         if call.name == "index.commit":
             scene.switch.around = straight
-            if since == "declared incomplete":
-                incomplete = ControlRow(serving=1, complete=False).to_attributes()
-                index.commit([Change(ControlRow.KEY, None, incomplete, unconditional=True)])
-            else:
-                settle(scene)
+            NOTICES[since](scene)
             wipe(scene)
         return result
 
@@ -214,6 +225,36 @@ def test_a_creation_does_not_trust_tables_that_were_unmarked_and_vanish_before_i
         scene.create("/a/b")
     Operator(scene.cloud, MemoryQueue()).run()
     assert scene.paths() == ["/a"]
+
+
+@pytest.mark.parametrize("call", ["an update", "a deletion"])
+@pytest.mark.parametrize("since", NOTICES)
+def test_a_write_does_not_trust_tables_that_were_unmarked_and_vanish_before_it_reads_the_head_again(
+    since: str, call: str
+) -> None:
+    """It has lost its slot, and has read which tables serve: they vanish between that and its look at the new head."""
+    scene = unmarked()
+    [memory] = listed(scene).items
+
+    def lost_its_slot(call: PortCall, act: Callable[[], Any]) -> Any:
+        if call.name == "objects.put_if_absent":
+            scene.switch.around = straight
+            scene.update(memory, "of another")
+            scene.switch.around = emptied_after_the_view
+        return act()
+
+    def emptied_after_the_view(call: PortCall, act: Callable[[], Any]) -> Any:
+        result = act()
+        if call.name == "index.read" and "control" in call.subjects:
+            scene.switch.around = straight
+            NOTICES[since](scene)
+            wipe(scene)
+        return result
+
+    with scene.intercepted_by(lost_its_slot), pytest.raises(Unavailable):
+        CALLS[call][1](scene, memory)
+    Operator(scene.cloud, MemoryQueue()).run()
+    assert scene.read(memory).content == "of another"
 
 
 @pytest.mark.parametrize("path", ["/x", "/a/below"])
