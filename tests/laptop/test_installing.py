@@ -12,6 +12,7 @@ import tomllib
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -137,6 +138,7 @@ def test_serving_starts_where_nothing_else_is_installed() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_every_help_completion_and_error_works_with_what_the_readme_installs(tmp_path: Path) -> None:
     command = next(line for line in README.splitlines() if line.startswith(".venv/bin/pip install"))
     extras, *others = shlex.split(command)[2:]

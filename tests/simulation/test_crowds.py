@@ -25,6 +25,7 @@ def creation(number: int, path: str) -> Step:
     return Step(number, "create", store=0, pick=0, path=path, shared=None, careful=False)
 
 
+@pytest.mark.slow
 def test_of_a_path_and_its_ancestor_created_at_once_never_both_are_alive() -> None:
     """In calm worlds and in every other, from one region and from two."""
     both_tried = 0
