@@ -40,7 +40,7 @@ class Needed:
 
 NEEDED = {
     "came_late": Needed(failing_over, 53, "a_region_never_goes_back"),
-    "came_late_in_a_lost_term": Needed(deciding, 17, "own_writes_are_in_the_history"),
+    "came_late_in_a_lost_term": Needed(deciding, 126, "own_writes_are_in_the_history"),
     "landed_without_an_answer": Needed(remembering, 300360, "a_snapshot_is_what_the_history_says"),
     "was_written_in_a_term_unheard_of": Needed(remembering, 840001, "a_snapshot_is_what_the_history_says"),
     "has_late_versions": Needed(failing_over, 53, "a_listing_shows_each_path_once"),
