@@ -54,7 +54,7 @@ NEEDED = {
     "brings_its_memory_back": Needed(deciding, 400126, "operations_are_linearizable"),
     "is_gone_by_a_cut": Needed(tearing, 43, "replicas_converge"),
     "was_imported_with_an_old_time": Needed(visiting, 137, "a_history_of_the_store_is_whole"),
-    "lacks_an_abort_entry": Needed(losing, 208, "replicas_converge"),
+    "lacks_an_abort_entry": Needed(losing, 850186, "replicas_converge"),
     "was_dismissed_and_counts": Needed(deciding, 331, "a_head_is_never_blanked"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
