@@ -8,11 +8,11 @@ from itertools import chain
 
 import pytest
 
-from tests.simulation import test_crowds, test_home_terms
+from tests.simulation import test_crowds, test_home_gaps, test_home_terms
 from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
 from tests.simulation.checkers.exceptions import EXCEPTIONS, without
-from tests.simulation.kinds import damaging, deciding, losing, redacting, telling, visiting, working
+from tests.simulation.kinds import damaging, deciding, losing, redacting, visiting, working
 from tests.simulation.options import Options, Weights, failing_over, remembering, retaining, tearing
 from tests.simulation.world import World
 
@@ -61,13 +61,15 @@ NEEDED = {
     "was_put_behind": Needed(damaging, 650, "redacted_text_is_nowhere"),
     "unknown_since_a_take_over": Needed(failing_over, 793, "a_demanded_read_is_no_older"),
     "answered_by_another_region": Needed(failing_over, 91, "a_listing_shows_each_path_once"),
-    "is_shown_before_its_adoption": Needed(telling, 810791, "operations_are_linearizable"),
     "was_done_by_the_lost_home": Needed(working, 118, "one_run_of_a_watermark_counts"),
     "blanked_by_retention": Needed(retaining, 0, "nothing_acknowledged_is_lost"),
 }
 
 
 BY_SCENARIO = {
+    "is_shown_before_its_adoption": (
+        test_home_gaps.test_a_version_that_comes_after_the_listing_of_a_fail_over_may_be_read_for_a_while_and_nothing_is_built_on_it
+    ),
     "stays_beside_its_ancestor": test_crowds.test_a_path_and_its_ancestor_both_stay_where_a_departure_came_late,
     "was_shown_in_passing": (
         test_home_terms.test_what_a_writer_puts_after_its_term_is_in_order_until_the_move_is_known_and_then_adopted_or_apart

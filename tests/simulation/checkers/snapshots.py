@@ -56,15 +56,14 @@ def a_snapshot_does_not_change(evidence: Evidence) -> Iterator[str]:
             continue
         other = first.setdefault((one.store_id, one.asked["as_of"]), one)
         unlike = set(_ids(other)) ^ set(_ids(one))
-        if any(not any(_may_change(evidence, asked, *pair) for asked in (one, other)) for pair in unlike):
+        if not all(_may_change(evidence, one, *pair) or _may_change(evidence, other, *pair) for pair in unlike):
             yield f"{other} and {one}"
 
 
 def _may_change(evidence: Evidence, operation: Operation, memory_id: str, version_id: str) -> bool:
     """Tell whether a snapshot that has been given may lack the version, or may have it and it is gone."""
-    late = came_late(evidence, operation.store_id, version_id)
     return (
-        late
+        came_late(evidence, operation.store_id, version_id)
         or landed_without_an_answer(evidence, operation, memory_id, version_id)
         or was_written_in_a_term_unheard_of(evidence, operation, version_id)
     )

@@ -6,14 +6,14 @@ import base64
 import random
 import string
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from memolith.scanner import Family, Scanner, Verdict
+from memolith.scanner import Family, Report, Scanner, Verdict
 from memolith.scanner import scanner as scanner_module
 from memolith.scanner.budget import Budget
 from memolith.scanner.database import load_matchers
@@ -91,27 +91,29 @@ PIECES = 50
 """How many times a scan may ask before its budget is spent, here."""
 
 
+@pytest.mark.parametrize(
+    ("look", "seconds", "most"),
+    [
+        (Scanner.scan, scanner_module.SCAN_SECONDS, 2 * PIECES),
+        # Each part of 12,000 characters that it reads by itself then has a share of its own.
+        (Scanner.scan_deeply, scanner_module.DEEP_SECONDS, 10 * PIECES),
+    ],
+    ids=["a scan", "a deeper look"],
+)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_scan_of_a_hostile_text_stops_once_its_budget_is_spent_and_says_so(
-    scanner: Scanner, monkeypatch: pytest.MonkeyPatch, name: str
+def test_a_look_at_a_hostile_text_stops_once_its_budget_is_spent_and_says_so(
+    scanner: Scanner,
+    monkeypatch: pytest.MonkeyPatch,
+    look: Callable[[Scanner, str], Report],
+    seconds: float,
+    most: int,
+    name: str,
 ) -> None:
     """How long that takes is measured by the benchmark (``make bench-scanner ARGS="--only worst"``)."""
-    meter = Counting(step=scanner_module.SCAN_SECONDS / PIECES)
+    meter = Counting(step=seconds / PIECES)
     monkeypatch.setattr(scanner, "_meter", meter)
-    report = scanner.scan(HOSTILE[name])
-    assert meter.readings <= 2 * PIECES
-    assert UNFINISHED in [finding.rule for finding in report.findings]
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_deeper_look_at_a_hostile_text_stops_once_its_budget_is_spent_and_says_so(
-    scanner: Scanner, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """Each part of 12,000 characters that it reads by itself then has a share of its own."""
-    meter = Counting(step=scanner_module.DEEP_SECONDS / PIECES)
-    monkeypatch.setattr(scanner, "_meter", meter)
-    report = scanner.scan_deeply(HOSTILE[name])
-    assert meter.readings <= 10 * PIECES
+    report = look(scanner, HOSTILE[name])
+    assert meter.readings <= most
     assert UNFINISHED in [finding.rule for finding in report.findings]
 
 

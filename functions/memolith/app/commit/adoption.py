@@ -41,7 +41,7 @@ class Adoption:
         self._late_records = late_records
 
     def adopt(self, store: StoreRow, key: LogKey) -> list[str]:
-        """Adopts what stands at `key`, and then what follows in its log, as far as that can be; the versions adopted.
+        """Adopt what stands at `key`, and then what follows in its log, as far as that can be. Return their versions.
 
         Once something was adopted, all that follows is looked at: what was in its way, as the memory whose deletion was
         adopted was in that of a creation, may be gone.

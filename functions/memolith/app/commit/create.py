@@ -89,15 +89,16 @@ class Creation:
         No call if nothing happened there in a later epoch; otherwise a HEAD, and one for each abort that is passed.
         """
         known = None if log is None else log.arrived or log.vacated
-        slot = None if known is None else Slot.parse(known)
-        while slot is not None and slot.epoch.rank > late.slot.epoch.rank:
+        newest = None if known is None else Slot.parse(known)
+        for slot in self._steps.logs.slots_down(attempt.store, late.key.path_hash, newest):
+            if slot.epoch.rank <= late.slot.epoch.rank:
+                break
             last = self._steps.logs.entry(replace(late.key, slot=slot))
             if last is None:
                 raise Unavailable("what followed at this path has not arrived in its home yet; try again")
             # A row that was taken from a snapshot says that the path was left in the last slot; that may be an abort's.
             if fold.occupant_of(log) is not None or last.operation not in (Operation.VOID, Operation.MOVED_IN):
                 return decide.is_since(last, late)
-            slot = self._steps.logs.slot_before(attempt.store, late.key.path_hash, slot)
         return False
 
     def begin_blank(self, attempt: Attempt, command: WriteCommand) -> Step:

@@ -158,7 +158,7 @@ class EpochSnapshotBuilder:
         of this path.
         """
         entry: Entry | None = None
-        for slot in self._downwards(store, scan, hash):
+        for slot in self._logs.slots_down(store, hash, scan.tails[hash]):
             if self._is_as_it_began(store, scan, hash, slot):
                 place = self._place(store, hash)
                 return None if place is None else self._entry(scan, place)
@@ -196,12 +196,6 @@ class EpochSnapshotBuilder:
         if entry is not None:
             scan.entries[key] = entry
         return entry
-
-    def _downwards(self, store: StoreRow, scan: LogScan, hash: str) -> Iterator[Slot]:
-        slot: Slot | None = scan.tails[hash]
-        while slot is not None:
-            yield slot
-            slot = self._logs.slot_before(store, hash, slot)
 
     def _says_nothing(self, scan: LogScan, entry: Entry) -> bool:
         """Tell whether an entry is an abort, or half a rename that does not count: a lower slot has the occupant."""

@@ -6,7 +6,7 @@ is always known, and the tail of a log of which nothing is known is found by gal
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from memolith.app.kernel.batching import gallop
 from memolith.app.kernel.damage_report import report_damage
@@ -78,11 +78,16 @@ class LogReader:
         """
         if slot.preceding is not None:
             return slot.preceding
-        epochs = [parse_epoch(text) for text in store.epochs]
-        if slot.epoch not in epochs:
+        if str(slot.epoch) not in store.epochs:
             raise Unavailable("the store has another home by now, whose record has not arrived here yet; try again")
-        number = epochs.index(slot.epoch)
+        number = store.epochs.index(str(slot.epoch))
         return self._snapshots.tail_of(store, number, path_hash) if number else None
+
+    def slots_down(self, store: StoreRow, path_hash: str, slot: Slot | None) -> Iterator[Slot]:
+        """Yield a slot and the taken ones before it. Each costs what `slot_before` does."""
+        while slot is not None:
+            yield slot
+            slot = self.slot_before(store, path_hash, slot)
 
     def snapshot_tail(self, store: StoreRow, path_hash: str) -> Slot | None:
         """Return the snapshot's tail. See `EpochSnapshots.tail`."""
