@@ -104,19 +104,40 @@ def test_a_rename_of_an_epoch_that_is_not_known_yet_counts_though_its_end_comes_
     assert stage.listed(THIRD) == {"/b": memory.id}
 
 
+@pytest.mark.parametrize("begun_first", [True, False])
 def test_a_rename_counts_as_soon_as_what_followed_at_its_destination_has_come_whichever_came_first(
-    stage: MovingStage,
+    stage: MovingStage, begun_first: bool
 ) -> None:
     memory = stage.create("/a", "one")
     stage.deliver()
-    stage.update(memory.id, path="/b")
-    stage.update(memory.id, "two")
-    moved_in, moved_out, changed = logged(stage)
-    take_over(stage, changed)
-    stage.come_late(moved_in, moved_out)
-    stage.come_late(changed)
+    renamed = stage.update(memory.id, path="/b").version_id
+    changed = stage.update(memory.id, "two").version_id
+    moved_in, _, followed = logged(stage)
+    take_over(stage, followed)
+    for key in (moved_in, followed) if begun_first else (followed, moved_in):
+        stage.come_late(key)
+    history = [version.id for version in stage.history_of(memory.id, THIRD)]
+    assert history == [changed, renamed, memory.version_id]
     stage.at_rest(divergent=[])
     assert stage.listed(THIRD) == {"/b": memory.id}
+
+
+def test_a_rename_that_a_region_holds_whole_stays_in_its_history_before_what_followed_has_come_there(
+    stage: MovingStage,
+) -> None:
+    """`THIRD` was told of the rename, and holds both its halves; `AWAY` holds only what followed at the destination."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    renamed = stage.update(memory.id, path="/b", region=THIRD).version_id
+    changed = stage.update(memory.id, "two").version_id
+    moved_in, moved_out, followed = logged(stage)
+    take_over(stage, followed)
+    stage.reach(THIRD, moved_in, moved_out)
+    stage.deliver()
+    history = [version.id for version in stage.history_of(memory.id, THIRD)]
+    assert history == [changed, renamed, memory.version_id]
+    assert stage.divergent(THIRD) == []
+    stage.at_rest(divergent=[])
 
 
 def test_a_rename_that_an_earlier_cut_names_counts_where_the_next_home_lacks_what_was_before_it(
@@ -408,6 +429,21 @@ def test_a_renames_second_attempt_does_not_follow_its_first_which_never_counted(
     assert stage.listed(AWAY) == {"/b": memory.id}
     stage.at_rest(divergent=[renamed.version_id])
     assert [version.id for version in stage.history_of(memory.id, THIRD)] == [rival.version_id, memory.version_id]
+
+
+def test_a_renames_first_attempt_stays_void_below_what_followed_its_second(stage: MovingStage) -> None:
+    """Its source slot is the rival's, and above the cut, as the second attempt's is."""
+    memory = stage.create("/b", "one")
+    stage.deliver()
+    renamer = stage.actor(lambda: stage.update(memory.id, "renamed", path="/a")).until(PUT, occurrence=2)
+    rival = stage.update(memory.id, "rival").version_id
+    renamed = renamer.finish().version_id
+    changed = stage.update(memory.id, "two").version_id
+    take_over(stage, logged(stage)[-1])
+    stage.at_rest(divergent=[rival])
+    for region in stage.cloud.regions:
+        history = [version.id for version in stage.history_of(memory.id, region)]
+        assert history == [changed, renamed, memory.version_id]
 
 
 # ---- what a region knows before its cut is made ---------------------------------------------------------------------

@@ -146,8 +146,9 @@ class LogReader:
     def accepted(self, store: StoreRow, entry: Entry, resolved: tuple[ResolvedEntry, ...]) -> tuple[ResolvedEntry, ...]:
         """Return what of an entry, as it was resolved without the store, counts in the store's present epoch.
 
-        Of a closed epoch's, a rename counts if both its halves are below the snapshot, or the first is and another
-        entry followed it there, or a snapshot names it as its memory's place. No call for the present epoch.
+        Of a closed epoch's, a rename counts if both its halves are below the snapshot, or the first is and the second
+        is here all the same, or another entry followed the first there, or a snapshot names it as its memory's place.
+        No call for the present epoch.
         """
         if entry.slot.epoch == current_epoch(store):
             return resolved
@@ -163,7 +164,12 @@ class LogReader:
             return resolved
         if not self._snapshots.is_straggler(store, arrival.source.path_hash, arrival.source.slot):
             return resolved
-        counts = self._was_followed(store, arrival) or self._snapshots.is_place(store, arrival.memory_id, arrival.ref)
+        is_committed = is_version and bool(resolved)  # and not passed over: what a later epoch began with follows it
+        counts = (
+            is_committed
+            or self._was_followed(store, arrival)
+            or self._snapshots.is_place(store, arrival.memory_id, arrival.ref)
+        )
         return (ResolvedEntry(arrival),) if counts else ()
 
     def _was_followed(self, store: StoreRow, arrival: Entry) -> bool:
