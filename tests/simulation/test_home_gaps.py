@@ -15,7 +15,7 @@ import pytest
 from memolith.adapters.layered import Fault, Strike
 from memolith.app.kernel.results import ReadConsistency
 from memolith.core.errors import NotFound, PathConflict, Unavailable
-from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.object_keys import RedactionKey, StoreKey, parse_key
 from memolith.core.objects.store_record import StoreRecord
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import PlacedRecord, to_row
@@ -72,6 +72,32 @@ def test_a_rename_whose_end_is_missing_below_what_took_its_path_stands_apart(sta
     with pytest.raises(NotFound):
         stage.read(memory.id, THIRD)
     assert [version.id for version in stage.history_of(memory.id, THIRD)] == [memory.version_id]
+
+
+@pytest.mark.parametrize("newest_too", [False, True])
+def test_an_order_that_comes_after_a_fail_over_shows_no_memory_that_left_its_path_apart(
+    stage: MovingStage, newest_too: bool
+) -> None:
+    """Neither as what it was after the version that the order erases, nor as a blank of that."""
+    memory = stage.create("/a", "SECRET")
+    second = stage.update(memory.id, "two")
+    stage.deliver()
+    moved = stage.update(memory.id, path="/b").version_id
+    other = stage.create("/a", "other")
+    moved_in, _, created = logged(stage)
+    if newest_too:
+        stage.redact(second.version_id)
+    stage.redact(memory.version_id)
+    order = str(RedactionKey(HOME, stage.store, memory.version_id))
+    rest = [event.key for event in stage.cloud.pending if event.key != order]
+    take_over(stage, moved_in, created)
+    stage.come_late(*rest)
+    stage.come_late(order)
+    for region in (HOME, AWAY, THIRD):
+        assert stage.listed(region) == {"/a": other.id}
+        with pytest.raises(NotFound):
+            stage.read(memory.id, region)
+    stage.at_rest(divergent=[moved])
 
 
 def test_a_deletion_at_the_end_of_a_rename_ends_the_memory_at_its_source_too(stage: MovingStage) -> None:

@@ -20,7 +20,7 @@ from memolith.app.log.log_reader import LogReader
 from memolith.core import fold
 from memolith.core.epochs import current_epoch, has_snapshot
 from memolith.core.errors import Unavailable
-from memolith.core.log_position import LogRef, Slot
+from memolith.core.log_position import Epoch, LogRef, Slot
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import LogRow, MemoryRow
@@ -184,14 +184,18 @@ class EpochRepair:
         were repaired. At most a GET for each. Raises Unavailable.
         """
         versions = [one.entry for one in resolved if one.is_version]
-        if not versions or not has_snapshot(store):
-            return False
-        return all(
-            entry.slot.epoch.rank < current_epoch(store).rank
-            and fold.is_live(fold.join_memory(None, entry))
-            and self._snapshots.place(store, entry.memory_id) is None
+        return bool(versions) and all(
+            fold.is_live(fold.join_memory(None, entry)) and self.had_ended(store, entry.slot.epoch, entry.memory_id)
             for entry in versions
         )
+
+    def had_ended(self, store: StoreRow, epoch: Epoch, memory_id: str) -> bool:
+        """Tell whether a memory of an older epoch had no place as the present one began: what it was then is no head.
+
+        No call for the present epoch; otherwise at most a GET. Raises Unavailable.
+        """
+        is_older = has_snapshot(store) and epoch.rank < current_epoch(store).rank
+        return is_older and self._snapshots.place(store, memory_id) is None
 
     def mark_counted(self, view: View, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> None:
         """Return versions of an older epoch that count to the history, in case a late copy of them came first.

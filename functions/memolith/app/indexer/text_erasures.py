@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.index.projector import Projector, not_of
 from memolith.app.kernel.eraser_client import erase
 from memolith.app.kernel.region import Region, View
@@ -20,10 +21,11 @@ from memolith.core.rows.identity import StoreRow
 class TextErasures:
     """Texts that are not to be in this region any more."""
 
-    def __init__(self, region: Region, logs: LogReader, projector: Projector) -> None:
+    def __init__(self, region: Region, logs: LogReader, projector: Projector, repair: EpochRepair) -> None:
         self._region = region
         self._logs = logs
         self._projector = projector
+        self._repair = repair
 
     def erase(self, key: LogKey) -> bool:
         """Have the eraser erase one entry's text, if there is a reason; return whether there was."""
@@ -63,7 +65,8 @@ class TextErasures:
 
         No head of a live memory is ever erased, so a head that is to be blank here lags behind, and so do tables that
         have none yet. What followed is projected from its end: at no moment is the head one of those that are blank.
-        Stragglers are no part of it. Tables that are being rebuilt have what followed a new memory from the listing.
+        Stragglers are no part of it, nor is a memory without a head that had ended before the present epoch: nothing
+        would take that head away again. Tables that are being rebuilt have what followed a new memory from the listing.
         """
         row_key = MemoryRow.key(key.store_id, memory_id)
         attributes = self._region.read(view.index, [row_key]).get(row_key)
@@ -73,6 +76,8 @@ class TextErasures:
         if head is not None and (head.gone or head.generation > generation):
             return
         home, store = key.slot.epoch.home, stored_store(self._region, view, key.store_id)
+        if head is None and store is not None and self._repair.had_ended(store, key.slot.epoch, memory_id):
+            return
         followed: list[tuple[ResolvedEntry, ...]] = []
         while (entry := self._logs.entry(replace(key, slot=key.slot.following), home)) is not None:
             resolved = self._logs.resolve(entry, region=home, store=store)
