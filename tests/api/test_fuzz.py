@@ -320,6 +320,7 @@ def _fuzz(town: Town, route: tuple[tuple[str, ...], str, Any], who: str, example
     fuzz()
 
 
+@pytest.mark.slow
 def test_no_request_on_any_route_with_any_credential_is_answered_with_a_5xx_or_shows_anothers_text(town: Town) -> None:
     before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 

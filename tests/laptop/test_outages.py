@@ -271,10 +271,8 @@ RUN: dict[str, Callable[[Path, random.Random], None]] = dict(
 OUTAGES = [(KINDS[seed % len(KINDS)], seed) for seed in range(FIRST, FIRST + COUNT)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "seed"),
-    [pytest.param(*one, marks=[pytest.mark.slow] if one[0] != KINDS[0] else []) for one in OUTAGES],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "seed"), OUTAGES)
 def test_what_was_acknowledged_outlives_an_outage_and_the_next_server_starts(root: Path, kind: str, seed: int) -> None:
     if kind == "full disk" and WHY_NOT:
         pytest.skip(f"NO DISK IS FILLED: {WHY_NOT}")

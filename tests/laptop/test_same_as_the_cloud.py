@@ -32,6 +32,7 @@ def test_the_script_of_every_operation_passes(server: Server) -> None:
     script.test_a_conflict_is_told_once_and_the_caller_can_read_again_and_succeed(client, store)
 
 
+@pytest.mark.slow
 def test_a_run_of_the_memory_tool_answers_as_the_sdks_own_and_leaves_the_same_files(server: Server) -> None:
     """By a session's token, as an agent has it."""
     client = server.client()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import anthropic
+import pytest
 
 from tests.laptop.processes import Server, serving
 
@@ -70,6 +71,7 @@ def everything(client: anthropic.Anthropic, store_id: str) -> dict[str, str]:
     return {one.path: one.content or "" for one in listed if one.type == "memory"}
 
 
+@pytest.mark.slow
 def test_kill_9_under_load_loses_nothing_that_was_acknowledged(root: Path) -> None:
     told = Acknowledged()
     with serving(root) as server:

@@ -181,6 +181,7 @@ def test_appends_from_both_mounts_at_once_lose_nothing_that_returned_success(
     assert len(done) > 30
 
 
+@pytest.mark.slow
 def test_kill_9_in_the_middle_of_writes_loses_nothing_that_was_closed_and_offers_the_rest_again(
     laptop: Laptop,
 ) -> None:
@@ -211,6 +212,7 @@ def test_kill_9_in_the_middle_of_writes_loses_nothing_that_was_closed_and_offers
         mount.clear()
 
 
+@pytest.mark.slow
 def test_a_read_only_mount_refuses_to_write_and_shows_what_others_write(laptop: Laptop) -> None:
     store_id = laptop.store()
     memories = laptop.client.beta.memory_stores.memories

@@ -138,6 +138,7 @@ def few_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scale, "TABLES", {"costs": scale.TABLES["costs"]})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_tables")
 def test_pages_of_costs_and_sizes_that_are_current() -> None:
     assert found(check_docs.stale_costs) == []

@@ -46,6 +46,7 @@ def test_what_is_linked_with_a_memory_fits_into_an_answer_that_says_that_there_i
     assert bytes_of(graph_views.graph(answer, 0)) < 1.2 * GRAPH_MAX_BYTES
 
 
+@pytest.mark.slow
 def test_a_folder_with_all_around_it_fits_into_an_answer_that_shows_every_memory_of_the_page(scene: Searched) -> None:
     asked: dict[str, Any] = {"depth": 1, "since": None, "page": 1, "page_size": NOTES, "max_related": 10}
     answer = scene.at(HOME).graph.context(scene.call(), scene.store, url="notes/*", **asked)
