@@ -17,12 +17,13 @@ AGMI := tests/interop/agmi
 LANGGRAPH := tests/interop/langgraph
 LOCALSTACK := tests/interop/localstack
 SBOM := tests/interop/sbom
+SCANNER_PEERS := tests/interop/scanner_peers
 # Basic Memory needs Python 3.12, Memolith 3.11: the first of these that is here, or PYTHON312=/path/to/python3.13.
 PYTHON312 ?= $(shell for minor in 14 13 12; do python3.$$minor -c "" 2>/dev/null && command -v python3.$$minor && break; done)
 # Python keeps what it has compiled, whatever the surroundings say: the tests start some hundred processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock check format test properties fuzz slow first-hour guards e2e interop interop-basic-memory interop-cloud interop-localstack sim bench bench-sealing bench-scanner bench-laptop bench-search bench-cold-search pjdfstest eval-pipelines demo drill moves cost sbom clean
+.PHONY: help setup lock check format test properties fuzz slow first-hour guards e2e interop interop-basic-memory interop-cloud interop-localstack sim bench bench-sealing bench-scanner bench-scanner-peers bench-laptop bench-search bench-cold-search pjdfstest eval-pipelines demo drill moves cost sbom clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-21s %s\n", $$1, $$2}'
@@ -47,6 +48,7 @@ lock: ## compile every lock anew (no registry address in any)
 	$(COMPILE) $(addprefix --extra ,$(EXTRAS)) -o requirements.lock pyproject.toml
 	$(COMPILE) -o $(SBOM)/requirements.lock $(SBOM)/requirements.in
 	$(COMPILE) -o $(LOCALSTACK)/requirements.lock $(LOCALSTACK)/requirements.in
+	$(COMPILE) -o $(SCANNER_PEERS)/requirements.lock $(SCANNER_PEERS)/requirements.in
 	$(COMPILE) --extra adk -o $(ADK)/requirements.lock pyproject.toml $(ADK)/requirements.in
 	@for lock in requirements.lock $(ADK)/requirements.lock; do \
 	  grep -vE '^memolith @|^# (WARNING: pip install will require|Consider using a hashable URL)' $$lock > .lock && mv .lock $$lock; done
@@ -180,6 +182,15 @@ bench-sealing: setup ## what sealing costs a write: the median of paired ratios,
 
 bench-scanner: setup ## the scanner's recall, false alarms and time beside their targets (ARGS="--agentdojo WHEEL")
 	$(BIN)/python -m scripts.bench.scanner $(ARGS)
+
+bench-scanner-peers: setup $(SCANNER_PEERS)/.venv/.installed ## other scanners of PyPI beside ours, on the same texts (150 MB; some ten minutes)
+	$(BIN)/python -m scripts.bench.scanner_peers --python $(SCANNER_PEERS)/.venv/bin/python $(ARGS)
+
+$(SCANNER_PEERS)/.venv/.installed: $(SCANNER_PEERS)/requirements.lock
+	@echo "installing other scanners from $< ..."
+	@test -x $(SCANNER_PEERS)/.venv/bin/python || $(PYTHON) -m venv $(SCANNER_PEERS)/.venv
+	@$(SCANNER_PEERS)/.venv/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $<
+	@touch $@
 
 bench-laptop: setup ## a laptop with ten thousand memories: start, search, lint, ls and memory beside their targets
 	$(BIN)/python -m scripts.bench.laptop
