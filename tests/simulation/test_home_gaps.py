@@ -100,6 +100,28 @@ def test_an_order_that_comes_after_a_fail_over_shows_no_memory_that_left_its_pat
     stage.at_rest(divergent=[moved])
 
 
+@pytest.mark.parametrize("updated", [False, True])
+def test_half_a_rename_that_comes_after_a_fail_over_shows_no_memory_that_was_deleted_where_it_went(
+    stage: MovingStage, updated: bool
+) -> None:
+    """The other half is read in the lost home's bucket; neither it nor the deletion has come."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.update(memory.id, path="/b")
+    if updated:
+        stage.update(memory.id, "two")
+    stage.delete(memory.id)
+    moved_in, *rest = logged(stage)
+    take_over(stage, moved_in, *rest)
+    stage.deliver()
+    stage.reach(THIRD, moved_in)
+    assert stage.home(THIRD) == AWAY
+    assert stage.listed(THIRD) == {}
+    with pytest.raises(NotFound):
+        stage.read(memory.id, THIRD)
+    stage.at_rest()
+
+
 def test_a_deletion_at_the_end_of_a_rename_ends_the_memory_at_its_source_too(stage: MovingStage) -> None:
     memory = stage.create("/a", "one")
     stage.deliver()

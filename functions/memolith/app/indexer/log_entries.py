@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from memolith.app.epochs.epoch_repair import EpochRepair
@@ -110,15 +110,8 @@ class LogEntries:
             if reactions is not None:
                 return [*reactions, lambda: self._erasures.erase(key)] if entry.blank else reactions
         self._project_what_followed(view, resolved)
-        salt = "" if store is None else store.salt
-        over = store is not None and view.complete and self._repair.is_over(store, resolved)
-        changed = self._projector.fold(view, resolved, journal=journal, paths_too=paths_too, salt=salt, over=over)
-        if changed:
+        if not self._fold(view, store, entry, resolved, journal=journal, paths_too=paths_too):
             raise Damaged(f"{_REPLACED}: its slot was taken with another version", region=self._region.name)
-        if store is not None and key.slot.epoch != current_epoch(store):
-            self._repair.mark_counted(view, store, resolved)
-        elif store is not None:
-            self._repair.mark_passed_over(view, store, entry)
         if journal and not entry.blank:
             self._measure(key, entry.created_at)
         reactions = []
@@ -127,8 +120,35 @@ class LogEntries:
         if resolved or entry.operation is not Operation.MOVED_IN:
             reactions.append(lambda: self._erasures.erase_all(view, resolved))
         else:
-            reactions.append(lambda: self._follow(view, entry))
+            reactions.append(lambda: self._follow(view, store, entry))
         return reactions + self._follow_up(key, entry.has_content)
+
+    def _fold(
+        self,
+        view: View,
+        store: StoreRow | None,
+        entry: Entry,
+        resolved: tuple[ResolvedEntry, ...],
+        journal: bool = False,
+        paths_too: bool = False,
+        elsewhere: Collection[LogKey] = (),
+    ) -> bool:
+        """Make the index hold what comes of `entry`, what is of an older epoch only as far as the snapshot goes.
+
+        Return whether that is all of it: nothing contradicted the rows.
+        """
+        salt = "" if store is None else store.salt
+        over = store is not None and view.complete and self._repair.is_over(store, resolved)
+        changed = self._projector.fold(
+            view, resolved, journal=journal, paths_too=paths_too, elsewhere=elsewhere, salt=salt, over=over
+        )
+        if changed:
+            return False
+        if store is not None and entry.slot.epoch != current_epoch(store):
+            self._repair.mark_counted(view, store, resolved)
+        elif store is not None:
+            self._repair.mark_passed_over(view, store, entry)
+        return True
 
     def _project_what_followed(self, view: View, resolved: tuple[ResolvedEntry, ...]) -> None:
         """Look after a version that is blank already; the second half of a rename brings the blank of its first."""
@@ -191,7 +211,7 @@ class LogEntries:
         lag_us = self._region.clock.now_us() - written_us
         self._region.metrics.milliseconds("replication_lag_ms", max(lag_us, 0) / 1000, home=key.slot.epoch.home)
 
-    def _follow(self, view: View, moved_in: Entry) -> None:
+    def _follow(self, view: View, store: StoreRow | None, moved_in: Entry) -> None:
         """Follow a rename met half-way: at home the writer completes it, elsewhere the home's bucket tells its outcome.
 
         This is the only chance: once its source slot has arrived here with another entry, no event leads back to it.
@@ -208,5 +228,5 @@ class LogEntries:
         if not resolved and home == self._region.name:
             raise Unavailable("the writer did not finish a rename; try again")
         self._project_what_followed(view, resolved)
-        self._projector.fold(view, resolved, elsewhere=elsewhere)
+        self._fold(view, store, moved_in, resolved, elsewhere=elsewhere)
         self._erasures.erase_all(view, resolved)

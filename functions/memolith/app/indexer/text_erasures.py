@@ -65,8 +65,8 @@ class TextErasures:
 
         No head of a live memory is ever erased, so a head that is to be blank here lags behind, and so do tables that
         have none yet. What followed is projected from its end: at no moment is the head one of those that are blank.
-        Stragglers are no part of it, nor is a memory without a head that had ended before the present epoch: nothing
-        would take that head away again. Tables that are being rebuilt have what followed a new memory from the listing.
+        Stragglers are no part of it, nor is a memory that had ended before the present epoch: nothing would take that
+        head away again. Tables that are being rebuilt have what followed a new memory from the listing.
         """
         row_key = MemoryRow.key(key.store_id, memory_id)
         attributes = self._region.read(view.index, [row_key]).get(row_key)
@@ -76,7 +76,7 @@ class TextErasures:
         if head is not None and (head.gone or head.generation > generation):
             return
         home, store = key.slot.epoch.home, stored_store(self._region, view, key.store_id)
-        if head is None and store is not None and self._repair.had_ended(store, key.slot.epoch, memory_id):
+        if store is not None and self._repair.had_ended(store, key.slot.epoch, memory_id):
             return
         followed: list[tuple[ResolvedEntry, ...]] = []
         while (entry := self._logs.entry(replace(key, slot=key.slot.following), home)) is not None:
