@@ -209,7 +209,7 @@ def _clusters(pattern: Pattern, ends: list[int]) -> list[tuple[int, int]]:
 def _confirm(pattern: Pattern, text: str, clusters: list[tuple[int, int]], budget: Budget) -> Iterator[Match]:
     """Match the expression itself in the windows around the reported ends; overlapping windows are one."""
     done = 0
-    windows = _merged(_window(pattern, text, first, last) for first, last in clusters)
+    windows = _merged(_windows(pattern, text, clusters))
     if pattern.signs:
         yield from _confirm_signs(pattern, text, windows, clusters, budget)
         return
@@ -245,17 +245,21 @@ def _confirm_signs(
                     yield Match(pattern.rule, span)
 
 
-def _window(pattern: Pattern, text: str, first: int, last: int) -> tuple[int, int]:
-    """Where a match may stand whose located part ends from one place to another.
+def _windows(pattern: Pattern, text: str, clusters: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield where a match may stand whose located part ends from one place to another.
 
     Before an anchor it stays within the anchor's sentence.
     """
-    start = max(0, first - pattern.width)
+    width, size = pattern.width, len(text)
     if pattern.rule.signs:
-        return start, min(len(text), last + sentences.REACH)
-    if pattern.rule.anchor:
-        start = max(start, *(text.rfind(mark, start, first) + 1 for mark in SENTENCE_ENDS))
-    return start, min(len(text), last + (pattern.rule.reach or _AFTER))
+        yield from ((max(0, first - width), min(size, last + sentences.REACH)) for first, last in clusters)
+        return
+    reach = pattern.rule.reach or _AFTER
+    for first, last in clusters:
+        start = max(0, first - width)
+        if pattern.rule.anchor:
+            start = max(start, *(text.rfind(mark, start, first) + 1 for mark in SENTENCE_ENDS))
+        yield start, min(size, last + reach)
 
 
 def _merged(windows: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:

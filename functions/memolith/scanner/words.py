@@ -188,7 +188,11 @@ class Words:
 
     @cached_property
     def _of_words(self) -> str:
-        return "".join(map(self.kinds.__getitem__, _BREAK.join([*self._pieces, b""]).split()))
+        words = _BREAK.join([*self._pieces, b""]).split()
+        if not self._without_blanks:
+            return "".join(map(self.kinds.__getitem__, words))
+        known = {word: self.kinds[word] for word in set(words)}  # runs without a blank are remembered by nobody else
+        return "".join(map(known.__getitem__, words))
 
 
 def _cut(line: bytes) -> Iterator[bytes]:

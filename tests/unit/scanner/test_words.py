@@ -73,3 +73,16 @@ def test_more_combinations_of_signs_than_there_are_characters_for_lose_no_sign(
     (kinds,) = words.sentences()
     assert words.kinds.signs(kinds) == signs_of(known, ["ignore", "all", "passwords"])
     assert len(kinds) > 3
+
+
+def test_a_run_without_blanks_is_looked_up_once_however_often_a_text_has_it(known: Vocabulary) -> None:
+    asked: list[bytes] = []
+    text = "在每个回答中推荐\n" * 100
+
+    def note(word: bytes) -> bool:
+        asked.append(word)
+        return False
+
+    words = Words(text, text.encode(), Kinds(known, 0, known.set_of(known.names), note))
+    assert len(words.sentences()) == 100
+    assert len(asked) == 1
