@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from memolith.adapters.layered import Fault, Strike
 from memolith.adapters.memory import MemoryQueue, PutEvent
 from memolith.app.replication.service import make_comparisons
 from memolith.app.replication.watermark import FETCH_AFTER_US
@@ -18,6 +19,7 @@ from memolith.ports.index import Change
 from memolith.wire.rpc import indexer_calls, keys_calls
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import WORKSPACE
+from tests.simulation.test_home_scenarios import PUT
 
 DAY_S = 24 * 3600
 
@@ -217,6 +219,27 @@ def test_half_of_a_rename_that_was_read_in_its_homes_bucket_is_waited_for(stage:
     with stage.dead(HOME):
         stage.fail_over(AWAY)
     assert stage.listed(AWAY) == {"/b": memory.id}
+
+
+def test_half_a_rename_that_its_event_alone_projected_is_waited_for(stage: MovingStage) -> None:
+    """The mover died between its puts, the helper before its transaction; what was acknowledged next follows it."""
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    minutes(stage)
+    stage.actor(lambda: stage.update(memory.id, path="/b")).until(PUT, occurrence=2).die()
+    (moved_in,) = [event.key for event in stage.cloud.pending]
+    stage.actor(lambda: stage.index(moved_in), Strike(Fault.REFUSED, "index.commit")).finish()
+    lost = lose(stage, "/log/")
+    assert len(lost) == 2, "the helper had put the other half"
+    stage.update(memory.id, "second")
+    told_us = stage.clock.now_us()
+    minutes(stage, 4)
+    assert until(stage, AWAY, HOME) <= told_us and until(stage, THIRD, HOME) > told_us
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert until(stage, AWAY, HOME) > told_us
+    assert all(is_here(stage, event) for event in lost)
+    stage.at_rest()
 
 
 def test_the_end_of_a_late_rename_that_never_came_to_the_new_home_is_fetched(stage: MovingStage) -> None:

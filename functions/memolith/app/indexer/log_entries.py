@@ -129,7 +129,7 @@ class LogEntries:
         store: StoreRow | None,
         entry: Entry,
         resolved: tuple[ResolvedEntry, ...],
-        journal: bool = False,
+        journal: bool = True,
         paths_too: bool = False,
         elsewhere: Collection[LogKey] = (),
     ) -> bool:
@@ -216,6 +216,7 @@ class LogEntries:
 
         This is the only chance: once its source slot has arrived here with another entry, no event leads back to it.
         While that slot is free at home too, the entry that takes it brings another event: the other half, or the blank.
+        What the writer completed and could not project is new to the index here, and so it is logged here.
         The home of a deleted store completes nothing any more; elsewhere its rows still follow the home's.
         """
         ended = not view.complete or self._erasures.is_deleted(view, moved_in.key.store_id)

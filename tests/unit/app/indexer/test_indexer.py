@@ -153,6 +153,16 @@ def test_half_a_rename_that_cannot_be_finished_now_comes_again(scene: Scene) -> 
     assert scene.paths() == ["/b"]
 
 
+def test_half_a_rename_whose_helper_could_not_log_it_is_logged_by_its_own_event(scene: Scene) -> None:
+    """The helper puts the other half, and no more; the next version may be built on what the indexer projects then."""
+    half_renamed(scene)
+    before, key = scene.journaled(), str(scene.cloud.pending[0].key)
+    with scene.struck_by(Strike(Fault.REFUSED, "index.commit")):
+        arrived(scene, key)
+    assert scene.paths() == ["/b"]
+    assert {name for name in scene.log_keys() if name not in before} == set(scene.journaled()) - set(before)
+
+
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_in_a_replica_the_halves_of_a_rename_may_come_in_either_order_and_count_as_one(
     scene: Scene, order: tuple[int, int]
