@@ -55,6 +55,8 @@ class Operation:
         answer: what was answered: None is an outcome that nobody knows.
         held_there: ids of what the store's second region held when the answer came, where it asks for one.
         shown_us: by region, the most that its clock had shown when the answer came.
+        decided_by: of a write that was answered, the region that decided it: where the call landed, or the home that it
+            was passed on to.
     """
 
     number: int
@@ -69,6 +71,7 @@ class Operation:
     answer: Any = None
     shown_us: Mapping[str, int] = field(default_factory=dict)
     held_there: frozenset[str] = frozenset()
+    decided_by: str = ""
 
     @property
     def refused(self) -> bool:

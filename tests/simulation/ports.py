@@ -215,6 +215,7 @@ class TaskPeers:
         struck: how often an invocation was "repeated", how often "repeated while it ran", and how often a call came to
             a region that was the home no more.
         twice: the tasks whose write was passed on, and arrived twice.
+        decided_by: of each task whose write was passed on, the region that took it last, as its home.
     """
 
     def __init__(
@@ -229,6 +230,7 @@ class TaskPeers:
         self.sites: dict[str, Site] = {}
         self.struck: Counter[str] = Counter()
         self.twice: set[Task | None] = set()
+        self.decided_by: dict[Task | None, str] = {}
 
     def call(self, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         site = self.sites.get(region)
@@ -249,6 +251,8 @@ class TaskPeers:
             raise OutcomeUnknown(f"{function} in {region} failed: {type(task.error).__name__}")
         answer: Mapping[str, Any] = json.loads(json.dumps(task.result))
         self.struck["the home moved while a call was under way to it"] += "elsewhere" in answer
+        if payload.get("call") in ("write", "import") and "elsewhere" not in answer:
+            self.decided_by[self._scheduler.current] = region
         return answer
 
     def _invoke(

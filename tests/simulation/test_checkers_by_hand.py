@@ -62,6 +62,45 @@ def test_a_claim_without_what_was_adopted_is_objected_to(lost: frozenset[Epoch],
     assert f"lacks {VERSION}" in objection
 
 
+def _acknowledged(by: str, until: dict[str, int], complete: int | None = None) -> Evidence:
+    """An answer in ap-south-1 names a version that us-east-1 has put, at 10 by every clock; `by` is who decided it.
+
+    What us-east-1 says of itself then, `until` and `complete`, it says without that version.
+    """
+    answer = Seen(MEMORY, VERSION, "/a", "sha")
+    update = Operation(
+        0, "c0", "ap-south-1", STORE, True, "update", {"memory_id": MEMORY, "path": "/a"}, 1, 2, answer,
+        shown_us={"us-east-1": 10, "ap-south-1": 10}, decided_by=by,
+    )  # fmt: skip
+    return replace(
+        _with(History([update], [Claim("us-east-1", 3, until, frozenset({VERSION}), {}, complete=complete)])),
+        written={VERSION: Written("us-east-1", ORIGINAL, adopted=False, stands=ORIGINAL, put_at=0)},
+    )
+
+
+def test_the_lost_home_need_not_have_what_a_new_home_acknowledged_of_which_it_has_not_heard() -> None:
+    """It had put the version and told nobody, and claims what it told itself: the new home is not in its record."""
+    assert not list(the_watermark_never_claims_what_is_missing(_acknowledged("ap-south-1", {"us-east-1": 20})))
+
+
+def test_a_home_has_what_was_passed_on_to_it_and_acknowledged_elsewhere() -> None:
+    assert list(the_watermark_never_claims_what_is_missing(_acknowledged("us-east-1", {"us-east-1": 20})))
+
+
+@pytest.mark.parametrize(
+    ("until", "complete", "objected"),
+    [({"ap-south-1": 11}, None, True), ({"ap-south-1": 10}, None, False), ({}, 11, True), ({}, 10, False)],
+    ids=["of the new home", "of the new home before it", "of all homes", "of all homes before it"],
+)
+def test_who_has_heard_of_a_new_home_needs_what_that_acknowledged_whoever_had_put_it(
+    until: dict[str, int], complete: int | None, objected: bool
+) -> None:
+    """A region that has the store's new record says no more of it than what it has of every home in that record."""
+    evidence = _acknowledged("ap-south-1", {"us-east-1": 20, **until}, complete)
+    objections = list(the_watermark_never_claims_what_is_missing(evidence))
+    assert bool(objections) is objected
+
+
 def _deletion(answer: str | None, two_regions: bool) -> Evidence:
     """A store was taken over, and one deletion of a memory is divergent since."""
     asked = {"memory_id": MEMORY}

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import pytest
 
-from memolith.core.objects.store_record import StoreState
+from memolith.core.objects.store_record import StoreState, parse_epoch
 from memolith.ports.objects import StoredObject
 from tests.simulation.kinds import (
     KINDS_OF_FAULTS,
@@ -210,6 +210,19 @@ def test_an_answer_says_the_most_that_any_process_of_a_region_may_have_shown() -
     widest = max(max(site.clock.processes_us) for site in world.sites.values())
     assert widest > 0 and answered
     assert world.defects == []
+
+
+@pytest.mark.parametrize("kind", [lambda _: Options(), crossing], ids=["homes stay", "homes move"])
+def test_a_write_was_decided_by_a_home_of_its_store_wherever_it_landed(kind: Callable[[int], Options]) -> None:
+    passed_on = 0
+    for seed in range(SEEDS):
+        world = lived(seed, kind(seed))
+        homes = {id: {parse_epoch(epoch).home for epoch in world.operators.record(id).epochs} for id in world.stores}
+        for one in world.history.operations:
+            if one.kind in ("create", "update") and one.acknowledged:
+                assert one.decided_by in homes[one.store_id], one
+                passed_on += one.decided_by != one.region
+    assert passed_on
 
 
 def test_redactions_come_while_a_new_home_takes_up_what_came_late() -> None:

@@ -507,6 +507,7 @@ class World:
             operation.kind, operation.asked = as_carried_out(operation)
         operation.returned = self.scheduler.tick()
         operation.held_there = self.operators.held_there(operation)
+        operation.decided_by = self.peers.decided_by.get(task, region)
         operation.shown_us = {name: site.clock.highest_shown_us() for name, site in self.sites.items()}
         return operation.answer
 

@@ -21,6 +21,9 @@ def _writes(evidence: Evidence) -> list[Operation]:
 def the_watermark_never_claims_what_is_missing(evidence: Evidence) -> Iterator[str]:
     """A region that says it is complete up to T has every version whose writer was told so before T.
 
+    What counts is who told the writer, and not in whose term the version was put: a new home answers with what the
+    lost one had put and told nobody of. Only a region that has heard of the new home claims anything of such answers.
+
     It also has every version that a home adopted, and had in its own history, before T. Of what a home adopted in a
     term that does not count, that is the late original, apart: the other copy is a straggler, and adds nothing to it.
     """
@@ -30,7 +33,7 @@ def the_watermark_never_claims_what_is_missing(evidence: Evidence) -> Iterator[s
     for claim in evidence.history.claims:
         for one in writes:
             version_id = one.answer.version_id
-            home = _written_by(evidence, one)
+            home = one.decided_by
             until, told_us = claim.until.get(home, 0), one.shown_us[home]
             written = evidence.written.get(version_id)
             lacks = version_id in claim.asked and (written is None or not _has(claim, version_id, written.position))
@@ -88,13 +91,7 @@ def watermarks_do_not_stick(evidence: Evidence) -> Iterator[str]:
     """At rest every region is complete up to after the last acknowledged write."""
     last: dict[str, Claim] = {claim.region: claim for claim in evidence.history.claims}
     for claim in last.values():
-        for home in {_written_by(evidence, one) for one in _writes(evidence)}:
-            told = [one.shown_us[home] for one in _writes(evidence) if _written_by(evidence, one) == home]
+        for home in {one.decided_by for one in _writes(evidence)}:
+            told = [one.shown_us[home] for one in _writes(evidence) if one.decided_by == home]
             if claim.until.get(home, 0) < max(told):
                 yield f"{claim.region} at rest is complete up to {claim.until.get(home)} of {home}, not {max(told)}"
-
-
-def _written_by(evidence: Evidence, write: Operation) -> str:
-    """The home that acknowledged it."""
-    written = evidence.written.get(write.answer.version_id)
-    return evidence.homes[write.store_id] if written is None else written.home
