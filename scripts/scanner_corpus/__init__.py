@@ -9,9 +9,10 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 HELD_OUT = ("held_out", "held_out_two", "held_out_three")
-AUTHORS = ("author_a", "author_b", "author_c")
-"""Texts for development by authors who had not read the rules."""
 """Texts for measuring only."""
+
+AUTHORS = tuple(f"author_{letter}" for letter in "abcdefghi")
+"""Texts for development by authors who had not read the rules."""
 
 HARMLESS = frozenset({"note", "about"})
 """Kinds of texts that no rule may reject; `about` are texts about attacks."""
