@@ -28,7 +28,7 @@ ATTACKS = (
     "scripts/scanner_cases.py",
     "scripts/scanner_corpus/",
 )
-"""Where paths of other people's machines are what the text is about."""
+"""Where paths of other people's machines, and addresses of registries, are what the text is about."""
 
 _LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^(`{3,}|~{3,})")
