@@ -49,7 +49,9 @@ def check_signature(keys: list[dict[str, str]], seal: dict[str, str], statement:
 
 
 def root_of(index: int, size: int, node: bytes, path: list[bytes]) -> bytes | None:
-    """Return the root above a leaf. Source: RFC 9162, section 2.1.3.2."""
+    """Return the root above a leaf; None for a proof that no such tree has. Source: RFC 9162, section 2.1.3.2."""
+    if not 0 <= index < size:
+        return None
     last = size - 1
     for beside in path:
         if last == 0:

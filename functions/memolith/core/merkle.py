@@ -79,27 +79,6 @@ def inclusion_path(hashes: Sequence[bytes], index: int) -> list[bytes]:
     return path[::-1]
 
 
-def root_by_path(index: int, size: int, leaf: bytes, path: Sequence[bytes]) -> bytes | None:
-    """Return the root that follows from a leaf hash and its proof; None for a proof that no such tree has.
-
-    Source: RFC 9162, section 2.1.3.2, which describes the check for the trees of RFC 6962.
-    """
-    if not 0 <= index < size:
-        return None
-    node, at, last = leaf, index, size - 1
-    for beside in path:
-        if last == 0:
-            return None
-        if at & 1 or at == last:
-            node = node_hash(beside, node)
-            while not at & 1 and at:
-                at, last = at >> 1, last >> 1
-        else:
-            node = node_hash(node, beside)
-        at, last = at >> 1, last >> 1
-    return node if last == 0 else None
-
-
 def _split(size: int) -> int:
     """Return the largest power of two below `size`."""
     return 1 << (size - 1).bit_length() - 1

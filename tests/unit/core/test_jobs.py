@@ -19,7 +19,6 @@ from memolith.core.pipelines.jobs import (
     claim,
     done,
     failed,
-    is_lost,
 )
 
 NAME = JobName("memstore_useast1_x", "consolidate", "all")
@@ -101,18 +100,7 @@ def test_a_claim_of_an_earlier_epoch_holds_nobody_up_and_costs_no_retry() -> Non
     taken = claim(held, NAME, who(NOW + 1, "t2", epoch=2), 10)
     assert taken.record is not None
     assert (taken.record.epoch, taken.record.sequence, taken.record.retries_left) == (2, 2, RETRIES)
-    assert is_lost(held, taken.record)
     assert taken.record.rank > replace(held, sequence=99).rank
-
-
-def test_a_worker_has_lost_its_job_once_another_has_claimed_it() -> None:
-    held = claimed()
-    assert not is_lost(held, held)
-    assert not is_lost(held, beat(held, NOW + 1))
-    other = claim(held, NAME, who(NOW + LEASE_US, "t2"), 10).record
-    assert other is not None
-    assert is_lost(held, other)
-    assert is_lost(held, None)
 
 
 def test_a_record_is_read_back_and_fields_of_a_newer_release_are_ignored() -> None:

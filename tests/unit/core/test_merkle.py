@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.core.merkle import EMPTY_ROOT, Frontier, inclusion_path, leaf_hash, root_by_path
+from memolith.core.merkle import EMPTY_ROOT, Frontier, inclusion_path, leaf_hash
+from scripts.verify_proof import root_of
 
 LEAVES = [
     bytes.fromhex(text)
@@ -59,10 +60,10 @@ def test_every_leaf_has_a_proof_and_no_other_leaf_or_size_has_it(leaves: list[by
     grown = Frontier().grown(leaves[:cut]).grown(leaves[cut:])
     path = inclusion_path(hashes, index)
     assert grown == Frontier().grown(leaves)
-    assert root_by_path(index, len(leaves), hashes[index], path) == grown.root
-    assert root_by_path(index, len(leaves), leaf_hash(b"another leaf"), path) != grown.root
-    assert root_by_path(index, len(leaves), hashes[index], [*path, EMPTY_ROOT]) is None
-    assert root_by_path(len(leaves), len(leaves), hashes[index], path) is None
+    assert root_of(index, len(leaves), hashes[index], path) == grown.root
+    assert root_of(index, len(leaves), leaf_hash(b"another leaf"), path) != grown.root
+    assert root_of(index, len(leaves), hashes[index], [*path, EMPTY_ROOT]) is None
+    assert root_of(len(leaves), len(leaves), hashes[index], path) is None
 
 
 def test_a_leaf_beyond_the_tree_has_no_proof() -> None:

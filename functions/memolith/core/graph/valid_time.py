@@ -53,14 +53,6 @@ def of_fields(fields: Mapping[str, str]) -> Interval | None:
     return (None if since is None else since[0], None if until is None else until[0])
 
 
-def holds_at(valid: Interval | None, instant_us: int) -> bool:
-    """Tell whether a statement holds at an instant, as it says itself; one that says nothing always does."""
-    if valid is None:
-        return True
-    since, until = valid
-    return (since is None or since <= instant_us) and (until is None or instant_us < until)
-
-
 def overlap(one: Interval | None, other: Interval | None) -> bool:
     """Tell whether two statements may hold at the same instant."""
     (since, until), (other_since, other_until) = one or (None, None), other or (None, None)

@@ -36,10 +36,6 @@ class ResolutionRecord:
     def key(self) -> ResolutionKey:
         return ResolutionKey(Epoch.parse(self.epoch).home, self.store_id, self.conflict_id)
 
-    def decides_as(self, other: ResolutionRecord) -> bool:
-        """Tell whether both choose the same, whoever decided, and when."""
-        return (self.conflict_id, self.kept) == (other.conflict_id, other.kept)
-
     def to_json(self) -> bytes:
         return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True, ensure_ascii=False).encode()
 

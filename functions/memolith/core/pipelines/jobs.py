@@ -181,8 +181,3 @@ def failed(held: JobRecord, now_us: int, *, run_id: str, error: str, retry_us: i
         retry_at=now_us + retry_us,
         retries_left=max(0, (RETRIES if held.retries_left is None else held.retries_left) - 1),
     )
-
-
-def is_lost(held: JobRecord, newest: JobRecord | None) -> bool:
-    """Tell whether the worker that put `held` has the job no more."""
-    return newest is None or newest.token != held.token or newest.rank < held.rank
