@@ -375,6 +375,65 @@ def test_a_late_creation_stands_apart_though_who_took_its_path_since_has_left(
     assert "/a" not in stage.listed(AWAY)
 
 
+@pytest.mark.parametrize("again", [by_its_event, by_a_rebuild])
+@pytest.mark.parametrize("leave", [leave_by_deletion, leave_by_a_rename])
+@pytest.mark.parametrize("neighbour", ["/a", "/a/b/c"])
+def test_a_late_creation_that_was_refused_for_a_neighbour_stands_apart_though_that_has_left(
+    stage: MovingStage,
+    neighbour: str,
+    leave: Callable[[MovingStage, str], None],
+    again: Callable[[MovingStage, str], None],
+) -> None:
+    """In the next home too; its path is free for others, and what is at rest says nothing of the refusal."""
+    (key,) = late(stage, lambda: stage.create("/a/b", "late"))
+    (version_id,) = stage.acknowledged
+    ours = stage.create(neighbour, "ours", region=AWAY)
+    stage.come_late(key)
+    leave(stage, ours.id)
+    again(stage, key)
+    assert len(stage.divergent(AWAY)) == 1 and "/a/b" not in stage.listed(AWAY)
+    refusals = [one for one in stage.keys(AWAY) if one.startswith(f"{AWAY}/log/") and stage.hash_of("/a/b") in one]
+    assert len(refusals) == 1
+    stage.at_rest(divergent=[version_id])
+    stage.move(THIRD)
+    stage.deliver()
+    stage.index(key, THIRD)
+    stage.at_rest(divergent=[version_id])
+    assert stage.create("/a/b", "another", region=THIRD).path == "/a/b"
+    stage.at_rest(divergent=[version_id])
+
+
+def test_a_late_creation_stands_apart_that_came_before_the_deletion_of_the_memory_above_it(stage: MovingStage) -> None:
+    """That deletion is adopted from another log, which does not tell which of the two was first."""
+    above = stage.create("/a", "one")
+    late_ids: list[str] = []
+
+    def replace_by_one_below() -> None:
+        stage.delete(above.id)
+        late_ids.append(stage.create("/a/b", "late").version_id)
+
+    deleted, created = late(stage, replace_by_one_below)
+    stage.come_late(created)
+    stage.come_late(deleted)
+    assert stage.listed(AWAY) == {}
+    stage.index(created, AWAY)
+    stage.at_rest(divergent=late_ids)
+    assert stage.listed(AWAY) == {}
+
+
+def test_of_two_who_refuse_a_late_creation_at_once_one_records_it(stage: MovingStage) -> None:
+    (key,) = late(stage, lambda: stage.create("/a/b", "late"))
+    (version_id,) = stage.acknowledged
+    ours = stage.create("/a", "ours", region=AWAY)
+    stage.cloud.buckets.arrive(stage.under_way(key), AWAY)
+    slow = stage.actor(lambda: stage.index(key, AWAY)).until(PUT)
+    stage.index(key, AWAY)
+    stage.delete(ours.id, region=AWAY)
+    slow.finish()
+    stage.at_rest(divergent=[version_id])
+    assert stage.listed(AWAY) == {}
+
+
 @pytest.mark.parametrize("taken", [False, True])
 def test_an_abort_that_a_later_cut_names_does_not_tell_whether_a_late_creations_path_was_taken(
     stage: MovingStage, taken: bool

@@ -187,8 +187,8 @@ def decide_adoption(head: MemoryRow | None, facts: Facts, command: AdoptVersion)
     """Adopt a late version where nobody has written since: its parent is the head, or was before erased ones.
 
     A creation is adopted where there is no such memory; that its path is free is decided like any creation's, and that
-    no other memory has been there since by `is_since`. A text over a head that was erased lists the memory at its path
-    again, where that is free.
+    no other memory has been in its way since by `late_creation`. A text over a head that was erased lists the memory at
+    its path again, where that is free.
     """
     straggler = command.straggler
     if straggler.operation not in ADOPTABLE:
@@ -292,16 +292,6 @@ def decide_neighbour(
             return CatchUp.LISTING
         return Refused(PathConflict(neighbour.path, neighbour.memory_id))
     return Break() if is_expired else Wait()
-
-
-def is_since(last: Entry, straggler: Entry) -> bool:
-    """Tell whether what happened last at a late creation's path, in a later epoch, happened after the creation.
-
-    Then the creation stays apart, though the path may be free again: otherwise it would depend on when its event comes,
-    and how often. What was adopted from below it in its own log happened before it.
-    """
-    before = last.adopts is not None and last.adopts.epoch == straggler.slot.epoch and last.adopts < straggler.slot
-    return not before
 
 
 # ---- entries --------------------------------------------------------------------------------------------------------

@@ -71,7 +71,10 @@ def derived_version_id(version_id: str, attempt: int) -> str:
 
 
 def companion_id(version_id: str) -> str:
-    """Derive the id of the `moved_out` that commits the `moved_in` `version_id`; every writer derives the same."""
+    """Derive the id of the `moved_out` that commits the `moved_in` `version_id`, or of a late creation's refusal.
+
+    Every writer derives the same.
+    """
     digest = hashlib.sha256(f"{version_id}/out".encode()).digest()
     return f"memver_{ulid(ulid_time_ms(version_id.partition('_')[2]), digest)}"
 

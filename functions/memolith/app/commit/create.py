@@ -11,7 +11,7 @@ from memolith.app.commit.reservation import Reservation
 from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.index.path_claims import Claim
 from memolith.app.kernel.region import Region
-from memolith.core import decide, fold
+from memolith.core import decide, fold, late_creation
 from memolith.core.commands import AdoptVersion, WriteCommand
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogKey, LogRef, Slot
@@ -60,11 +60,14 @@ class Creation:
         slot = self._steps.free_slot(attempt, hash, log, place.holder)
         if slot is None:
             return Step.AGAIN
-        if isinstance(command, AdoptVersion) and self._was_taken_since(attempt, log, command.straggler):
+        late = command.straggler if isinstance(command, AdoptVersion) else None
+        if late is not None and self._stays_apart(attempt, log, slot, late):
             return Step.DECIDED
         self._quota.require_room(attempt.view, store.store_id)
         claim = Claim(store.store_id, commit.path, f"{command.version_id}.{attempt.number}", LogRef(hash, slot))
         step = self._reservation.make(attempt, claim, path_row, moving_id=None)
+        if late is not None and step is Step.DECIDED:
+            return self._leave_apart(attempt, replace(late.key, slot=slot), late)
         if step is not Step.CLEAR:
             return step
         draft = self._steps.draft(command, attempt)
@@ -83,23 +86,42 @@ class Creation:
         attempt.outcome.memory = fold.join_memory(None, put)
         return Step.DECIDED
 
-    def _was_taken_since(self, attempt: Attempt, log: LogRow | None, late: Entry) -> bool:
-        """Return whether a memory has come to a late creation's path, or left it, since, by the path's row.
+    def _stays_apart(self, attempt: Attempt, log: LogRow | None, slot: Slot, late: Entry) -> bool:
+        """Return whether a late creation was refused for a neighbour, or its path was taken or left since.
 
-        No call if nothing happened there in a later epoch; otherwise a HEAD, and one for each abort that is passed.
+        `slot` is the free one. No call if nothing was put there in a later epoch; otherwise a HEAD, and one for each
+        abort that is passed.
         """
+        tail = fold.tail_of(log)
         known = None if log is None else log.arrived or log.vacated
-        newest = None if known is None else Slot.parse(known)
-        for slot in self._steps.logs.slots_down(attempt.store, late.key.path_hash, newest):
-            if slot.epoch.rank <= late.slot.epoch.rank:
+        newest = slot.preceding or (None if tail is None else Slot.parse(tail))
+        for taken in self._steps.logs.slots_down(attempt.store, late.key.path_hash, newest):
+            if taken.epoch.rank <= late.slot.epoch.rank:
                 break
-            last = self._steps.logs.entry(replace(late.key, slot=slot))
+            last = self._steps.logs.entry(replace(late.key, slot=taken))
             if last is None:
                 raise Unavailable("what followed at this path has not arrived in its home yet; try again")
+            if late_creation.is_refusal(last, late):
+                return True
+            if known is None or taken.rank > Slot.parse(known).rank:
+                continue
             # A row that was taken from a snapshot says that the path was left in the last slot; that may be an abort's.
             if fold.occupant_of(log) is not None or last.operation not in (Operation.VOID, Operation.MOVED_IN):
-                return decide.is_since(last, late)
+                return late_creation.is_since(last, late)
         return False
+
+    def _leave_apart(self, attempt: Attempt, key: LogKey, late: Entry) -> Step:
+        """Record that a late creation was refused for a neighbour; AGAIN where its slot was taken meanwhile.
+
+        The neighbour may leave, and no row of another path tells later that it was there.
+        """
+        attempt.outcome.error = attempt.outcome.memory = None
+        put = self._steps.put(attempt, late_creation.refusal(late, key, self._region.clock.now_us()))
+        if put is None:
+            self._steps.catch_up(attempt, key.path_hash, key.slot, paths_too=True)
+            return Step.AGAIN
+        self._steps.project_own(attempt, [ResolvedEntry(put)], None)
+        return Step.DECIDED
 
     def begin_blank(self, attempt: Attempt, command: WriteCommand) -> Step:
         """Put a first version whose text is erased, in a log that is named after the memory and that no path has."""
