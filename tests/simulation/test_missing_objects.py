@@ -295,6 +295,34 @@ def test_a_version_that_a_failover_began_with_and_that_never_came_is_brought_to_
     stage.at_rest()
 
 
+def test_the_end_of_a_rename_of_a_closed_epoch_that_was_read_in_its_homes_bucket_is_waited_for(
+    stage: MovingStage,
+) -> None:
+    """The third region has the first half alone, and projects it once it knows that the epoch is over."""
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    minutes(stage)
+    renamed = stage.update(memory.id, path="/b")
+    moved_in, moved_out = [event.key for event in stage.cloud.pending if "/log/" in event.key]
+    (lost,) = lose(stage, moved_out, region=THIRD)
+    (late,) = lose(stage, moved_in, region=THIRD)
+    stage.cloud.buckets.replicate(late, THIRD)
+    stage.cloud.pending[:] = [event for event in stage.cloud.pending if event.region != THIRD]
+    stage.update(memory.id, "second")
+    stage.deliver()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        stage.deliver()
+    stage.index(moved_in, THIRD)
+    row = stage.cloud.rows(THIRD, "versions")[stage.store, renamed.version_id]
+    assert row["unseen"] == ["departure"]
+    minutes(stage, 2)
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert is_here(stage, lost, THIRD)
+    stage.at_rest()
+
+
 def test_an_object_that_came_before_the_answer_is_not_unseen(stage: MovingStage) -> None:
     memory = stage.create("/a", "first")
     stage.deliver()

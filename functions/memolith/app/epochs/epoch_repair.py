@@ -9,7 +9,7 @@ first; `store_repair` repairs the rest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from memolith.app.epochs.stragglers import Stragglers
@@ -20,7 +20,7 @@ from memolith.app.log.log_reader import LogReader
 from memolith.core import fold
 from memolith.core.epochs import current_epoch, has_snapshot
 from memolith.core.errors import Unavailable
-from memolith.core.log_position import Epoch, LogRef, Slot
+from memolith.core.log_position import Epoch, LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import LogRow, MemoryRow
@@ -197,23 +197,26 @@ class EpochRepair:
         is_older = has_snapshot(store) and epoch.rank < current_epoch(store).rank
         return is_older and self._snapshots.place(store, memory_id) is None
 
-    def mark_counted(self, view: View, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> None:
+    def mark_counted(
+        self, view: View, store: StoreRow, resolved: Sequence[ResolvedEntry], elsewhere: Collection[LogKey]
+    ) -> None:
         """Return versions of an older epoch that count to the history, in case a late copy of them came first.
 
         They may be what the snapshot knows to be over, without a later entry here to say so: the rows are repaired;
         those of a rebuild at its end. One whose memory was begun anew in a later epoch is divergent: its head, read
-        after the version was projected, shows it. Two reads. Raises as `mark_straggler`.
+        after the version was projected, shows it. `elsewhere` are entries that were read in another region's bucket:
+        the rows go on saying that they are still to come. Two reads. Raises as `mark_straggler`.
         """
         for version in (one.entry for one in resolved if one.is_version):
             if not view.complete:
-                self._rows.return_to_history(view, store, version)
+                self._rows.return_to_history(view, store, version, elsewhere=elsewhere)
                 continue
             memory, log = self._rows_of(view, store, version)
             head = None if memory is None else Slot.parse(memory.slot).epoch
             if self._logs.is_passed_over(store, version.ref, version.memory_id, version.generation, head):
                 self._rows.mark_divergent(view, store, version)
             else:
-                self._rows.return_to_history(view, store, version)
+                self._rows.return_to_history(view, store, version, elsewhere=elsewhere)
             self._repair_rows(view, store, version, memory, log)
 
     def mark_passed_over(self, view: View, store: StoreRow, first: Entry) -> None:

@@ -118,15 +118,23 @@ class EpochRows:
         change = partial(self._move_out, row=row, is_straggler=is_straggler)
         _require_decided(self._commit(view, store, keys, change))
 
-    def return_to_history(self, view: View, store: StoreRow, entry: Entry, instead_of: str | None = None) -> None:
+    def return_to_history(
+        self,
+        view: View,
+        store: StoreRow,
+        entry: Entry,
+        instead_of: str | None = None,
+        elsewhere: Collection[LogKey] = (),
+    ) -> None:
         """Move a version into the history at its entry, which counts, and nowhere else.
 
-        `instead_of` is the position that its row may name: of a copy that does not count. One of this region's own is
-        logged as acknowledged where it is new, as by `restore`. A read; if need be a transaction. Raises as
-        `mark_divergent`.
+        `instead_of` is the position that its row may name: of a copy that does not count. `elsewhere` are those of the
+        version's objects that were read in another region's bucket: its row goes on saying that they are still to come.
+        One of this region's own is logged as acknowledged where it is new, as by `restore`. A read; if need be a
+        transaction. Raises as `mark_divergent`.
         """
         keys = _version_keys(store.store_id, entry.version_id)
-        change = partial(self._join_history, entry=entry, instead_of=instead_of)
+        change = partial(self._join_history, entry=entry, instead_of=instead_of, elsewhere=elsewhere)
         _require_decided(self._commit(view, store, keys, change, [entry]))
 
     def _commit(

@@ -145,7 +145,7 @@ class LogEntries:
         if changed:
             return False
         if store is not None and entry.slot.epoch != current_epoch(store):
-            self._repair.mark_counted(view, store, resolved)
+            self._repair.mark_counted(view, store, resolved, elsewhere)
         elif store is not None:
             self._repair.mark_passed_over(view, store, entry)
         return True
