@@ -149,7 +149,8 @@ class EpochRepair:
     def _entry(self, restored: RestoredRows, place: LogRef) -> Entry:
         """Read the entry at a place that the snapshot names: here, or else in the bucket of the home that wrote it.
 
-        One that was read there is noted, with the end of its rename: its row says that they are still to come.
+        What was read there is noted: its row says that it is still to come. So is the end of a rename, whichever
+        bucket its first half was read in: that costs a HEAD, and another where the end has not arrived here.
         """
         key = place.key_in(restored.store_id)
         home = current_epoch(restored.store).home
@@ -157,11 +158,13 @@ class EpochRepair:
         if entry is None and home != self._region.name:
             entry = self._logs.entry(key, home)
             restored.elsewhere.add(key)
-            end = None if entry is None or entry.source is None else entry.source.key_in(restored.store_id)
-            if end is not None and self._logs.entry(end) is None and self._logs.entry(end, home) is not None:
-                restored.elsewhere.add(end)
         if entry is None:
             raise Unavailable("what the store's epoch began with has not arrived here yet; try again")
+        source = None if home == self._region.name else entry.source
+        end = None if source is None else source.key_in(restored.store_id)
+        departure = None if end is None or self._logs.entry(end) is not None else self._logs.entry(end, home)
+        if departure is not None and departure.moved_version_id == entry.version_id:
+            restored.elsewhere.add(departure.key)
         return entry
 
     def mark_straggler(self, view: View, store: StoreRow, version: Entry) -> None:
