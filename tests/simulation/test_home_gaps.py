@@ -596,6 +596,22 @@ def test_a_version_that_comes_after_the_listing_of_a_fail_over_may_be_read_for_a
     assert stage.read(memory.id, AWAY).content == "two"
 
 
+def test_a_memory_that_was_written_on_while_its_place_in_a_cut_is_restored_is_listed(stage: MovingStage) -> None:
+    """What the cut names is erased, so that only the memory's row still tells which path is to be listed."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    late = stage.update(memory.id, path="/b")
+    stage.redact(memory.version_id)
+    take_over(stage)
+    taken = [event.key for event in stage.cloud.pending if event.region == AWAY]
+    stage.reach(HOME, *(key for key in taken if "/cut/" in key))
+    restored = stage.actor(lambda: stage.reach(HOME, *taken)).until("index.commit", "logs")
+    stage.update(memory.id, "two", region=HOME)
+    restored.finish()
+    assert stage.listed(HOME) == {"/a": memory.id}
+    stage.at_rest(divergent=[late.version_id])
+
+
 # ---- what a home of another chain of terms knew ----------------------------------------------------------------------
 
 

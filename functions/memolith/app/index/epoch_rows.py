@@ -100,9 +100,19 @@ class EpochRows:
         for hash, log in restored.logs.items():
             key = LogRow.key(store_id, hash)
             rows.after[key] = fold.rebased(log, rows.log(key), str(current_epoch(restored.store)))
-        rows.relist(store_id, restored.paths)
+        rows.relist(store_id, restored.paths | self._paths_now(rows, restored))
         for version in restored.stragglers:
             self._move_out(rows, version)
+
+    @staticmethod
+    def _paths_now(rows: RowChanges, restored: RestoredRows) -> dict[str, str]:
+        """Return at which of the paths the memories are, by their rows: a write since the check may be all that tells.
+
+        The entry that the snapshot names has no path any more once it is erased.
+        """
+        stored = (rows.memory(MemoryRow.key(restored.store_id, id)) for id in restored.memories)
+        here = [row for row in stored if row is not None and row.path_hash in restored.logs]
+        return {row.path: row.path_hash for row in here if row.path is not None}
 
     def mark_divergent(
         self, view: View, store: StoreRow, entry: Entry, is_straggler: Callable[[LogRef], bool] = _counts
