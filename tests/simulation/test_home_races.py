@@ -566,6 +566,31 @@ def test_a_late_text_of_an_erased_memory_is_seen_at_its_path_again(stage: Moving
     assert stage.listed(THIRD) == {"/a/b": memory.id} and everywhere(stage, memory.id) == {"late"}
 
 
+def test_a_late_change_follows_a_creation_that_was_adopted_though_the_index_does_not_know_it(
+    stage: MovingStage,
+) -> None:
+    """Who adopted the creation died before the fold. Its original is erased since, so that it is not adopted again."""
+    before: list[str] = []
+
+    def create_and_change() -> None:
+        memory = stage.create("/a", "one")
+        before.append(memory.version_id)
+        stage.update(memory.id, "late")
+
+    created, changed = late(stage, create_and_change)
+    stage.cloud.buckets.arrive(stage.under_way(created), AWAY)
+    stage.actor(lambda: stage.index(created, AWAY)).until(PUT, f"{AWAY}/log/", after=True).die()
+    stage.redact(before[0])
+    (order,) = [event for event in stage.hold_back() if "/redaction/" in event.key]
+    stage.reach(AWAY, order.key)
+    stage.index(created, AWAY)
+    assert stage.listed(AWAY) == {}
+    stage.cloud.buckets.arrive(stage.under_way(changed), AWAY)
+    stage.index(changed, AWAY)
+    assert stage.contents(AWAY) == {"/a": "late"}
+    stage.at_rest()
+
+
 # ---- erasing what came late -----------------------------------------------------------------------------------------
 
 

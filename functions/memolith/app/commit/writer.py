@@ -138,7 +138,7 @@ class Writer:
             case decide.NoChange() | decide.Refused():
                 return self._confirm(attempt, head, decision)
             case decide.LeftApart():
-                return Step.DECIDED
+                return self._leave_apart(attempt, command, head)
             case decide.Commit():
                 raise ValueError(f"a version that is {decision.operation} needs a head to follow")
 
@@ -162,6 +162,20 @@ class Writer:
         elif head is not None:
             self._steps.replica.secure(attempt.store, LogKey(head.store_id, head.path_hash, Slot.parse(head.slot)))
         return Step.DECIDED
+
+    def _leave_apart(self, attempt: Attempt, command: WriteCommand, head: MemoryRow | None) -> Step:
+        """Leave a late version apart, unless its log has a memory that the index did not know, which is folded now.
+
+        Who adopted that memory may have died before the fold, and its original, if erased since, asks no more. Nobody
+        puts above what is not folded, so that it is the last in its log. A few HEADs, where the index knows no memory.
+        """
+        if head is not None or not isinstance(command, AdoptVersion):
+            return Step.DECIDED
+        tail = self._steps.logs.tail(attempt.store, command.straggler.key.path_hash)
+        if tail is None or tail.memory_id != command.memory_id:
+            return Step.DECIDED
+        self._steps.observe(attempt, tail, paths_too=True)
+        return Step.DECIDED if self._steps.fresh_head(attempt, command.memory_id) is None else Step.AGAIN
 
     def _answer(self, attempt: Attempt, command: WriteCommand) -> Outcome:
         """Return the outcome, once nothing says that this region was not the home while it was decided."""
