@@ -548,6 +548,43 @@ def test_a_late_text_of_an_erased_memory_stands_apart_where_an_ancestor_has_come
 
 
 @pytest.mark.parametrize("taken", [False, True])
+@pytest.mark.parametrize("again", [by_its_event, by_a_rebuild])
+@pytest.mark.parametrize("leave", [leave_by_deletion, leave_by_a_rename])
+@pytest.mark.parametrize("neighbour", ["/a", "/a/b/c"])
+def test_a_late_text_of_an_erased_memory_that_was_refused_for_a_neighbour_stands_apart_though_that_has_left(
+    stage: MovingStage,
+    neighbour: str,
+    leave: Callable[[MovingStage, str], None],
+    again: Callable[[MovingStage, str], None],
+    taken: bool,
+) -> None:
+    """In the next home too, and though another memory has come to its path and left it since."""
+    memory = stage.create("/a/b", "one")
+    stage.deliver()
+    followed = stage.update(memory.id, "late")
+    (key,) = [event.key for event in stage.hold_back() if "/log/" in event.key]
+    stage.redact(memory.version_id)
+    stage.deliver()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    ours = stage.create(neighbour, "ours", region=AWAY)
+    stage.come_late(key)
+    leave(stage, ours.id)
+    again(stage, key)
+    if taken:
+        stage.delete(stage.create("/a/b", "another", region=AWAY).id, region=AWAY)
+        again(stage, key)
+    assert stage.divergent(AWAY) == [followed.version_id] and "/a/b" not in stage.listed(AWAY)
+    logs = [one for one in stage.keys(AWAY) if one.startswith(f"{AWAY}/log/") and stage.hash_of("/a/b") in one]
+    assert len(logs) == (3 if taken else 1), "the refusal, and the other's creation and deletion"
+    stage.at_rest(divergent=[followed.version_id])
+    stage.move(THIRD)
+    stage.deliver()
+    stage.index(key, THIRD)
+    stage.at_rest(divergent=[followed.version_id])
+
+
+@pytest.mark.parametrize("taken", [False, True])
 def test_a_late_text_of_an_erased_memory_is_seen_at_its_path_again(stage: MovingStage, taken: bool) -> None:
     """Also where another memory has been at the path in between, and has left it."""
     memory = stage.create("/a/b", "one")

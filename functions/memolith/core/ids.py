@@ -71,7 +71,7 @@ def derived_version_id(version_id: str, attempt: int) -> str:
 
 
 def companion_id(version_id: str) -> str:
-    """Derive the id of the `moved_out` that commits the `moved_in` `version_id`, or of a late creation's refusal.
+    """Derive the id of the `moved_out` that commits the `moved_in` `version_id`, or of a late version's refusal.
 
     Every writer derives the same.
     """

@@ -1,5 +1,7 @@
 """What keeps a late creation apart though its path is free: what the log of its path says happened since. Pure.
 
+So does a refusal a late text that comes over an erased version, and would list its memory at its path again.
+
 Otherwise what becomes of it would depend on when its event comes, and how often.
 """
 
@@ -21,13 +23,13 @@ def is_since(last: Entry, straggler: Entry) -> bool:
 
 
 def refusal(straggler: Entry, key: LogKey, now_us: int) -> Entry:
-    """Make the abort entry in the log of a late creation's path that says: a memory above or below it was in its way.
+    """Make the abort entry in the log of a late version's path that says: a memory above or below it was in its way.
 
-    Its id, which is derived from the creation's, tells it from other aborts.
+    Its id, which is derived from the version's, tells it from other aborts.
     """
     return void(key, companion_id(straggler.version_id), now_us)
 
 
 def is_refusal(entry: Entry, straggler: Entry) -> bool:
-    """Tell whether an entry is the `refusal` of a late creation."""
+    """Tell whether an entry is the `refusal` of a late version."""
     return entry.operation is Operation.VOID and entry.version_id == companion_id(straggler.version_id)

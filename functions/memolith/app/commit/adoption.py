@@ -2,8 +2,8 @@
 
 A late version's parent is still the head, or what the head itself adopted: then it is committed in the present epoch by
 an ordinary put, with its own id, text, actor and time, under every rule that a write obeys. Otherwise it stays apart, a
-divergent version; so does a creation whose path has had another memory since, or that was refused once because a memory
-was above or below it. A child that came before its parent is
+divergent version; so does a creation whose path has had another memory since, and what would list its memory and was
+refused once because another one was above or below it. A child that came before its parent is
 looked at again once its parent is adopted. A parent that was erased before it came is passed over: its child is adopted
 on what was before it. A rename is left apart: its two halves were one commit, and half of it may have been built on.
 """

@@ -87,10 +87,10 @@ class Creation:
         return Step.DECIDED
 
     def _stays_apart(self, attempt: Attempt, log: LogRow | None, slot: Slot, late: Entry) -> bool:
-        """Return whether a late creation was refused for a neighbour, or its path was taken or left since.
+        """Return whether a late version was refused for a neighbour, or a creation's path was taken or left since.
 
         `slot` is the free one. No call if nothing was put there in a later epoch; otherwise a HEAD, and one for each
-        abort that is passed.
+        abort that is passed. Of a change, a HEAD for each version there: it comes back once others have left.
         """
         tail = fold.tail_of(log)
         known = None if log is None else log.arrived or log.vacated
@@ -103,7 +103,7 @@ class Creation:
                 raise Unavailable("what followed at this path has not arrived in its home yet; try again")
             if late_creation.is_refusal(last, late):
                 return True
-            if known is None or taken.rank > Slot.parse(known).rank:
+            if known is None or taken.rank > Slot.parse(known).rank or late.operation is not Operation.CREATED:
                 continue
             # A row that was taken from a snapshot says that the path was left in the last slot; that may be an abort's.
             if fold.occupant_of(log) is not None or last.operation not in (Operation.VOID, Operation.MOVED_IN):
@@ -111,7 +111,7 @@ class Creation:
         return False
 
     def _leave_apart(self, attempt: Attempt, key: LogKey, late: Entry) -> Step:
-        """Record that a late creation was refused for a neighbour; AGAIN where its slot was taken meanwhile.
+        """Record that a late version was refused for a neighbour; AGAIN where its slot was taken meanwhile.
 
         The neighbour may leave, and no row of another path tells later that it was there.
         """
@@ -148,9 +148,14 @@ class Creation:
         decision = decide.Reserve() if place.occupant == head.memory_id else decide.decide_path(place)
         if not isinstance(decision, decide.Reserve):
             return self.give_way(attempt, place, log, decision)
+        late = command.straggler if isinstance(command, AdoptVersion) else None
+        if late is not None and self._stays_apart(attempt, log, slot, late):
+            return Step.DECIDED
         claim_id = f"{command.version_id}.{attempt.number}"
         claim = Claim(head.store_id, commit.path, claim_id, LogRef(head.path_hash, slot))
         step = self._reservation.make(attempt, claim, path_row, moving_id=head.memory_id)
+        if late is not None and step is Step.DECIDED:
+            return self._leave_apart(attempt, replace(late.key, slot=slot), late)
         if step is not Step.CLEAR:
             return step
         draft = self._steps.draft(command, attempt)
