@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx2
@@ -95,8 +96,7 @@ def test_a_withheld_text_is_in_order_to_no_client_of_the_laptops_mcp(server_of_o
 @contextmanager
 def background(root: Path) -> Iterator[dict[str, str]]:
     """The environment of a program that finds no server; what it started is ended with the block."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+    port = str(_quiet_port())
     told = environment() | {"MEMOLITH_ROOT": str(root), "MEMOLITH_PORT": port, "PYTHONPATH": "functions"}
     try:
         yield told
@@ -106,6 +106,14 @@ def background(root: Path) -> Iterator[dict[str, str]]:
             until = time.monotonic() + END_S
             while Path(f"/proc/{process}").exists() and time.monotonic() < until:
                 time.sleep(0.05)
+
+
+def _quiet_port() -> int:
+    """Return a free port below those that systems give to whoever asks for any: the tests beside this one ask."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def _servers(root: Path) -> list[int]:
@@ -141,6 +149,15 @@ def test_no_start_leaves_the_machine_alone(root: Path) -> None:
             answer = client.call_tool("list_directory", {})
         assert answer.is_error and "does not answer" in str(answer.content)
         assert not (root / "serve.log").exists()
+
+
+def test_a_port_that_another_program_has_is_named_where_a_server_would_be_started(root: Path) -> None:
+    with background(root) as told, socket.create_server(("127.0.0.1", int(told["MEMOLITH_PORT"]))):
+        (root / "serving.lock").touch()
+        parameters = StdioServerParameters(command=sys.executable, args=["-m", "memolith.clients.cli", "mcp"], env=told)
+        with connected(parameters) as client:
+            answer = client.call_tool("list_directory", {})
+        assert answer.is_error and told["MEMOLITH_PORT"] in str(answer.content), answer.content
 
 
 def test_a_server_that_cannot_start_is_answered_with_its_reason(root: Path) -> None:

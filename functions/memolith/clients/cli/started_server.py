@@ -85,7 +85,7 @@ def _start(url: str, clock: Clock) -> None:
     except OSError as error:
         raise ApiFailed(f"{error.filename or root} cannot be used: {error.strerror}", Exit.NO_ANSWER) from error
     end_us = clock.now_us() + START_S * 1_000_000
-    while not listens(url):
+    while not (listens(url) and (root / "key").is_file()):  # without a key there, it is another program that listens
         if process.poll() is not None:
             advice = f"{_last_line(log)}\n`memolith doctor` says what is wrong."
             raise ApiFailed(
