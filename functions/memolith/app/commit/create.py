@@ -19,7 +19,7 @@ from memolith.core.objects.entry import Entry, Operation
 from memolith.core.paths import path_hash
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, RowKey
-from memolith.core.rows.content import LogRow, MemoryRow, VersionRow
+from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
 
 
 class Creation:
@@ -60,14 +60,11 @@ class Creation:
         slot = self._steps.free_slot(attempt, hash, log, place.holder)
         if slot is None:
             return Step.AGAIN
-        late = command.straggler if isinstance(command, AdoptVersion) else None
-        if late is not None and self._stays_apart(attempt, log, slot, late):
+        if self._stays_apart(attempt, log, slot, command):
             return Step.DECIDED
         self._quota.require_room(attempt.view, store.store_id)
         claim = Claim(store.store_id, commit.path, f"{command.version_id}.{attempt.number}", LogRef(hash, slot))
-        step = self._reservation.make(attempt, claim, path_row, moving_id=None)
-        if late is not None and step is Step.DECIDED:
-            return self._leave_apart(attempt, replace(late.key, slot=slot), late)
+        step = self._reserve(attempt, command, claim, path_row, moving_id=None)
         if step is not Step.CLEAR:
             return step
         draft = self._steps.draft(command, attempt)
@@ -86,13 +83,15 @@ class Creation:
         attempt.outcome.memory = fold.join_memory(None, put)
         return Step.DECIDED
 
-    def _stays_apart(self, attempt: Attempt, log: LogRow | None, slot: Slot, late: Entry) -> bool:
+    def _stays_apart(self, attempt: Attempt, log: LogRow | None, slot: Slot, command: WriteCommand) -> bool:
         """Return whether a late version was refused for a neighbour, or a creation's path was taken or left since.
 
         `slot` is the free one. No call if nothing was put there in a later epoch; otherwise a HEAD, and one for each
         abort that is passed. Of a change, a HEAD for each version there: it comes back once others have left.
         """
-        tail = fold.tail_of(log)
+        if not isinstance(command, AdoptVersion):
+            return False
+        late, tail = command.straggler, fold.tail_of(log)
         known = None if log is None else log.arrived or log.vacated
         newest = slot.preceding or (None if tail is None else Slot.parse(tail))
         for taken in self._steps.logs.slots_down(attempt.store, late.key.path_hash, newest):
@@ -110,7 +109,16 @@ class Creation:
                 return late_creation.is_since(last, late)
         return False
 
-    def _leave_apart(self, attempt: Attempt, key: LogKey, late: Entry) -> Step:
+    def _reserve(
+        self, attempt: Attempt, command: WriteCommand, claim: Claim, before: PathRow | None, moving_id: str | None
+    ) -> Step:
+        """Reserve a path as `Reservation.make`. That a late version is refused for a neighbour is recorded there."""
+        step = self._reservation.make(attempt, claim, before, moving_id)
+        if step is Step.DECIDED and isinstance(command, AdoptVersion):
+            return self._record_refusal(attempt, claim.position.key_in(claim.store_id), command.straggler)
+        return step
+
+    def _record_refusal(self, attempt: Attempt, key: LogKey, late: Entry) -> Step:
         """Record that a late version was refused for a neighbour; AGAIN where its slot was taken meanwhile.
 
         The neighbour may leave, and no row of another path tells later that it was there.
@@ -148,14 +156,11 @@ class Creation:
         decision = decide.Reserve() if place.occupant == head.memory_id else decide.decide_path(place)
         if not isinstance(decision, decide.Reserve):
             return self.give_way(attempt, place, log, decision)
-        late = command.straggler if isinstance(command, AdoptVersion) else None
-        if late is not None and self._stays_apart(attempt, log, slot, late):
+        if self._stays_apart(attempt, log, slot, command):
             return Step.DECIDED
         claim_id = f"{command.version_id}.{attempt.number}"
         claim = Claim(head.store_id, commit.path, claim_id, LogRef(head.path_hash, slot))
-        step = self._reservation.make(attempt, claim, path_row, moving_id=head.memory_id)
-        if late is not None and step is Step.DECIDED:
-            return self._leave_apart(attempt, replace(late.key, slot=slot), late)
+        step = self._reserve(attempt, command, claim, path_row, moving_id=head.memory_id)
         if step is not Step.CLEAR:
             return step
         draft = self._steps.draft(command, attempt)
