@@ -10,6 +10,7 @@ from itertools import groupby
 import pytest
 
 from memolith.adapters.memory import PutEvent, StoredVersion
+from memolith.app.kernel.results import Memory
 from memolith.core import decide, fold
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.log_position import Epoch, LogKey, Slot
@@ -202,6 +203,19 @@ def late(stage: MovingStage, write: Callable[[], object]) -> list[str]:
     with stage.dead(HOME):
         stage.fail_over(AWAY)
     return keys
+
+
+def late_over_an_erased_head(stage: MovingStage) -> tuple[Memory, str]:
+    """The last text of the lost home at `/a/b`, and its key: what it followed is erased, and it has come to nobody."""
+    memory = stage.create("/a/b", "one")
+    stage.deliver()
+    followed = stage.update(memory.id, "late")
+    (key,) = [event.key for event in stage.hold_back() if "/log/" in event.key]
+    stage.redact(memory.version_id)
+    stage.deliver()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    return followed, key
 
 
 @pytest.fixture
@@ -533,16 +547,9 @@ def test_a_late_version_of_a_memory_that_was_renamed_or_deleted_since_stands_apa
 
 def test_a_late_text_of_an_erased_memory_stands_apart_where_an_ancestor_has_come_since(stage: MovingStage) -> None:
     """The lost home redacted what had been followed; without what followed, the memory has no text and no path."""
-    memory = stage.create("/a/b", "one")
-    stage.deliver()
-    followed = stage.update(memory.id, "late")
-    held = [event for event in stage.hold_back() if "/log/" in event.key]
-    stage.redact(memory.version_id)
-    stage.deliver()
-    with stage.dead(HOME):
-        stage.fail_over(AWAY)
+    followed, key = late_over_an_erased_head(stage)
     ours = stage.create("/a", "ours", region=AWAY)
-    stage.come_late(*(event.key for event in held))
+    stage.come_late(key)
     stage.at_rest(divergent=[followed.version_id])
     assert stage.listed(THIRD) == {"/a": ours.id}
 
@@ -559,14 +566,7 @@ def test_a_late_text_of_an_erased_memory_that_was_refused_for_a_neighbour_stands
     taken: bool,
 ) -> None:
     """In the next home too, and though another memory has come to its path and left it since."""
-    memory = stage.create("/a/b", "one")
-    stage.deliver()
-    followed = stage.update(memory.id, "late")
-    (key,) = [event.key for event in stage.hold_back() if "/log/" in event.key]
-    stage.redact(memory.version_id)
-    stage.deliver()
-    with stage.dead(HOME):
-        stage.fail_over(AWAY)
+    followed, key = late_over_an_erased_head(stage)
     ours = stage.create(neighbour, "ours", region=AWAY)
     stage.come_late(key)
     leave(stage, ours.id)
@@ -587,20 +587,13 @@ def test_a_late_text_of_an_erased_memory_that_was_refused_for_a_neighbour_stands
 @pytest.mark.parametrize("taken", [False, True])
 def test_a_late_text_of_an_erased_memory_is_seen_at_its_path_again(stage: MovingStage, taken: bool) -> None:
     """Also where another memory has been at the path in between, and has left it."""
-    memory = stage.create("/a/b", "one")
-    stage.deliver()
-    stage.update(memory.id, "late")
-    held = [event for event in stage.hold_back() if "/log/" in event.key]
-    stage.redact(memory.version_id)
-    stage.deliver()
-    with stage.dead(HOME):
-        stage.fail_over(AWAY)
+    followed, key = late_over_an_erased_head(stage)
     assert stage.listed(AWAY) == {}
     if taken:
         stage.delete(stage.create("/a/b", "ours", region=AWAY).id, region=AWAY)
-    stage.come_late(*(event.key for event in held))
+    stage.come_late(key)
     stage.at_rest()
-    assert stage.listed(THIRD) == {"/a/b": memory.id} and everywhere(stage, memory.id) == {"late"}
+    assert stage.listed(THIRD) == {"/a/b": followed.id} and everywhere(stage, followed.id) == {"late"}
 
 
 def test_a_late_change_follows_a_creation_that_was_adopted_though_the_index_does_not_know_it(

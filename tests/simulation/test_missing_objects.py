@@ -57,6 +57,16 @@ def is_here(stage: MovingStage, event: PutEvent, region: str = AWAY) -> bool:
     return stage.cloud.buckets.current(region, event.key) is not None
 
 
+def assert_waited_for_and_fetched(stage: MovingStage, lost: list[PutEvent], told_us: int) -> None:
+    """`AWAY` claims nothing that `HOME` acknowledged before it has fetched what it lacks; `THIRD` has it."""
+    minutes(stage, 4)
+    assert until(stage, AWAY, HOME) <= told_us and until(stage, THIRD, HOME) > told_us
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert until(stage, AWAY, HOME) > told_us
+    assert all(is_here(stage, event) for event in lost)
+
+
 def compare(stage: MovingStage, region: str) -> list[int]:
     """A day later: how much the daily comparisons of what should be here have mended."""
     stage.clock.advance(DAY_S)
@@ -186,13 +196,7 @@ def test_a_region_that_answered_a_write_has_its_object_or_waits_for_it(stage: Mo
     else:
         stage.delete(memory.id, region=AWAY)
     told_us = stage.clock.now_us()
-    lost = lose(stage, "/log/")
-    minutes(stage, 4)
-    assert until(stage, AWAY, HOME) <= told_us and until(stage, THIRD, HOME) > told_us
-    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
-    minutes(stage, 3)
-    assert until(stage, AWAY, HOME) > told_us
-    assert all(is_here(stage, event) for event in lost)
+    assert_waited_for_and_fetched(stage, lose(stage, "/log/"), told_us)
     listed = stage.listed(AWAY)
     with stage.dead(HOME):
         stage.fail_over(AWAY)
@@ -232,13 +236,7 @@ def test_half_a_rename_that_its_event_alone_projected_is_waited_for(stage: Movin
     lost = lose(stage, "/log/")
     assert len(lost) == 2, "the helper had put the other half"
     stage.update(memory.id, "second")
-    told_us = stage.clock.now_us()
-    minutes(stage, 4)
-    assert until(stage, AWAY, HOME) <= told_us and until(stage, THIRD, HOME) > told_us
-    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
-    minutes(stage, 3)
-    assert until(stage, AWAY, HOME) > told_us
-    assert all(is_here(stage, event) for event in lost)
+    assert_waited_for_and_fetched(stage, lost, stage.clock.now_us())
     stage.at_rest()
 
 
