@@ -102,12 +102,6 @@ interop-cloud: setup $(AGMI)/.venv/.installed ## the tamper suite agmi on the lo
 interop-localstack: setup $(LOCALSTACK)/.venv/.installed ## LocalStack 4.9.2 without Docker: the contract of S3 and SQS, and the app deployed to it (500 MB)
 	$(BIN)/python -m pytest -v $(LOCALSTACK)
 
-$(LOCALSTACK)/.venv/.installed: $(LOCALSTACK)/requirements.lock
-	@echo "installing LocalStack from $< ..."
-	@test -x $(LOCALSTACK)/.venv/bin/python || $(PYTHON) -m venv $(LOCALSTACK)/.venv
-	@$(LOCALSTACK)/.venv/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $<
-	@touch $@
-
 interop-basic-memory: setup $(BASIC_MEMORY)/.venv/.parser ## Basic Memory itself reads what was exported; needs a Python 3.12 (600 MB)
 	$(BIN)/python -m pytest $(BASIC_MEMORY)
 
@@ -132,12 +126,6 @@ $(INSPECTOR)/node_modules/.installed: $(INSPECTOR)/package-lock.json
 	@npm --prefix $(INSPECTOR) ci --silent --no-audit --no-fund
 	@touch $@
 
-$(ADK)/.venv/.installed: $(ADK)/requirements.lock
-	@echo "installing Google's ADK from $< ..."
-	@test -x $(ADK)/.venv/bin/python || $(PYTHON) -m venv $(ADK)/.venv
-	@$(ADK)/.venv/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $<
-	@touch $@
-
 $(LANGGRAPH)/.venv/.installed: $(LANGGRAPH)/requirements.lock $(LANGGRAPH)/sources.lock
 	@echo "installing what LangGraph's tests need, and their sources, from $< ..."
 	@rm -rf $(LANGGRAPH)/.venv
@@ -150,6 +138,13 @@ $(AGMI)/.venv/.installed: $(AGMI)/requirements.lock
 	@echo "installing agmi from $< ..."
 	@rm -rf $(AGMI)/.venv
 	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --target $(AGMI)/.venv/packages -r $<
+	@touch $@
+
+# What needs a virtual environment of its own, and nothing else.
+$(foreach own,$(LOCALSTACK) $(ADK) $(SBOM) $(SCANNER_PEERS),$(own)/.venv/.installed): %/.venv/.installed: %/requirements.lock
+	@echo "installing $(notdir $*) from $< ..."
+	@test -x $*/.venv/bin/python || $(PYTHON) -m venv $*/.venv
+	@$*/.venv/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $<
 	@touch $@
 
 drill: setup ## everything that can go wrong, on the local cloud of three regions, while clients write (some ten minutes)
@@ -167,12 +162,6 @@ cost: setup ## docs/cost.md's tables from counted calls and prices
 sbom: setup $(SBOM)/.venv/.installed ## what Memolith is made of, as CycloneDX in build/sbom, and whether licenses and versions are as they must be
 	$(BIN)/python -m scripts.sbom
 
-$(SBOM)/.venv/.installed: $(SBOM)/requirements.lock
-	@echo "installing CycloneDX from $< ..."
-	@test -x $(SBOM)/.venv/bin/python || $(PYTHON) -m venv $(SBOM)/.venv
-	@$(SBOM)/.venv/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $<
-	@touch $@
-
 bench: setup ## writes beside a bare conditional put, the fold's throughput, reads of a mount beside a local folder
 	$(BIN)/python -m scripts.bench.writes
 	$(BIN)/python -m scripts.bench.mount
@@ -185,12 +174,6 @@ bench-scanner: setup ## the scanner's recall, false alarms and time beside their
 
 bench-scanner-peers: setup $(SCANNER_PEERS)/.venv/.installed ## other scanners of PyPI beside ours, on the same texts (150 MB; some ten minutes)
 	$(BIN)/python -m scripts.bench.scanner_peers --python $(SCANNER_PEERS)/.venv/bin/python $(ARGS)
-
-$(SCANNER_PEERS)/.venv/.installed: $(SCANNER_PEERS)/requirements.lock
-	@echo "installing other scanners from $< ..."
-	@test -x $(SCANNER_PEERS)/.venv/bin/python || $(PYTHON) -m venv $(SCANNER_PEERS)/.venv
-	@$(SCANNER_PEERS)/.venv/bin/pip install -q --disable-pip-version-check --no-deps --require-hashes -r $<
-	@touch $@
 
 bench-laptop: setup ## a laptop with ten thousand memories: start, search, lint, ls and memory beside their targets
 	$(BIN)/python -m scripts.bench.laptop

@@ -56,6 +56,16 @@ class Bench:
         """List every benign instruction file of the corpora."""
         return [text for name in BENIGN for text in self.corpus(name)]
 
+    def hosts(self) -> list[str]:
+        """List what an attack is planted in: the beginnings of long instruction files."""
+        return [text[:6_000] for text in self.benign() if len(text) > 1_500]
+
+    def triggers(self) -> list[str]:
+        """List harmless texts with words that attacks use."""
+        return [
+            text for name in ("mix_promptbadger", "mix_bastioncorpus") for text in self.corpus(name, label="benign")
+        ]
+
     def recall(self, family: str, what: str, texts: list[str], target: float) -> Row:
         """Measure the share of texts that are rejected, against a lower bound."""
         verdicts = self._verdicts(what, texts, wanted=Verdict.REJECT)
@@ -91,7 +101,7 @@ def injection(bench: Bench) -> Iterator[Row]:
     """Measure recall on injections and personas, false alarms on instruction files and documents about injection."""
     goals = bench.corpus("inj_asb_goals")
     hijacks = [template.format(goal=goal) for goal in goals[:120] for template in cases.HIJACK_TEMPLATES]
-    hosts = [text[:6_000] for text in bench.benign() if len(text) > 1_500]
+    hosts = bench.hosts()
     if goals:
         tool = [template.format(goal=goal) for goal in goals[:100] for template in cases.TOOL_RESULT_TEMPLATES]
         yield bench.recall("injection", "tool results with an override phrase", tool, 1.0)
@@ -115,8 +125,7 @@ def injection(bench: Bench) -> Iterator[Row]:
     yield bench.recall("injection", "hijack goals alone", goals, 0.0)
     for name in BENIGN:
         yield bench.alarms("injection", f"instruction files: {name[4:]}", bench.corpus(name), 0.01)
-    triggers = [*bench.corpus("mix_promptbadger", label="benign"), *bench.corpus("mix_bastioncorpus", label="benign")]
-    yield bench.alarms("injection", "texts with trigger words only", triggers, 0.015)
+    yield bench.alarms("injection", "texts with trigger words only", bench.triggers(), 0.015)
     yield bench.alarms("injection", "own documents about injection", [t for _, t in cases.documents()], 0.05)
     yield bench.alarms("injection", "read-me files of installed packages", cases.readmes(), 0.006)
 
@@ -131,7 +140,7 @@ def characters(bench: Bench) -> Iterator[Row]:
         for text in bench.corpus("uni_antitrojan_fixtures", kind=kind)
     ]  # fmt: skip
     yield bench.recall("unicode", "trojan-source fixtures", fixtures, 0.98)
-    hosts = [text[:6_000] for text in bench.benign() if len(text) > 1_500] or [cases.LEGITIMATE[0]]
+    hosts = bench.hosts() or [cases.LEGITIMATE[0]]
     disguised = [cases.plant(bench.random, bench.random.choice(hosts), text) for text in cases.disguised(bench.random)]
     yield bench.recall("unicode", "payload in disguise inside a memory", disguised, 0.95)
     yield bench.alarms("unicode", "legitimate text in many scripts, emoji", list(cases.LEGITIMATE), 0.0005)
@@ -357,7 +366,7 @@ def main(arguments: list[str]) -> int:
     if not options.corpora.is_dir():
         print(f"corpora: {options.corpora} is not here; figures that need them are left out")
     with tempfile.TemporaryDirectory() as folder:
-        scanner = _load(options.database, Path(folder), None if options.no_model else installed_meaning())
+        scanner = load(options.database, Path(folder), None if options.no_model else installed_meaning())
     bench = Bench(scanner, options.corpora, options.misses, random.Random(SEED), options.agentdojo)  # noqa: S311 - a fixed seed, so that two runs measure the same
     missed = 0
     for name in options.only or SECTIONS:
@@ -367,7 +376,8 @@ def main(arguments: list[str]) -> int:
     return 1 if missed else 0
 
 
-def _load(database: Path | None, folder: Path, model: MeaningModel | None) -> Scanner:
+def load(database: Path | None, folder: Path, model: MeaningModel | None) -> Scanner:
+    """Load the scanner from a database, which is built if it is not there, and print what both took."""
     begin = time.process_time()
     if database is None or not database.exists():
         database = database or folder / "scanner.hsdb"

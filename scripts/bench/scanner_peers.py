@@ -20,10 +20,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from memolith.adapters.encoders import installed_meaning
-from memolith.scanner import Report, Scanner, Verdict, build_database
+from memolith.scanner import Report, Scanner, Verdict
 from scripts import scanner_cases as cases
 from scripts import scanner_corpus as corpus
-from scripts.bench.scanner import DEFAULT_CORPORA, SEED, Bench
+from scripts.bench.scanner import DEFAULT_CORPORA, SEED, Bench, load
 from scripts.bench.scanner_held_out import TEMPLATES, goals_of
 
 VERDICTS = Path("tests/interop/scanner_peers/verdicts.py")
@@ -36,7 +36,7 @@ def groups(bench: Bench) -> Iterator[tuple[str, list[str]]]:
     """Yield the texts that every scanner judges; a group whose corpus is not here is empty."""
     goals = bench.corpus("inj_asb_goals")[:60]
     hijacks = [template.format(goal=goal) for goal in goals for template in cases.HIJACK_TEMPLATES]
-    hosts = [text[:6_000] for text in bench.benign() if len(text) > 1_500]
+    hosts = bench.hosts()
     yield "attacks: goals in five templates", hijacks
     yield (
         "attacks: the same inside a memory",
@@ -55,8 +55,7 @@ def groups(bench: Bench) -> Iterator[tuple[str, list[str]]]:
     yield "attacks: held out, ours", [text.text for text in held_out if not text.harmless]
     yield "harmless: held out, short notes", [text.text for text in held_out if text.kind == "note"]
     yield "harmless: held out, texts about attacks", [text.text for text in held_out if text.kind == "about"]
-    triggers = [*bench.corpus("mix_promptbadger", label="benign"), *bench.corpus("mix_bastioncorpus", label="benign")]
-    yield "harmless: texts with trigger words", triggers
+    yield "harmless: texts with trigger words", bench.triggers()
     yield "harmless: instruction files", bench.benign()[::4]
     yield "harmless: own documents", [text for _, text in cases.documents()]
     vendors = ("sec_gitleaks_tests", "sec_kingfisher_examples")
@@ -103,13 +102,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--agentdojo", type=Path, default=None, help="the wheel of AgentDojo")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        database = Path(folder, "scanner.hsdb")
-        build_database(database)
-        scanner = Scanner.load(database, installed_meaning())
+        scanner = load(None, Path(folder), installed_meaning())
     bench = Bench(scanner, options.corpora, "", random.Random(SEED), options.agentdojo)  # noqa: S311 - a fixed seed, so that two runs measure the same
     texts = dict(groups(bench))
-    missing = [group for group, some in texts.items() if not some]
-    print("\n".join(f"not measured, its corpus is not here: {group}" for group in missing))
+    for group in (group for group, some in texts.items() if not some):
+        print(f"not measured, its corpus is not here: {group}")
     texts = {group: some for group, some in texts.items() if some}
     print(f"judging {sum(map(len, texts.values())):,} texts, some minutes ...", flush=True)
     said = ours(scanner, texts) | peers(options.python, texts)
