@@ -88,3 +88,40 @@ def read_at_home(stage: MovingStage, memory_id: str, region: str) -> Memory:
     """The memory as its home answers."""
     call = replace(stage.call(), demand=ReadConsistency(home=True))
     return stage.memolith(region).memories.retrieve(call, stage.store, memory_id, full=True)
+
+
+# ---- redactions, which are decided by what is head ------------------------------------------------------------------
+
+
+def test_what_a_memory_is_without_a_late_version_is_not_redacted_where_that_is_shown_once_the_home_moves(
+    stage: MovingStage,
+) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stalled = stage.actor(lambda: stage.update(memory.id, "stalled")).until(PUT)
+    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
+    stalled.fails(OutcomeUnknown)
+    assert stage.read(memory.id).content == "stalled"
+    stage.actor(lambda: stage.redact(memory.version_id)).fails(Unavailable)
+    mover.finish()
+    assert stage.contents(AWAY) == {"/a": "one"}
+    stage.at_rest()
+    assert everywhere(stage, memory.id) == {"stalled"}
+    stage.redact(memory.version_id)
+    stage.at_rest()
+
+
+def test_a_redaction_that_was_slow_before_it_asked_what_is_head_orders_nothing_once_the_home_is_about_to_move(
+    stage: MovingStage,
+) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stalled = stage.actor(lambda: stage.update(memory.id, "stalled")).until(PUT)
+    slow = stage.actor(lambda: stage.redact(memory.version_id)).until("index.read", "memories")
+    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
+    stalled.fails(OutcomeUnknown)
+    slow.fails(Unavailable)
+    mover.finish()
+    assert stage.contents(AWAY) == {"/a": "one"}
+    stage.at_rest()
+    assert everywhere(stage, memory.id) == {"stalled"}

@@ -16,6 +16,7 @@ from memolith.app.auth.authorizer import Authorizer, Scope
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.commit.writer import Writer
+from memolith.app.epochs.fence import Fence
 from memolith.app.index.projector import Projector
 from memolith.app.index.redaction_places import places_of
 from memolith.app.kernel.eraser_client import erase
@@ -30,6 +31,7 @@ from memolith.core.fold import is_live, join_redaction
 from memolith.core.object_keys import RedactionKey
 from memolith.core.objects.proposal_record import ProposalRecord
 from memolith.core.objects.redaction_order import Redaction
+from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
@@ -48,6 +50,7 @@ class Redactions:
         region: Region,
         authorizer: Authorizer,
         writer: Writer,
+        fence: Fence,
         forwarding: Forwarding,
         projector: Projector,
         second: SyncReplica,
@@ -57,6 +60,7 @@ class Redactions:
         self._region = region
         self._authorizer = authorizer
         self._writer = writer
+        self._fence = fence
         self._forwarding = forwarding
         self._projector = projector
         self._second = second
@@ -96,11 +100,13 @@ class Redactions:
         what the second order costs. Raises as `redact`.
         """
         proposed = ProposedVersionRow.key(store.store_id, request["version_id"])
-        view = self._region.view([VersionRow.key(store.store_id, request["version_id"]), proposed])
+        record = StoreRow.key(store.store_id)
+        view = self._region.view([record, VersionRow.key(store.store_id, request["version_id"]), proposed])
+        store = StoreRow.from_attributes(view.rows[record]) if record in view.rows else store
         row = self._version(view, store.store_id, request["version_id"])
         order = self._order(row)
         if row.redacted_at is None:
-            self._refuse_head(view, store, row)
+            self._require_superseded(view, store, row)
             order = replace(order, redacted_at=self._region.clock.now_us(), redacted_by=request["actor"])
             order = self.give(view, store, order)
         try:
@@ -171,8 +177,26 @@ class Redactions:
             raise NotFound("memory_version", version_id)
         return row
 
-    def _refuse_head(self, view: View, store: StoreRow, row: VersionRow) -> None:
-        """Raise InvalidRequest for the head of a live memory, once the log has nothing newer.
+    def _require_superseded(self, view: View, store: StoreRow, row: VersionRow) -> None:
+        """Raise unless the version is superseded, and stays so if the home's term ends. No call within the lease.
+
+        What is put after that may be shown as head, and is none in the next term: what it followed is the memory again.
+
+        Raises:
+            InvalidRequest: it is the head. Unavailable: this cannot be decided here and now; nothing was done.
+        """
+        if store.state != StoreState.ACTIVE or store.home != self._region.name:
+            raise Unavailable("the store's home is being moved; try again")
+        is_head = self._is_head(view, store, row)
+        if not self._fence.is_current(view, store):
+            raise Unavailable("the store's home changed while this was decided; try again")
+        if is_head:
+            raise InvalidRequest(
+                "memory_version_id", "the current version of a live memory cannot be redacted; write a new one first"
+            )
+
+    def _is_head(self, view: View, store: StoreRow, row: VersionRow) -> bool:
+        """Tell whether a version is the head of a live memory, and the log has nothing newer.
 
         Where the table of memories has been emptied, nothing tells what the head is: Unavailable. What is read beside
         its mark may have gone after that was read: where the row is missing, or older than the version, one read more.
@@ -183,14 +207,12 @@ class Redactions:
             head = None if attributes is None else MemoryRow.from_attributes(attributes)
             if head is None or head.generation < (row.generation or 0):
                 self._region.require_whole(view, "memories")
-                return
+                return False
             if head.version_id != row.version_id or not is_live(head):
-                return
+                return False
             if not self._writer.refresh(view, store, head):
                 break
-        raise InvalidRequest(
-            "memory_version_id", "the current version of a live memory cannot be redacted; write a new one first"
-        )
+        return True
 
     def _put(self, order: Redaction) -> Redaction:
         """Put the order; return the one that holds: this one, or the one that was there first."""

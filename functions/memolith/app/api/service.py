@@ -122,8 +122,7 @@ class Memolith:
         second = SyncReplica(region, logs, snapshots)
         self._verdicts = verdicts = Verdicts(region)
         self._texts = texts = TextReader(region, verdicts)
-        history = VersionHistory(region)
-        late_records = LateRecords(region, records, second)
+        history, late_records = VersionHistory(region), LateRecords(region, records, second)
         self._projector, self._forwarding = projector, (forwarding := Forwarding(region, records, projector))
         self._reads = reads = ForwardedReads(forwarding)
         linearizable_reads = LinearizableReads(region, logs, records, fence, snapshots)
@@ -152,7 +151,9 @@ class Memolith:
         drafts = ProposalDrafts(region, proposal_log, scanner, verdicts, texts)
         writes = ProposalWrites(region, self.memories, texts)
         self.proposal_decisions = decisions = ProposalDecisions(region, fence, proposal_log, drafts, writes)
-        self.redactions = Redactions(region, authorizer, writer, forwarding, projector, second, proposal_log, decisions)
+        self.redactions = Redactions(
+            region, authorizer, writer, fence, forwarding, projector, second, proposal_log, decisions
+        )
         self.imports = HistoryImport(
             region, authorizer, scanner, writer, self.redactions, forwarding, verdicts, projector
         )
