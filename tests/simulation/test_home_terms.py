@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from memolith.app.kernel.results import Memory, ReadConsistency
-from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.errors import InvalidRequest, OutcomeUnknown, Unavailable
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.test_home_scenarios import PUT, everywhere
 
@@ -123,5 +123,26 @@ def test_a_redaction_that_was_slow_before_it_asked_what_is_head_orders_nothing_o
     slow.fails(Unavailable)
     mover.finish()
     assert stage.contents(AWAY) == {"/a": "one"}
+    stage.at_rest()
+    assert everywhere(stage, memory.id) == {"stalled"}
+
+
+def test_a_new_home_does_not_redact_what_a_memory_is_by_a_late_version_that_was_folded_as_the_home_moved(
+    stage: MovingStage,
+) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stalled = stage.actor(lambda: stage.update(memory.id, "stalled")).until(PUT)
+    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
+    stalled.fails(OutcomeUnknown)
+    key = stage.keys()[-1]
+    stage.copy(key, AWAY)
+    indexer = stage.actor(lambda: stage.index(key, AWAY)).until("index.commit")
+    mover.until(PUT, f"{AWAY}/store/", after=True).until("index.commit", after=True)
+    indexer.finish()
+    assert stage.read(memory.id, AWAY).content == "stalled", "plain reads may show it"
+    stage.actor(lambda: stage.redact(memory.version_id, AWAY)).fails(InvalidRequest)
+    assert stage.read(memory.id, AWAY).content == "one"
+    mover.finish()
     stage.at_rest()
     assert everywhere(stage, memory.id) == {"stalled"}

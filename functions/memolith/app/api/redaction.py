@@ -41,6 +41,9 @@ from memolith.core.sealing import named_record
 REPEAT = "repeat the call"
 """What to do where a redaction did not come to its end: each part of it is done at most once."""
 
+HEAD_ATTEMPTS = 3
+"""How often a head is read: again where it was late, and where the log had more."""
+
 
 class Redactions:
     """Orders redactions, at home and for callers anywhere."""
@@ -198,16 +201,19 @@ class Redactions:
     def _is_head(self, view: View, store: StoreRow, row: VersionRow) -> bool:
         """Tell whether a version is the head of a live memory, and the log has nothing newer.
 
+        A head that came late, and was folded as this region became the home, is mended, and the head is read again.
         Where the table of memories has been emptied, nothing tells what the head is: Unavailable. What is read beside
         its mark may have gone after that was read: where the row is missing, or older than the version, one read more.
         """
         key = MemoryRow.key(store.store_id, row.memory_id or "")
-        for _ in range(2):
+        for _ in range(HEAD_ATTEMPTS):
             attributes = self._region.read_whole(view, [key], "memories").get(key)
             head = None if attributes is None else MemoryRow.from_attributes(attributes)
             if head is None or head.generation < (row.generation or 0):
                 self._region.require_whole(view, "memories")
                 return False
+            if self._writer.mend(view, store, head):
+                continue
             if head.version_id != row.version_id or not is_live(head):
                 return False
             if not self._writer.refresh(view, store, head):

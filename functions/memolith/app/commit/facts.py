@@ -38,7 +38,7 @@ class FactReader:
                 return None
             if head is None:
                 self._require_whole(attempt, command)
-            elif self._repair.memory(attempt.view, attempt.store, head):
+            elif self.mend(attempt, head):
                 return None
             return replace(facts, head=head)
         head = facts.head if isinstance(facts.head, MemoryRow) else None
@@ -47,6 +47,10 @@ class FactReader:
         if look is Look.LINEAGE:
             return replace(facts, builds_on=self.builds_on(command.straggler, head.version_id))
         return replace(facts, succeeded=self._is_succeeded(attempt, head))
+
+    def mend(self, attempt: Attempt, head: MemoryRow) -> bool:
+        """Mend a head that is late by its store's present epoch; return whether it was. See `EpochRepair.memory`."""
+        return self._repair.memory(attempt.view, attempt.store, head)
 
     def _require_whole(self, attempt: Attempt, command: WriteCommand) -> None:
         """Vouch for it that there is no such memory. The first batch of an import has read the table's mark itself."""

@@ -221,6 +221,13 @@ class Writer:
         """Folds what the log has after `head`; whether there was anything. One HEAD where there was not."""
         return self._steps.has_more(Attempt(view, store, Outcome()), head)
 
+    def mend(self, view: View, store: StoreRow, head: MemoryRow) -> bool:
+        """Mend a head that is late by the store's present epoch, as a write does that is decided by it; whether it was.
+
+        No call for one of the present epoch.
+        """
+        return self._facts.mend(Attempt(view, store, Outcome()), head)
+
     def done(self, view: View, command: Command) -> VersionRow | None:
         """Return the row of a version of the command's own that stands already, of those that `view` has. No call."""
         return known_version(view.rows, [VersionRow.key(command.store_id, id) for id in version_ids(command)])
