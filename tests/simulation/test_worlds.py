@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from memolith.core.objects.store_record import StoreState
 from tests.simulation.checkers import check
 from tests.simulation.evidence import gather
 from tests.simulation.options import (
@@ -118,3 +120,19 @@ def test_another_schedule_is_another_history_of_the_same_plans() -> None:
         world.run()
         histories.add(tuple(world.history.lines()))
     assert len(histories) == 3
+
+
+@pytest.mark.parametrize(
+    ("state", "decides"), [(StoreState.ACTIVE, True), (StoreState.MOVING, True), (StoreState.MOVED, False)]
+)
+def test_no_region_is_taken_for_the_home_between_the_two_records_of_a_move(state: StoreState, decides: bool) -> None:
+    world = World(0, drawn(0), plans=[])
+    world.set_up()
+    store_id = world.stores[0]
+    home = world.home(store_id)
+    (key,) = world.buckets.page(home, f"{home}/store/{store_id}/", None, 9).keys
+    found, record = world.buckets.current(home, key), replace(world.operators.record(store_id), state=state)
+    assert found is not None
+    for region in world.options.regions:
+        world.buckets.damage(region, key, replace(found, body=record.to_json()))
+    assert [region for region in world.options.regions if world.is_home(region, store_id)] == [home][:decides]

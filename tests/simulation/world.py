@@ -23,7 +23,7 @@ from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.no_models import NO_MODELS
 from memolith.app.kernel.results import Credentials, RequestContext
 from memolith.core import errors
-from memolith.core.objects.store_record import parse_epoch
+from memolith.core.objects.store_record import StoreState, parse_epoch
 from memolith.core.retention import DAY_US
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LATE_PREFIX, VersionRow
@@ -182,6 +182,11 @@ class World:
     def home(self, store_id: str) -> str:
         """The region that accepts writes for the store, or is about to."""
         return self.operators.record(store_id).home
+
+    def is_home(self, region: str, store_id: str) -> bool:
+        """Tell whether a region decides the store's writes. Between the two records of a move none does."""
+        record = self.operators.record(store_id)
+        return record.home == region and record.state is not StoreState.MOVED
 
     def let_loose(self) -> None:
         """Clients and faults, until every client is through and every call has ended."""
@@ -480,7 +485,7 @@ class World:
             client=client.plan.client,
             region=region,
             store_id=store_id,
-            home=region == self.home(store_id),
+            home=self.is_home(region, store_id),
             kind=kind,
             asked=asked,
             invoked=self.scheduler.tick(),
