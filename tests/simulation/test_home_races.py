@@ -192,6 +192,32 @@ def test_a_repair_that_began_in_an_ended_epoch_changes_no_row_of_the_next() -> N
     assert stage.listed(THIRD) == {"/a": memory.id}
 
 
+def test_a_path_that_is_repaired_while_its_memory_is_written_again_is_listed() -> None:
+    """The snapshot names a version that is erased by now, so that nothing is at the path until what followed comes.
+
+    That is projected while the row that a late departure has left behind is repaired.
+    """
+    stage = MovingStage()
+    memory = stage.create("/a", "SECRET")
+    stage.deliver()
+    moved = stage.update(memory.id, path="/b").version_id
+    _, moved_out = [event.key for event in stage.hold_back() if "/log/" in event.key]
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    begun = [event.key for event in stage.cloud.pending]
+    followed = stage.key_of(stage.update(memory.id, "two", region=AWAY).version_id, AWAY)
+    stage.redact(memory.version_id, region=AWAY)
+    stage.reach(HOME, *(event.key for event in stage.cloud.pending if event.key not in (*begun, followed)))
+    departing = stage.actor(lambda: stage.index(moved_out, HOME)).until("index.read", "logs")
+    repairing = stage.actor(lambda: stage.reach(HOME, *begun)).until("index.query", "logs")
+    departing.finish()
+    repairing.until("index.commit", "logs")
+    stage.reach(HOME, followed)
+    repairing.finish()
+    assert stage.listed(HOME) == {"/a": memory.id}
+    stage.at_rest(divergent=[moved])
+
+
 # ---- what comes late ------------------------------------------------------------------------------------------------
 
 

@@ -88,7 +88,12 @@ class EpochRows:
         entries = [entry for _, entry in restored.memories.values() if entry is not None]
         return self._commit(view, restored.store, keys, change, entries) is True
 
-    def _restore(self, rows: RowChanges, restored: RestoredRows) -> None:
+    def _restore(self, rows: RowChanges, restored: RestoredRows) -> list[RowKey]:
+        """Change the rows; return those that the listing follows from, also where they tell of no memory at a path.
+
+        A version that comes meanwhile, over an erased one, changes its memory's row alone: by the row of the log, which
+        is yet to be restored, the memory is not at the path.
+        """
         store_id = restored.store_id
         for id, (before, entry) in restored.memories.items():
             key = MemoryRow.key(store_id, id)
@@ -100,9 +105,10 @@ class EpochRows:
         for hash, log in restored.logs.items():
             key = LogRow.key(store_id, hash)
             rows.after[key] = fold.rebased(log, rows.log(key), str(current_epoch(restored.store)))
-        rows.relist(store_id, restored.paths | self._paths_now(rows, restored))
+        read_also = rows.relist(store_id, restored.paths | self._paths_now(rows, restored))
         for version in restored.stragglers:
             self._move_out(rows, version)
+        return sorted(read_also | {MemoryRow.key(store_id, id) for id in restored.memories})
 
     @staticmethod
     def _paths_now(rows: RowChanges, restored: RestoredRows) -> dict[str, str]:
@@ -152,10 +158,12 @@ class EpochRows:
         view: View,
         store: StoreRow,
         keys: Sequence[RowKey],
-        change: Callable[[RowChanges], None],
+        change: Callable[[RowChanges], Collection[RowKey] | None],
         entries: Sequence[Entry] = (),
     ) -> bool | None:
         """Commit a change of these rows to each generation that knows nothing later than `store` of its epochs.
+
+        `change` may return keys of rows that it went by without changing them.
 
         Returns whether any changed, or None where a generation knows something later, and stays as it is. Of the
         `entries`, which come into the history, those are logged that are of this home and new.
@@ -168,8 +176,8 @@ class EpochRows:
             if _is_overtaken(store, rows.before[store_key]):
                 overtaken = True
                 return []
-            change(rows)
-            changes = rows.changes([store_key])
+            read_also = change(rows) or ()
+            changes = rows.changes([store_key, *read_also])
             changed.extend(changes)
             return changes if journal is None else changes + journal.changes(self._names(rows, store_key, entries))
 
