@@ -122,6 +122,25 @@ def test_half_a_rename_that_comes_after_a_fail_over_shows_no_memory_that_was_del
     stage.at_rest()
 
 
+@pytest.mark.parametrize("how", ["moved", "failed over"])
+def test_an_erasure_of_what_a_new_home_has_followed_leaves_the_memory_readable_elsewhere(
+    stage: MovingStage, how: str
+) -> None:
+    """What followed stands in the log of the next epoch, in the bucket of the new home, and has not come yet."""
+    memory = stage.create("/a", "SECRET")
+    stage.deliver()
+    if how == "moved":
+        stage.move(AWAY)
+    else:
+        take_over(stage)
+    stage.deliver()
+    followed = stage.key_of(stage.update(memory.id, "two", region=AWAY).version_id, AWAY)
+    stage.redact(memory.version_id, region=AWAY)
+    stage.reach(THIRD, *(event.key for event in stage.cloud.pending if event.key != followed))
+    assert stage.read(memory.id, THIRD).content == "two"
+    stage.at_rest()
+
+
 def test_a_deletion_at_the_end_of_a_rename_ends_the_memory_at_its_source_too(stage: MovingStage) -> None:
     memory = stage.create("/a", "one")
     stage.deliver()

@@ -11,8 +11,9 @@ from memolith.app.kernel.eraser_client import erase
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.core.errors import Unavailable
-from memolith.core.log_position import LogKey
-from memolith.core.objects.store_record import StoreState
+from memolith.core.log_position import LogKey, Slot
+from memolith.core.objects.entry import Entry
+from memolith.core.objects.store_record import StoreState, parse_epoch
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
@@ -75,12 +76,12 @@ class TextErasures:
             return
         if head is not None and (head.gone or head.generation > generation):
             return
-        home, store = key.slot.epoch.home, stored_store(self._region, view, key.store_id)
+        store = stored_store(self._region, view, key.store_id)
         if store is not None and self._repair.had_ended(store, key.slot.epoch, memory_id):
             return
         followed: list[tuple[ResolvedEntry, ...]] = []
-        while (entry := self._logs.entry(replace(key, slot=key.slot.following), home)) is not None:
-            resolved = self._logs.resolve(entry, region=home, store=store)
+        while (entry := self._following(store, key)) is not None:
+            resolved = self._logs.resolve(entry, region=entry.slot.epoch.home, store=store)
             followed.append(resolved)
             followers = [one.entry for one in resolved if one.is_version and one.entry.memory_id == memory_id]
             if any(not follower.blank for follower in followers):
@@ -88,6 +89,19 @@ class TextErasures:
             key = followers[0].key if followers else entry.key
         for resolved in reversed(followed):
             self._projector.fold(view, resolved, elsewhere=not_of(self._region.name, resolved))
+
+    def _following(self, store: StoreRow | None, key: LogKey) -> Entry | None:
+        """Return what follows in a log, in the same epoch or a later one, from the bucket of the home that wrote it.
+
+        A HEAD, and another for each later epoch until one has something.
+        """
+        epochs = [] if store is None else [parse_epoch(text) for text in store.epochs]
+        later = [Slot(epoch, 1) for epoch in epochs if epoch.rank > key.slot.epoch.rank]
+        for slot in (key.slot.following, *later):
+            entry = self._logs.entry(replace(key, slot=slot), slot.epoch.home)
+            if entry is not None:
+                return entry
+        return None
 
 
 def stored_store(region: Region, view: View, store_id: str) -> StoreRow | None:
