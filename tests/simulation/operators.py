@@ -210,8 +210,7 @@ class Operators:
     def come_to_rest(self) -> None:
         """Finishes what was begun: every store has one home that takes writes.
 
-        Between two tries the reconcilers run, as their schedule has it. A home whose acknowledgement log was lost may
-        refuse until then: the reconciler that began to close a period before the loss may close the new log's.
+        Between two tries the reconcilers run, until when a home may refuse (`World.turn`).
         """
         world = self._world
         for store_id in world.movable:
@@ -219,9 +218,8 @@ class Operators:
                 record = self.record(store_id)
                 if record.state is StoreState.ACTIVE:
                     break
-                for site in world.sites.values() if attempt else ():
-                    world.tick(site)
-                    world.scheduler.run()
+                if attempt:
+                    world.turn()
                 if record.state is StoreState.MOVING and record.moving_to is None:
                     lost = world.options.regions[attempt % len(world.options.regions)]
                     self._at_rest(record.home, {"call": "homes.fail_over", "store_id": store_id, "old": lost})

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from memolith.core.errors import OutcomeUnknown
 from memolith.core.objects.store_record import StoreState
+from memolith.core.rows.journal import JournalStateRow
 from tests.simulation.checkers import check
-from tests.simulation.evidence import gather
+from tests.simulation.evidence import gather, rows_of
 from tests.simulation.options import (
     Links,
     Options,
@@ -111,6 +113,37 @@ def test_a_clock_that_is_set_back_holds_watermarks_up_until_it_has_caught_up(lea
     world.sites["us-east-1"].clock.step(leap_s)
     world.come_to_rest()
     assert check(gather(world)) == []
+
+
+def test_what_came_to_a_home_whose_new_log_was_closed_by_an_earlier_reconciler_is_indexed_at_rest() -> None:
+    """The log is lost while a period is about to be closed; the new log's first period has the same number."""
+    world = World(0, Options(clients=0, operations=0))
+    world.set_up()
+    site = world.sites["us-east-1"]
+
+    def log() -> JournalStateRow:
+        return JournalStateRow.from_attributes(site.database.table("journal", 0).order.rows[site.name, "state"][2])
+
+    world.tick(site)
+    world.scheduler.run()
+    world.tick(site)
+    (earlier,) = world.scheduler.tasks
+    world.scheduler.run(lambda: log().closing is not None)
+    closing, earlier.wake_us = log().closing, world.scheduler.now_us + 5_000_000
+    site.lose_journal()
+    world.tick(site)
+    world.scheduler.run(lambda: world.scheduler.tasks == [earlier])
+    assert log().open == closing, "the number is used again, or this test shows nothing"
+    world.scheduler.run()
+    with pytest.raises(OutcomeUnknown):
+        site.use(
+            lambda sandbox: sandbox.memolith.memories.create(
+                world.call(), world.stores[0], path="/a", content="x", full=False
+            )
+        )
+    world.come_to_rest()
+    assert world.defects == []
+    assert [row["path"] for row in rows_of(site.database, "memories", site.serving).values()] == ["/a"]
 
 
 def test_another_schedule_is_another_history_of_the_same_plans() -> None:

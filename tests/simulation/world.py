@@ -236,6 +236,16 @@ class World:
 
         self.scheduler.spawn(f"reconciler of {site.name}", invoke, life_s=LIVES_S["reconciler"])
 
+    def turn(self) -> None:
+        """Run every region's reconciler once, as their schedule has it every minute, also at rest.
+
+        A home whose acknowledgement log was lost may refuse every write until then: the reconciler that began to close
+        a period before the loss may close the new log's period of that number.
+        """
+        for site in self.sites.values():
+            self.tick(site)
+            self.scheduler.run()
+
     def _hear(self, site: Site) -> None:
         """Asks a region in one batch for what was acknowledged so far, and notes what it says of itself.
 
@@ -281,9 +291,7 @@ class World:
         step_us = 2 * BATCH_MAX_US + round(2 * self.options.apart_s * 1_000_000)
         step_us += round(LONGEST_LIFE_S * 1_000_000) if self.options.failovers else 0
         for _ in range(WATCHES):
-            for site in self.sites.values():
-                self.tick(site)
-                self.scheduler.run()
+            self.turn()
             self.scheduler.now_us += step_us
         for site in self.sites.values():
             self._hear(site)
@@ -302,7 +310,9 @@ class World:
             self.network.repair()
         self.scheduler.run()
         self.operators.come_to_rest()  # the first record of a failover may have been under way until now
-        self.network.repair()  # what was given up while a home refused every write, until its reconciler ran
+        if self.network.broken:
+            self.turn()  # what was given up is sent again to a home that refuses nothing any more
+        self.network.repair()
         self.scheduler.run()
         if self.workers is not None:
             self.workers.come_to_rest()
