@@ -135,7 +135,8 @@ class MovingStage(Stage):
         """Copies of these objects, or of all that was put, come to one region and are indexed; what fails waits."""
         events = [event for event in [*self.cloud.pending, *self._held] if event.key in keys or not keys]
         for event in events:
-            if not event.replica and event.region != region:
+            is_own = event.key.startswith(f"{event.region}/")  # what a region erases of another's is replicated nowhere
+            if not event.replica and is_own and event.region != region:
                 self.cloud.buckets.replicate(event, region)
         arrived = [event for event in self.cloud.pending if event.region == region and (event.key in keys or not keys)]
         for event in arrived:
