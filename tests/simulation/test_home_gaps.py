@@ -340,6 +340,28 @@ def test_a_deletion_at_another_path_of_which_a_fail_over_found_nothing_does_not_
     assert stage.listed(THIRD) == {"/a": memory.id, "/d": other.id}
 
 
+def test_a_late_change_of_a_memory_that_two_fail_overs_left_without_a_head_is_divergent_and_asks_no_more(
+    stage: MovingStage,
+) -> None:
+    """Its creation is the last that the second new home knows of its path: that it went on from there is not known."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.update(memory.id, path="/b")
+    moved = logged(stage)
+    moved_back = stage.update(memory.id, path="/a")
+    late = stage.update(memory.id, "two")
+    came_back = [key for key in logged(stage) if key not in moved][1:]
+    stage.hold_back()
+    stage.reach(THIRD, moved[1])
+    take_over(stage, *came_back)
+    stage.create("/b", region=AWAY)
+    made = [event.key for event in stage.hold_back()]
+    stage.reach(THIRD, *made)
+    with stage.dead(AWAY):
+        stage.fail_over(THIRD, old=AWAY)
+    stage.at_rest(divergent=[moved_back.version_id, late.version_id])
+
+
 # ---- paths and their ancestors --------------------------------------------------------------------------------------
 
 

@@ -52,6 +52,10 @@ class FactReader:
         """Mend a head that is late by its store's present epoch; return whether it was. See `EpochRepair.memory`."""
         return self._repair.memory(attempt.view, attempt.store, head)
 
+    def had_ended(self, attempt: Attempt, entry: Entry) -> bool:
+        """Tell whether the store's present epoch began without the entry's memory. See `EpochRepair.had_ended`."""
+        return self._repair.had_ended(attempt.store, entry.slot.epoch, entry.memory_id)
+
     def _require_whole(self, attempt: Attempt, command: WriteCommand) -> None:
         """Vouch for it that there is no such memory. The first batch of an import has read the table's mark itself."""
         if isinstance(command, ImportVersion) and not attempt.number:

@@ -167,12 +167,14 @@ class Writer:
         """Leave a late version apart, unless its log has a memory that the index did not know, which is folded now.
 
         Who adopted that memory may have died before the fold, and its original, if erased since, asks no more. Nobody
-        puts above what is not folded, so that it is the last in its log. A few HEADs, where the index knows no memory.
+        puts above what is not folded, so that it is the last in its log. A memory that the present epoch began without
+        is over, though its creation may be the last that is known of its path. A few HEADs, where the index knows no
+        memory.
         """
         if head is not None or not isinstance(command, AdoptVersion):
             return Step.DECIDED
         tail = self._steps.logs.tail(attempt.store, command.straggler.key.path_hash)
-        if tail is None or tail.memory_id != command.memory_id:
+        if tail is None or tail.memory_id != command.memory_id or self._facts.had_ended(attempt, tail):
             return Step.DECIDED
         self._steps.observe(attempt, tail, paths_too=True)
         return Step.DECIDED if self._steps.fresh_head(attempt, command.memory_id) is None else Step.AGAIN
