@@ -101,6 +101,17 @@ def test_who_has_heard_of_a_new_home_needs_what_that_acknowledged_whoever_had_pu
     assert bool(objections) is objected
 
 
+@pytest.mark.parametrize(("until_of_the_last", "objected"), [(10, False), (11, True)])
+def test_a_region_need_not_have_what_a_new_home_answers_with_until_it_claims_as_much_of_who_put_it(
+    until_of_the_last: int, objected: bool
+) -> None:
+    """Of a store it tells the least that it has of any of its homes: what the one that put it told is not all here."""
+    evidence = _acknowledged("ap-south-1", {"us-east-1": until_of_the_last, "ap-south-1": 20})
+    (claim,) = evidence.history.claims
+    evidence = replace(evidence, history=replace(evidence.history, claims=[replace(claim, region="eu-west-1")]))
+    assert bool(list(the_watermark_never_claims_what_is_missing(evidence))) is objected
+
+
 def _deletion(answer: str | None, two_regions: bool) -> Evidence:
     """A store was taken over, and one deletion of a memory is divergent since."""
     asked = {"memory_id": MEMORY}

@@ -293,6 +293,39 @@ def test_a_version_that_a_failover_began_with_and_that_never_came_is_brought_to_
     stage.at_rest()
 
 
+def test_a_region_that_lacks_what_a_new_home_answers_with_tells_of_the_store_what_it_has_of_who_put_it(
+    stage: MovingStage,
+) -> None:
+    """The new home's checkpoints do not name what it did not put; what it put next came before its record."""
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    minutes(stage)
+    stage.update(memory.id, "second")
+    lost = lose(stage, "/log/", region=THIRD)
+    stage.deliver()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    answered, told_us = stage.update(memory.id, "second", region=AWAY), stage.clock.now_us()
+    newest = stage.update(memory.id, "third", region=AWAY)
+    stage.reach(THIRD, stage.key_of(newest.version_id, AWAY))
+    minutes(stage, 4)
+    assert answered.version_id not in stage.history(memory.id, THIRD)
+    assert until(stage, THIRD, AWAY) > told_us >= _complete_until(stage, THIRD)
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert _complete_until(stage, THIRD) > told_us and is_here(stage, lost[0], THIRD)
+    assert answered.version_id in stage.history(memory.id, THIRD)
+    stage.at_rest()
+
+
+def _complete_until(stage: MovingStage, region: str) -> int:
+    """Up to when a region tells a reader of the store that it has everything; as a process just started says it."""
+    here, call = stage.cloud.sites[region].region, stage.call()
+    here.completeness.clear()
+    stage.memolith(region).stores.retrieve(call, stage.store)
+    return call.complete_until or 0
+
+
 @pytest.mark.parametrize("followed", [True, False])
 def test_the_end_of_a_rename_of_a_closed_epoch_that_was_read_in_its_homes_bucket_is_waited_for(
     stage: MovingStage, followed: bool

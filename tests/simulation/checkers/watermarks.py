@@ -23,6 +23,7 @@ def the_watermark_never_claims_what_is_missing(evidence: Evidence) -> Iterator[s
 
     What counts is who told the writer, and not in whose term the version was put: a new home answers with what the
     lost one had put and told nobody of. Only a region that has heard of the new home claims anything of such answers.
+    It tells of a store the least that it has of any of its homes: so the one that put the version counts as well.
 
     It also has every version that a home adopted, and had in its own history, before T. Of what a home adopted in a
     term that does not count, that is the late original, apart: the other copy is a straggler, and adds nothing to it.
@@ -33,9 +34,9 @@ def the_watermark_never_claims_what_is_missing(evidence: Evidence) -> Iterator[s
     for claim in evidence.history.claims:
         for one in writes:
             version_id = one.answer.version_id
-            home = one.decided_by
-            until, told_us = claim.until.get(home, 0), one.shown_us[home]
-            written = evidence.written.get(version_id)
+            written, told_us = evidence.written.get(version_id), one.shown_us[one.decided_by]
+            homes = {one.decided_by} if written is None else {one.decided_by, written.home}
+            until = min(claim.until.get(home, 0) for home in homes)
             lacks = version_id in claim.asked and (written is None or not _has(claim, version_id, written.position))
             if told_us < max(until, claim.complete or 0) and lacks:
                 yield f"{claim.region} at {claim.moment} claims {until}, and lacks, told at {told_us}: {one}"
