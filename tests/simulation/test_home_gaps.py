@@ -684,3 +684,30 @@ def test_what_an_earlier_home_had_adopted_counts_again_once_its_epoch_does(stage
     stage.at_rest()
     history = [version.id for version in stage.history_of(memory.id, AWAY)]
     assert history == [third.version_id, second.version_id, memory.version_id]
+
+
+# ---- what a region learns of erasures that are not its own -----------------------------------------------------------
+
+
+def test_what_another_region_retired_and_told_of_is_retired_here_too(stage: MovingStage) -> None:
+    """The eraser of the region that wrote it comes late, and finds by its own rows what is to be erased.
+
+    It does not answer while the call that was told is under way.
+    """
+    memory = stage.create("/secret")
+    policy = {"days": 1, "versions": 1}
+    stage.memolith().stores.update(stage.call(), stage.store, name="s", description="", metadata={}, retention=policy)
+    stage.delete(memory.id)
+    stage.deliver()
+    stage.move(AWAY)
+    stage.deliver()
+    stage.clock.advance(3 * 24 * 3600)
+    stage.cloud.peers.call(AWAY, "eraser", {"call": "sweep"})
+    told = stage.actor(lambda: stage.update(memory.id, "two", region=HOME))
+    with pytest.raises((NotFound, Unavailable)):
+        told.struck_by(Strike(Fault.REFUSED, "peers.call", subject="eraser")).finish()
+    for region in (HOME, THIRD):
+        stage.cloud.peers.call(region, "eraser", {"call": "sweep"})
+    stage.deliver()
+    assert [stage.searched("/secret", region) for region in stage.cloud.regions] == [[], [], []]
+    stage.at_rest()

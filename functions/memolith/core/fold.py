@@ -166,6 +166,8 @@ def is_live(row: MemoryRow | None) -> bool:
 def join_version(before: VersionRow | None, entry: Entry, unseen: Collection[str] = ()) -> VersionRow:
     """Join the version's facts to what is known of its redaction; blanked text never comes back.
 
+    What another region has erased stays here until this region's own object is erased: its eraser goes by these rows.
+
     `unseen` names those of its objects that the caller did not read in this region's bucket (`VersionRow.unseen`). What
     was seen stays seen while the version keeps its position.
     """
@@ -195,9 +197,18 @@ def join_version(before: VersionRow | None, entry: Entry, unseen: Collection[str
         return row
     if before.position is not None and is_behind(str(entry.ref), before.position):
         return blanked_version(before) if entry.blank else before
+    if _is_erased_elsewhere(before, row):
+        return before
     row = replace(row, unseen=_still_unseen(before, row))
     row = replace(row, redacted_at=before.redacted_at, redacted_by=before.redacted_by)
     return blanked_version(row) if before.blank or before.redacted_at is not None else row
+
+
+def _is_erased_elsewhere(before: VersionRow, row: VersionRow) -> bool:
+    """Tell whether a blank was not seen here, and the object that it is of was, with its text."""
+    if not row.blank or UNSEEN_ENTRY not in (row.unseen or ()) or before.position != row.position:
+        return False
+    return not before.blank and UNSEEN_ENTRY not in (before.unseen or ())
 
 
 def unseen_objects(entry: Entry, elsewhere: Collection[LogKey]) -> list[str]:

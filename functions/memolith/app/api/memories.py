@@ -16,7 +16,6 @@ from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.writer import Writer
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.index.path_listing import ListedPath, PathListing
-from memolith.app.kernel.eraser_client import erase
 from memolith.app.kernel.peer_messages import NotHome
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Memory, MemoryPrefix, Page, RequestContext
@@ -208,16 +207,9 @@ class Memories:
         return outcome
 
     def _fold_here(self, view: View, store: StoreRow, outcome: Outcome) -> None:
-        """Project what the home did, which holds even if this region cannot index it now; only a refusal did nothing.
-
-        What the home has erased may still have its text here, where an original can come after its blank. Once its row
-        is blank no pass looks at it again, so this region's eraser does now.
-        """
+        """Project what the home did; that holds even if this region cannot index it now, unless it was a refusal."""
         try:
             self._forwarding.fold(view, store, outcome.resolved)
-            for one in outcome.resolved:
-                if one.entry.blank:
-                    erase(self._region, str(one.entry.key))
         except Unavailable as error:
             if outcome.error is not None:
                 raise

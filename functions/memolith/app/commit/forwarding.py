@@ -60,7 +60,9 @@ class Forwarding:
         Raises:
             Unavailable: the home did it, but it could not be indexed here.
         """
-        self._projector.fold(view, resolved, elsewhere=not_of(self._region.name, resolved))
+        # Of what this region wrote, too, another may have blanked its copy alone.
+        blank = {one.entry.key for one in resolved if one.entry.blank}
+        self._projector.fold(view, resolved, elsewhere=not_of(self._region.name, resolved) | blank)
         self._records.learn(view, store, {one.entry.slot.epoch for one in resolved})
 
     def call(self, home: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
