@@ -201,7 +201,8 @@ class Redactions:
     def _is_head(self, view: View, store: StoreRow, row: VersionRow) -> bool:
         """Tell whether a version is the head of a live memory, and the log has nothing newer.
 
-        A head that came late, and was folded as this region became the home, is mended, and the head is read again.
+        A head that came late, and was folded as this region became the home, is mended, and the head is read again. If
+        it is the version itself, its replay may make it the head again: Unavailable.
         Where the table of memories has been emptied, nothing tells what the head is: Unavailable. What is read beside
         its mark may have gone after that was read: where the row is missing, or older than the version, one read more.
         """
@@ -213,6 +214,8 @@ class Redactions:
                 self._region.require_whole(view, "memories")
                 return False
             if self._writer.mend(view, store, head):
+                if head.version_id == row.version_id:
+                    raise Unavailable(f"{row.version_id} came late, and is still to be replayed; try again")
                 continue
             if head.version_id != row.version_id or not is_live(head):
                 return False
