@@ -612,6 +612,45 @@ def test_a_memory_that_a_cut_knows_to_be_deleted_is_not_shown_again_when_its_cre
     stage.at_rest()
 
 
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_memory_that_a_cut_knows_to_be_deleted_is_not_shown_where_it_was_shown_before(moved: bool) -> None:
+    """The home takes writes, and has gone through none of its rows since; the deletion's event has not come."""
+    stage = MovingStage()
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.delete(memory.id)
+    reach_untold(stage)
+    assert stage.read(memory.id, AWAY).content == "one"
+    with stage.dead(*([] if moved else [HOME])):
+        mover = stage.actor(lambda: stage.move(AWAY) if moved else stage.fail_over(AWAY))
+        while (stage.home(AWAY), stage.state(AWAY)) != (AWAY, "active"):
+            mover.until("index.commit", after=True)
+        mover.die()
+        with pytest.raises(NotFound):
+            stage.read(memory.id, AWAY)
+        assert stage.listed(AWAY) == {}
+        stage.create("/a/b", region=AWAY)
+    stage.at_rest()
+
+
+def test_a_memory_that_a_cut_knows_to_be_deleted_is_not_shown_though_another_is_at_its_path(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.delete(memory.id)
+    other = stage.create("/a", "other")
+    _, created = logged(stage)
+    stage.reach(AWAY, created)
+    reach_untold(stage)
+    mover = stage.actor(lambda: stage.move(AWAY))
+    while (stage.home(AWAY), stage.state(AWAY)) != (AWAY, "active"):
+        mover.until("index.commit", after=True)
+    mover.die()
+    with pytest.raises(NotFound):
+        stage.read(memory.id, AWAY)
+    assert stage.listed(AWAY) == {"/a": other.id}
+    stage.at_rest()
+
+
 def test_a_version_that_comes_after_the_listing_of_a_fail_over_may_be_read_for_a_while_and_nothing_is_built_on_it(
     stage: MovingStage,
 ) -> None:
@@ -621,8 +660,8 @@ def test_a_version_that_comes_after_the_listing_of_a_fail_over_may_be_read_for_a
     _, updated = logged(stage)
     stage.hold_back()
     with stage.dead(HOME):
-        over = stage.actor(lambda: stage.fail_over(AWAY)).until(PUT, occurrence=2)
-        stage.reach(AWAY, updated)
+        over = stage.actor(lambda: stage.fail_over(AWAY)).until("index.query", "memories", after=True)
+        stage.reach(AWAY, updated)  # what the rows showed before is put right already
         over.until("index.query")  # the home has its first record, and begins to go through its rows
         stage.create("/b", region=AWAY)
         assert stage.read(memory.id, AWAY).content == "two"

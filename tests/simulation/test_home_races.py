@@ -156,7 +156,7 @@ def test_of_two_fail_overs_to_one_place_both_repair_rows_by_the_snapshot_that_wa
     was gone.
     """
     stage, memory_id, deletion, void = deletion_under_way()
-    first = stage.actor(lambda: stage.fail_over(AWAY)).until(PUT, f"{AWAY}/cut/").until("index.read", "memories")
+    first = stage.actor(lambda: stage.fail_over(AWAY)).until(PUT, f"{AWAY}/cut/").until("index.query", "memories")
     stage.reach(AWAY, str(deletion), str(void))
     second = stage.actor(lambda: stage.fail_over(AWAY))
     if other == "finishes":

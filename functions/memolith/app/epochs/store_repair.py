@@ -44,10 +44,11 @@ class StoreRepair:
         self._repair = repair
 
     def repair_live_memories(self, view: View, store: StoreRow) -> None:
-        """Bring the rows of each live memory in line with the snapshot, before its store takes writes here.
+        """Bring the rows of each memory that is live, by them or by the snapshot, in line with it, before its store
+        takes writes here.
 
         The writer repairs the row that it reads of a path; whether an ancestor or a descendant is a memory it reads
-        from rows alone, and so does who reads the memory. A read for a hundred memories, side by side; for each that is
+        from rows alone, and so does who reads the memory. A query for five hundred rows, side by side; for each that is
         behind the snapshot a HEAD, a read and a transaction, and what `EpochRepair.memory` costs for each that is not
         as it should be otherwise. Repeatable. Tables that are being rebuilt are repaired at the end of that.
 
@@ -57,21 +58,46 @@ class StoreRepair:
         if len(store.epochs) == 1 or not view.complete:
             return
         places = self._snapshots.places(store)
+        parts = list(batches(sorted(places), ROWS_PER_QUERY)) or [[]]
+        lasts = [part[-1] for part in parts[:-1]]
         tasks = [
-            partial(self._repair_some, view, store, places, some) for some in batches(sorted(places), ROWS_PER_READ)
+            partial(self._repair_range, view, store, places, part, after, last)
+            for part, after, last in zip(parts, [None, *lasts], [*lasts, None], strict=True)
         ]
         for some in batches(tasks, READS_AT_ONCE):
             self._region.parallel.run(some)
 
-    def _repair_some(self, view: View, store: StoreRow, places: Mapping[str, LogRef], some: Sequence[str]) -> None:
-        keys = {id: MemoryRow.key(store.store_id, id) for id in some}
-        rows = self._region.read(view.index, list(keys.values()))
-        for memory_id, key in keys.items():
-            row = MemoryRow.from_attributes(rows[key]) if key in rows else None
-            if row is None or self._repair.is_behind(row, places[memory_id]):
-                self._repair.restore(view, store, memory_id, row, places[memory_id])
-            else:
-                self._repair.memory(view, store, row)
+    def _repair_range(
+        self,
+        view: View,
+        store: StoreRow,
+        places: Mapping[str, LogRef],
+        part: Sequence[str],
+        after: str | None,
+        last: str | None,
+    ) -> None:
+        """Repair every row after `after`, up to `last`, and those of `part`, the snapshot's there, that have none.
+
+        A row may show a memory that the snapshot has not: its deletion is in the bucket, and the event of that is yet
+        to come.
+        """
+        unknown = set(part)
+        for rows in self._pages(view, "memories", store.store_id, MemoryRow, after):
+            for row in rows:
+                if last is None or row.memory_id <= last:
+                    unknown.discard(row.memory_id)
+                    self._repair_memory(view, store, row)
+            if last is not None and rows[-1].memory_id >= last:
+                break
+        for memory_id in sorted(unknown):
+            self._repair.restore(view, store, memory_id, None, places[memory_id])
+
+    def _repair_memory(self, view: View, store: StoreRow, row: MemoryRow) -> None:
+        place = self._snapshots.place(store, row.memory_id)
+        if self._repair.is_behind(row, place):
+            self._repair.restore(view, store, row.memory_id, row, place)
+        else:
+            self._repair.memory(view, store, row)
 
     def repair_all(
         self, view: View, store: StoreRow, project_again: Callable[[str], object], after: str | None = None
