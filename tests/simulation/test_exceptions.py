@@ -40,7 +40,7 @@ class Needed:
 
 NEEDED = {
     "came_late": Needed(failing_over, 53, "a_region_never_goes_back"),
-    "came_late_in_a_lost_term": Needed(deciding, 126, "own_writes_are_in_the_history"),
+    "came_late_in_a_lost_term": Needed(deciding, 17, "a_region_never_goes_back"),
     "landed_without_an_answer": Needed(remembering, 300360, "a_snapshot_is_what_the_history_says"),
     "was_written_in_a_term_unheard_of": Needed(remembering, 840001, "a_snapshot_is_what_the_history_says"),
     "has_late_versions": Needed(failing_over, 108, "a_listing_shows_each_path_once"),
@@ -50,12 +50,12 @@ NEEDED = {
     "left_its_path_apart": Needed(crowded_families, 199, "what_is_in_order_is_what_the_history_ends_with"),
     "precedes_what_arrived": Needed(failing_over, 662, "history_has_no_gaps"),
     "lists_a_path_and_its_ancestor": Needed(crowded_families, 186, "operations_are_linearizable"),
-    "was_redacted_before_what_came_late": Needed(redacting, 333, "a_region_never_goes_back"),
+    "was_redacted_before_what_came_late": Needed(redacting, 334, "a_region_never_goes_back"),
     "brings_its_memory_back": Needed(deciding, 400126, "operations_are_linearizable"),
     "is_gone_by_a_cut": Needed(tearing, 43, "replicas_converge"),
     "was_imported_with_an_old_time": Needed(visiting, 137, "a_history_of_the_store_is_whole"),
     "lacks_an_abort_entry": Needed(losing, 850186, "replicas_converge"),
-    "was_dismissed_and_counts": Needed(deciding, 331, "a_head_is_never_blanked"),
+    "was_dismissed_and_counts": Needed(deciding, 45, "a_head_is_never_blanked"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
     "was_put_behind": Needed(damaging, 650, "redacted_text_is_nowhere"),
