@@ -129,7 +129,7 @@ def chosen(names: Sequence[str], number: int, many: int = 1) -> Sequence[str]:
     return names[first : first + many]
 
 
-@settings(max_examples=examples(160))
+@settings(max_examples=examples(80))
 @given(delivered=st.booleans(), steps=st.lists(STEPS, min_size=8, max_size=24))
 def test_nothing_is_lost_and_nothing_differs_whatever_had_arrived_as_homes_changed(
     delivered: bool, steps: list[Step]
