@@ -13,7 +13,7 @@ from typing import Any
 from memolith.app.api.proposals import require_person
 from memolith.app.auth.authorizer import Authorizer, Scope
 from memolith.app.commit.forwarding import Forwarding
-from memolith.app.epochs.fence import Fence
+from memolith.app.epochs.fence import Fence, require_writing_home, stored_record
 from memolith.app.kernel.conflict_results import Resolution, to_resolution
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import RequestContext
@@ -26,7 +26,6 @@ from memolith.core.graph.disputes import Version, conflicts_between
 from memolith.core.graph.note import is_note, parse
 from memolith.core.integrity import Acknowledged
 from memolith.core.objects.resolution_record import ResolutionRecord
-from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.resolutions import ResolutionRow
@@ -129,12 +128,10 @@ class ConflictResolutions:
         return _agreed(self._put(view, store, draft), request["keep"])
 
     def _own(self, view: View, store: StoreRow) -> StoreRow:
-        key = StoreRow.key(store.store_id)
-        row = StoreRow.from_attributes(view.rows[key]) if key in view.rows else store
+        row = stored_record(view, store)
         if row.is_deleted:
             raise NotFound("memory_store", row.store_id)
-        if row.state != StoreState.ACTIVE or row.home != self._region.name:
-            raise Unavailable("the store's home is being moved; try again")
+        require_writing_home(self._region.name, row)
         if row.archived_at is not None:
             raise InvalidRequest("memory_store_id", "the memory store is archived and takes no decisions")
         return row

@@ -19,6 +19,7 @@ from memolith.app.api.redaction import Redactions
 from memolith.app.auth.authorizer import Authorizer, Scope
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.writer import Writer
+from memolith.app.epochs.fence import stored_record
 from memolith.app.index.projector import Projector
 from memolith.app.kernel.peer_messages import decode_resolved, encode_resolved
 from memolith.app.kernel.region import Region, View
@@ -255,8 +256,7 @@ class HistoryImport:
 
     def _now(self, view: View, store: StoreRow) -> StoreRow:
         """Return the store's record as this batch has it. Raises NotFound; Unavailable for a home that has moved."""
-        attributes = view.rows.get(StoreRow.key(store.store_id))
-        now = store if attributes is None else StoreRow.from_attributes(attributes)
+        now = stored_record(view, store)
         if now.is_deleted:
             raise NotFound("memory_store", now.store_id)
         if now.home != self._region.name or now.state != StoreState.ACTIVE:

@@ -9,7 +9,7 @@ from typing import Any
 
 from memolith.app.api.proposal_drafts import ProposalDrafts
 from memolith.app.api.proposal_writes import ProposalWrites, Written
-from memolith.app.epochs.fence import Fence
+from memolith.app.epochs.fence import Fence, require_writing_home, stored_record
 from memolith.app.kernel.eraser_client import ask_eraser
 from memolith.app.kernel.peer_messages import NotHome
 from memolith.app.kernel.region import Region, View
@@ -17,7 +17,6 @@ from memolith.app.proposals.proposal_log import ProposalLog
 from memolith.core.approval import ApprovalPolicy
 from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.objects.proposal_record import PlannedWrite, ProposalRecord, ProposalStep
-from memolith.core.objects.store_record import StoreState
 from memolith.core.proposals import (
     APPLIED,
     APPROVED_OUTCOME,
@@ -310,12 +309,10 @@ def _numbers(chosen: tuple[int, ...]) -> str:
 
 def _own(view: View, store: StoreRow, here: str) -> StoreRow:
     """Return the store's record as it was read with the call's rows. Raises NotFound, Unavailable."""
-    key = StoreRow.key(store.store_id)
-    row = StoreRow.from_attributes(view.rows[key]) if key in view.rows else store
+    row = stored_record(view, store)
     if row.is_deleted:
         raise NotFound("memory_store", row.store_id)
-    if row.state != StoreState.ACTIVE or row.home != here:
-        raise Unavailable("the store's home is being moved; try again")
+    require_writing_home(here, row)
     return row
 
 

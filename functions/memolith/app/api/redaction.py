@@ -16,7 +16,8 @@ from memolith.app.auth.authorizer import Authorizer, Scope
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.commit.writer import Writer
-from memolith.app.epochs.fence import Fence
+from memolith.app.epochs.epoch_repair import EpochRepair
+from memolith.app.epochs.fence import Fence, require_writing_home, stored_record
 from memolith.app.index.projector import Projector
 from memolith.app.index.redaction_places import places_of
 from memolith.app.kernel.eraser_client import erase
@@ -31,7 +32,6 @@ from memolith.core.fold import is_live, join_redaction
 from memolith.core.object_keys import RedactionKey
 from memolith.core.objects.proposal_record import ProposalRecord
 from memolith.core.objects.redaction_order import Redaction
-from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
@@ -53,6 +53,7 @@ class Redactions:
         region: Region,
         authorizer: Authorizer,
         writer: Writer,
+        repair: EpochRepair,
         fence: Fence,
         forwarding: Forwarding,
         projector: Projector,
@@ -63,6 +64,7 @@ class Redactions:
         self._region = region
         self._authorizer = authorizer
         self._writer = writer
+        self._repair = repair
         self._fence = fence
         self._forwarding = forwarding
         self._projector = projector
@@ -103,9 +105,9 @@ class Redactions:
         what the second order costs. Raises as `redact`.
         """
         proposed = ProposedVersionRow.key(store.store_id, request["version_id"])
-        record = StoreRow.key(store.store_id)
-        view = self._region.view([record, VersionRow.key(store.store_id, request["version_id"]), proposed])
-        store = StoreRow.from_attributes(view.rows[record]) if record in view.rows else store
+        version = VersionRow.key(store.store_id, request["version_id"])
+        view = self._region.view([StoreRow.key(store.store_id), version, proposed])
+        store = stored_record(view, store)
         row = self._version(view, store.store_id, request["version_id"])
         order = self._order(row)
         if row.redacted_at is None:
@@ -188,8 +190,7 @@ class Redactions:
         Raises:
             InvalidRequest: it is the head. Unavailable: this cannot be decided here and now; nothing was done.
         """
-        if store.state != StoreState.ACTIVE or store.home != self._region.name:
-            raise Unavailable("the store's home is being moved; try again")
+        require_writing_home(self._region.name, store)
         is_head = self._is_head(view, store, row)
         if not self._fence.is_current(view, store):
             raise Unavailable("the store's home changed while this was decided; try again")
@@ -213,7 +214,7 @@ class Redactions:
             if head is None or head.generation < (row.generation or 0):
                 self._region.require_whole(view, "memories")
                 return False
-            if self._writer.mend(view, store, head):
+            if self._repair.memory(view, store, head):
                 if head.version_id == row.version_id:
                     raise Unavailable(f"{row.version_id} came late, and is still to be replayed; try again")
                 continue

@@ -152,7 +152,7 @@ class Memolith:
         writes = ProposalWrites(region, self.memories, texts)
         self.proposal_decisions = decisions = ProposalDecisions(region, fence, proposal_log, drafts, writes)
         self.redactions = Redactions(
-            region, authorizer, writer, fence, forwarding, projector, second, proposal_log, decisions
+            region, authorizer, writer, epochs.repair, fence, forwarding, projector, second, proposal_log, decisions
         )
         self.imports = HistoryImport(
             region, authorizer, scanner, writer, self.redactions, forwarding, verdicts, projector

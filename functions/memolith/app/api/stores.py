@@ -14,6 +14,7 @@ from memolith.app.api.store_settings import chosen, scanning, to_store, updated
 from memolith.app.auth.authorizer import Access, Authorizer, Scope, StoreAccess
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.sync_replica import SyncReplica
+from memolith.app.epochs.fence import require_writing_home
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import UNSET, Page, RequestContext, ScanPolicy, Store
@@ -316,8 +317,7 @@ class Stores:
             raise NotFound("memory_store", row.store_id, ERASED if restores else "")
         if row.is_deleted and not restores:
             raise NotFound("memory_store", row.store_id)
-        if row.state != StoreState.ACTIVE or row.home != self._region.name:
-            raise Unavailable("the store's home is being moved; try again")
+        require_writing_home(self._region.name, row)
         now_us = max(self._region.clock.now_us(), row.updated_at + 1)
         record = replace(to_record(row, request["actor"]), version_id=request["version_id"])
         if restores:

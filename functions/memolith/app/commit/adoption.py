@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from memolith.app.commit.late_records import LateRecords
 from memolith.app.commit.writer import Writer
+from memolith.app.epochs.fence import stored_record
 from memolith.app.kernel.eraser_client import erase
 from memolith.app.kernel.region import Region
 from memolith.app.log.log_reader import LogReader
@@ -70,12 +71,9 @@ class Adoption:
 
     def _replay(self, store: StoreRow, entry: Entry) -> bool:
         key = VersionRow.key(store.store_id, entry.version_id)
-        store_key = StoreRow.key(store.store_id)
         began_us = self._region.clock.now_us()
-        view = self._region.view([store_key, MemoryRow.key(store.store_id, entry.memory_id), key])
-        if store_key in view.rows:
-            store = StoreRow.from_attributes(view.rows[store_key])
-        store = self._late_records.without_late_archiving(store, entry)
+        view = self._region.view([StoreRow.key(store.store_id), MemoryRow.key(store.store_id, entry.memory_id), key])
+        store = self._late_records.without_late_archiving(stored_record(view, store), entry)
         known = view.rows.get(key)
         if known is not None and (known.get("position") is not None or known.get("redacted_at") is not None):
             return False

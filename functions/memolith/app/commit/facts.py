@@ -38,7 +38,7 @@ class FactReader:
                 return None
             if head is None:
                 self._require_whole(attempt, command)
-            elif self.mend(attempt, head):
+            elif self._repair.memory(attempt.view, attempt.store, head):
                 return None
             return replace(facts, head=head)
         head = facts.head if isinstance(facts.head, MemoryRow) else None
@@ -47,14 +47,6 @@ class FactReader:
         if look is Look.LINEAGE:
             return replace(facts, builds_on=self.builds_on(command.straggler, head.version_id))
         return replace(facts, succeeded=self._is_succeeded(attempt, head))
-
-    def mend(self, attempt: Attempt, head: MemoryRow) -> bool:
-        """Mend a head that is late by its store's present epoch; return whether it was. See `EpochRepair.memory`."""
-        return self._repair.memory(attempt.view, attempt.store, head)
-
-    def had_ended(self, attempt: Attempt, entry: Entry) -> bool:
-        """Tell whether the store's present epoch began without the entry's memory. See `EpochRepair.had_ended`."""
-        return self._repair.had_ended(attempt.store, entry.slot.epoch, entry.memory_id)
 
     def _require_whole(self, attempt: Attempt, command: WriteCommand) -> None:
         """Vouch for it that there is no such memory. The first batch of an import has read the table's mark itself."""

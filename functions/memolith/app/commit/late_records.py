@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memolith.app.commit.sync_replica import SyncReplica
+from memolith.app.epochs.fence import require_writing_home
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region
-from memolith.core.errors import Unavailable
 from memolith.core.late_records import LateRecord, is_straggler, replay
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.objects.entry import Entry
@@ -46,8 +46,7 @@ class LateRecords:
         def following(now: StoreRow) -> StoreRecord | None:
             if now.state == StoreState.DELETED:
                 return None
-            if now.state != StoreState.ACTIVE or now.home != self._region.name:
-                raise Unavailable("the store's home is being moved; try again")
+            require_writing_home(self._region.name, now)
             now_us = max(self._region.clock.now_us(), now.updated_at + 1)
             record = replay(to_record(now, MOVER), late, now_us)
             return None if record is None else replace(record, version_id=version_id)

@@ -11,6 +11,7 @@ from memolith.app.commit.quota import Quota
 from memolith.app.commit.rename import Rename
 from memolith.app.commit.reservation import Reservation
 from memolith.app.commit.sync_replica import SyncReplica
+from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.epochs.fence import Fence
 from memolith.app.epochs.parts import EpochParts
 from memolith.app.index.path_claims import Claims
@@ -26,6 +27,7 @@ class WriterParts:
     verdicts: Verdicts
     steps: LogSteps
     facts: FactReader
+    repair: EpochRepair
     creation: Creation
     rename: Rename
 
@@ -42,6 +44,7 @@ class WriterParts:
             verdicts=verdicts,
             steps=steps,
             facts=FactReader(region, steps, repair),
+            repair=repair,
             creation=creation,
             rename=Rename(region, steps, repair, reservation, creation),
         )

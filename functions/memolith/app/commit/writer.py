@@ -18,6 +18,7 @@ from dataclasses import replace
 from memolith.app.commit.attempt import Attempt, Outcome, Step
 from memolith.app.commit.log_steps import body_of, known_rows, known_version
 from memolith.app.commit.parts import WriterParts
+from memolith.app.epochs.fence import require_writing_home
 from memolith.app.index.path_claims import IntentConflict
 from memolith.app.kernel.region import Region, View
 from memolith.app.safety.verdicts import verdict_keys
@@ -49,6 +50,7 @@ class Writer:
         self._verdicts = parts.verdicts
         self._steps = parts.steps
         self._facts = parts.facts
+        self._repair = parts.repair
         self._creation = parts.creation
         self._rename = parts.rename
 
@@ -174,7 +176,9 @@ class Writer:
         if head is not None or not isinstance(command, AdoptVersion):
             return Step.DECIDED
         tail = self._steps.logs.tail(attempt.store, command.straggler.key.path_hash)
-        if tail is None or tail.memory_id != command.memory_id or self._facts.had_ended(attempt, tail):
+        if tail is None or tail.memory_id != command.memory_id:
+            return Step.DECIDED
+        if self._repair.had_ended(attempt.store, tail.slot.epoch, tail.memory_id):
             return Step.DECIDED
         self._steps.observe(attempt, tail, paths_too=True)
         return Step.DECIDED if self._steps.fresh_head(attempt, command.memory_id) is None else Step.AGAIN
@@ -222,13 +226,6 @@ class Writer:
     def refresh(self, view: View, store: StoreRow, head: MemoryRow) -> bool:
         """Folds what the log has after `head`; whether there was anything. One HEAD where there was not."""
         return self._steps.has_more(Attempt(view, store, Outcome()), head)
-
-    def mend(self, view: View, store: StoreRow, head: MemoryRow) -> bool:
-        """Mend a head that is late by the store's present epoch, as a write does that is decided by it; whether it was.
-
-        No call for one of the present epoch.
-        """
-        return self._facts.mend(Attempt(view, store, Outcome()), head)
 
     def done(self, view: View, command: Command) -> VersionRow | None:
         """Return the row of a version of the command's own that stands already, of those that `view` has. No call."""
@@ -326,7 +323,6 @@ def _require_writable(here: str, store: StoreRow, command: WriteCommand) -> None
     """
     if store.is_deleted and not isinstance(command, AdoptVersion):
         raise NotFound("memory_store", store.store_id)
-    if store.state != StoreState.ACTIVE or store.home != here:
-        raise Unavailable("the store's home is being moved; try again")
+    require_writing_home(here, store)
     if store.archived_at is not None and not is_deletion(command):
         raise InvalidRequest("memory_store_id", "the memory store is archived and takes no new content")

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region, View
+from memolith.core.errors import Unavailable
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import to_row
@@ -64,6 +65,18 @@ class Fence:
         if view.ticks_us is None:
             return False
         return 0 <= self._region.clock.ticks_us() - view.ticks_us <= self._region.lease_us
+
+
+def stored_record(view: View, store: StoreRow) -> StoreRow:
+    """Return the store's record as it was read with `view`; `store` where `view` has none. No call."""
+    key = StoreRow.key(store.store_id)
+    return StoreRow.from_attributes(view.rows[key]) if key in view.rows else store
+
+
+def require_writing_home(here: str, store: StoreRow) -> None:
+    """Raise Unavailable unless `here` is the store's home, and takes its writes, by this record. No call."""
+    if store.state != StoreState.ACTIVE or store.home != here:
+        raise Unavailable("the store's home is being moved; try again")
 
 
 def _same_term(store: StoreRow, now: StoreRow) -> bool:

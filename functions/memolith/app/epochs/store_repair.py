@@ -163,10 +163,7 @@ class StoreRepair:
     def _repair_memories(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
         for rows in self._pages(view, "memories", store.store_id, MemoryRow, after):
             for memory in rows:
-                self._repair.memory(view, store, memory)
-                place = self._snapshots.place(store, memory.memory_id)
-                if self._repair.is_behind(memory, place):
-                    self._repair.restore(view, store, memory.memory_id, memory, place)
+                self._repair_memory(view, store, memory)
             yield rows[-1].memory_id
 
     def _repair_places(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
