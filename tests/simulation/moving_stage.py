@@ -205,12 +205,8 @@ class MovingStage(Stage):
 
     def history_of(self, memory_id: str, region: str) -> Any:
         """Its versions, newest first, as a region shows them."""
-        chosen = VersionFilter(memory_id=memory_id)
-        return (
-            self.memolith(region)
-            .versions.page(self.call(), self.store, chosen, limit=100, after=None, full=False)
-            .items
-        )
+        chosen, versions = VersionFilter(memory_id=memory_id), self.memolith(region).versions
+        return versions.page(self.call(), self.store, chosen, limit=100, after=None, full=False).items
 
     def _assert_one_memory_one_path(self, region: str) -> None:
         rows = self.cloud.rows(region, "memories").values()

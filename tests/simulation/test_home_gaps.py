@@ -7,6 +7,7 @@ gap, which a seed of the simulation met first; the schedules of `test_home_scena
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -612,20 +613,26 @@ def test_a_memory_that_a_cut_knows_to_be_deleted_is_not_shown_again_when_its_cre
     stage.at_rest()
 
 
+def die_as_home(stage: MovingStage, change: Callable[[], None]) -> None:
+    """`AWAY` becomes the home and takes writes; who has made it that dies before it goes through any of its rows."""
+    mover = stage.actor(change)
+    while (stage.home(AWAY), stage.state(AWAY)) != (AWAY, "active"):
+        mover.until("index.commit", after=True)
+    mover.die()
+
+
 @pytest.mark.parametrize("moved", [False, True])
-def test_a_memory_that_a_cut_knows_to_be_deleted_is_not_shown_where_it_was_shown_before(moved: bool) -> None:
-    """The home takes writes, and has gone through none of its rows since; the deletion's event has not come."""
-    stage = MovingStage()
+def test_a_memory_that_a_cut_knows_to_be_deleted_is_not_shown_where_it_was_shown_before(
+    stage: MovingStage, moved: bool
+) -> None:
+    """The deletion's event has not come."""
     memory = stage.create("/a", "one")
     stage.deliver()
     stage.delete(memory.id)
     reach_untold(stage)
     assert stage.read(memory.id, AWAY).content == "one"
     with stage.dead(*([] if moved else [HOME])):
-        mover = stage.actor(lambda: stage.move(AWAY) if moved else stage.fail_over(AWAY))
-        while (stage.home(AWAY), stage.state(AWAY)) != (AWAY, "active"):
-            mover.until("index.commit", after=True)
-        mover.die()
+        die_as_home(stage, lambda: stage.move(AWAY) if moved else stage.fail_over(AWAY))
         with pytest.raises(NotFound):
             stage.read(memory.id, AWAY)
         assert stage.listed(AWAY) == {}
@@ -641,10 +648,7 @@ def test_a_memory_that_a_cut_knows_to_be_deleted_is_not_shown_though_another_is_
     _, created = logged(stage)
     stage.reach(AWAY, created)
     reach_untold(stage)
-    mover = stage.actor(lambda: stage.move(AWAY))
-    while (stage.home(AWAY), stage.state(AWAY)) != (AWAY, "active"):
-        mover.until("index.commit", after=True)
-    mover.die()
+    die_as_home(stage, lambda: stage.move(AWAY))
     with pytest.raises(NotFound):
         stage.read(memory.id, AWAY)
     assert stage.listed(AWAY) == {"/a": other.id}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -9,12 +10,35 @@ import pytest
 from memolith.app.kernel.results import Memory, ReadConsistency
 from memolith.core.errors import InvalidRequest, MemolithError, OutcomeUnknown, Unavailable
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
+from tests.simulation.stage import Actor
 from tests.simulation.test_home_scenarios import PUT, everywhere
 
 
 @pytest.fixture
 def stage() -> MovingStage:
     return MovingStage()
+
+
+def about_to_move(stage: MovingStage) -> Actor[None]:
+    """A move of the home to `AWAY`, once the old home's term is over and nobody else knows of a later one."""
+    return stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
+
+
+def stalled_past_its_term(stage: MovingStage, write: Callable[[], object]) -> Actor[None]:
+    """What is put after the drain, of which nobody was told that it is done; the move that is under way."""
+    stalled = stage.actor(write).until(PUT)
+    mover = about_to_move(stage)
+    stalled.fails(OutcomeUnknown)
+    return mover
+
+
+def fold_as_the_home_moves(stage: MovingStage, mover: Actor[None]) -> None:
+    """`AWAY` folds what was put last by a row of the store read before the move, after it has put its rows right."""
+    key = stage.keys()[-1]
+    stage.copy(key, AWAY)
+    indexer = stage.actor(lambda: stage.index(key, AWAY)).until("index.commit")
+    mover.until(PUT, f"{AWAY}/store/", after=True).until("index.commit", after=True)
+    indexer.finish()
 
 
 @pytest.mark.parametrize("path", [None, "/b"])
@@ -24,7 +48,7 @@ def test_a_writer_that_was_slow_before_its_put_puts_nothing_once_the_home_is_abo
     memory = stage.create("/a", "one")
     stage.deliver()
     slow = stage.actor(lambda: stage.update(memory.id, "slow", path=path)).until("index.read", after=True)
-    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
+    mover = about_to_move(stage)
     before = stage.keys()
     slow.fails(Unavailable)
     assert stage.keys() == before
@@ -48,9 +72,7 @@ def test_what_a_writer_puts_after_its_term_is_in_order_until_the_move_is_known_a
     """Its put itself took longer than the drain. Nobody was told that it is done."""
     memory = stage.create("/a", "one")
     stage.deliver()
-    stalled = stage.actor(lambda: stage.update(memory.id, "stalled", path=path)).until(PUT)
-    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
-    stalled.fails(OutcomeUnknown)
+    mover = stalled_past_its_term(stage, lambda: stage.update(memory.id, "stalled", path=path))
     stage.deliver()
     assert everywhere(stage, memory.id) == {"stalled"}, "an entry says nothing of when it was put"
     stage.actor(lambda: read_at_home(stage, memory.id, HOME)).fails(Unavailable)
@@ -67,18 +89,11 @@ def test_what_a_writer_puts_after_its_term_is_in_order_until_the_move_is_known_a
 def test_a_read_of_the_new_homes_answer_shows_no_late_version_that_was_folded_as_the_home_moved(
     stage: MovingStage, write: str
 ) -> None:
-    """Whoever folds it has read the store's row before the move, and adds it after the rows were put right."""
     memory = stage.create("/a", "one")
     stage.deliver()
     writes = {"an update": lambda: stage.update(memory.id, "stalled"), "a deletion": lambda: stage.delete(memory.id)}
-    stalled = stage.actor(writes[write]).until(PUT)
-    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
-    stalled.fails(OutcomeUnknown)
-    key = stage.keys()[-1]
-    stage.copy(key, AWAY)
-    indexer = stage.actor(lambda: stage.index(key, AWAY)).until("index.commit")
-    mover.until(PUT, f"{AWAY}/store/", after=True).until("index.commit", after=True)
-    indexer.finish()
+    mover = stalled_past_its_term(stage, writes[write])
+    fold_as_the_home_moves(stage, mover)
     assert read_at_home(stage, memory.id, AWAY).content == "one"
     mover.finish()
     stage.at_rest()
@@ -98,9 +113,7 @@ def test_what_a_memory_is_without_a_late_version_is_not_redacted_where_that_is_s
 ) -> None:
     memory = stage.create("/a", "one")
     stage.deliver()
-    stalled = stage.actor(lambda: stage.update(memory.id, "stalled")).until(PUT)
-    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
-    stalled.fails(OutcomeUnknown)
+    mover = stalled_past_its_term(stage, lambda: stage.update(memory.id, "stalled"))
     assert stage.read(memory.id).content == "stalled"
     stage.actor(lambda: stage.redact(memory.version_id)).fails(Unavailable)
     mover.finish()
@@ -118,7 +131,7 @@ def test_a_redaction_that_was_slow_before_it_asked_what_is_head_orders_nothing_o
     stage.deliver()
     stalled = stage.actor(lambda: stage.update(memory.id, "stalled")).until(PUT)
     slow = stage.actor(lambda: stage.redact(memory.version_id)).until("index.read", "memories")
-    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
+    mover = about_to_move(stage)
     stalled.fails(OutcomeUnknown)
     slow.fails(Unavailable)
     mover.finish()
@@ -134,14 +147,8 @@ def test_a_new_home_does_not_redact_what_a_memory_is_with_or_without_a_late_vers
     """The late version itself may be replayed any moment, and be what the memory is."""
     memory = stage.create("/a", "one")
     stage.deliver()
-    stalled = stage.actor(lambda: stage.update(memory.id, "stalled")).until(PUT)
-    mover = stage.actor(lambda: stage.move(AWAY)).until("peers.call", "reconciler", occurrence=2)
-    stalled.fails(OutcomeUnknown)
-    key = stage.keys()[-1]
-    stage.copy(key, AWAY)
-    indexer = stage.actor(lambda: stage.index(key, AWAY)).until("index.commit")
-    mover.until(PUT, f"{AWAY}/store/", after=True).until("index.commit", after=True)
-    indexer.finish()
+    mover = stalled_past_its_term(stage, lambda: stage.update(memory.id, "stalled"))
+    fold_as_the_home_moves(stage, mover)
     shown = stage.read(memory.id, AWAY)
     assert shown.content == "stalled", "plain reads may show it"
     redacted = shown.version_id if late else memory.version_id

@@ -13,6 +13,7 @@ from contextlib import suppress
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
+from memolith.app.api.divergent import Divergent
 from memolith.core.errors import MemolithError
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.support.examples import examples
@@ -83,14 +84,16 @@ class Walk:
     def restore(self, number: int, _: int) -> None:
         """An admin restores a divergent version."""
         for version_id in chosen(self.stage.divergent(self.home), number):
-            divergent = self.stage.memolith(self.home).divergent
-            divergent.restore(self.stage.call(), self.stage.store, version_id, full=False)
+            self._decisions.restore(self.stage.call(), self.stage.store, version_id, full=False)
 
     def dismiss(self, number: int, _: int) -> None:
         """An admin dismisses a divergent version."""
         for version_id in chosen(self.stage.divergent(self.home), number):
-            divergent = self.stage.memolith(self.home).divergent
-            divergent.dismiss(self.stage.call(), self.stage.store, version_id)
+            self._decisions.dismiss(self.stage.call(), self.stage.store, version_id)
+
+    @property
+    def _decisions(self) -> Divergent:
+        return self.stage.memolith(self.home).divergent
 
     def reach(self, number: int, region: int) -> None:
         """One to three of the objects that are under way come to one region."""
