@@ -18,8 +18,8 @@ from memolith.core.objects.entry import Entry, Operation
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from tests.simulation.bugs.planting import Bug, in_place_of
-from tests.simulation.bugs.worlds import moving_fast, outlasting
-from tests.simulation.options import failing_over, saved, tearing
+from tests.simulation.bugs.worlds import halving, moving_fast, outlasting
+from tests.simulation.options import failing_over, saved
 
 
 def _for_ever(self: fence.Fence, view: View, store: StoreRow) -> bool:
@@ -81,8 +81,13 @@ BUGS = (
     Bug(
         "a divergent moved_out commits",
         lambda: in_place_of((log_reader.LogReader, "accepted", lambda self, store, entry, settled: settled)),
-        ("nothing_acknowledged_is_lost", "replicas_converge", "a_rebuild_gives_the_same_rows"),
-        tearing,
+        (
+            "every_path_can_be_written",
+            "nothing_acknowledged_is_lost",
+            "replicas_converge",
+            "a_rebuild_gives_the_same_rows",
+        ),
+        halving,
     ),
     Bug(
         "a late entry is head without adoption",

@@ -8,6 +8,7 @@ from dataclasses import replace
 from memolith.adapters.layered import FaultRates
 from tests.simulation.kinds import losing, repeating
 from tests.simulation.options import (
+    PACES,
     PATHS,
     REMEMBERED_S,
     Links,
@@ -200,17 +201,46 @@ def taken_by_the_second(seed: int) -> Options:
 
 
 def outlasting(seed: int) -> Options:
-    """A frozen world that lasts, and whose calls stand still for longer than a move waits for leases to run out."""
-    return replace(
-        frozen(seed),
-        clients=6,
-        operations=100,
-        links=Links(delay_s=0.05),
-        stall=0.08,
-        stall_s=20.0,
+    """Homes that move, while creators above all stand still for longer than a move waits for leases to run out.
+
+    A creation makes the most calls before its put. Its path is free at both homes, and its copy travels for long: the
+    new home may create something else there, or answer a read that comes after the late one was acknowledged.
+    """
+    del seed
+    return Options(
+        clients=10,
+        operations=120,
+        paths=tuple(f"/{letter}" for letter in "abcdefgh"),
+        weights=Weights(create=8, write=6, rename=0, delete=3, read=6, list=0, redact=0, history=0),
+        links=Links(delay_s=20.0, slow=0.0),
+        stall=0.012,
+        stall_s=25.0,
+        think_s=4.0,
+        tick_s=30.0,
+        moves=10,
+        moved_s=40.0,
+        paces=PACES,
+    )
+
+
+def halving(seed: int) -> Options:
+    """A few memories are renamed and written; half of all copies are slow, and a home is lost before all have come.
+
+    So the region that takes it over often holds the second half of a rename, and the first half comes later.
+    """
+    del seed
+    return Options(
+        regions=("us-east-1", "eu-west-1", "ap-south-1"),
+        clients=5,
+        operations=40,
+        paths=("/a", "/d", "/e"),
+        weights=Weights(create=2, write=8, rename=8, delete=0, read=1, list=0, redact=0, history=0),
+        links=Links(delay_s=0.3, slow=0.5, slow_s=20.0),
         think_s=1.5,
-        moves=12,
-        moved_s=60.0,
+        failovers=2,
+        moved_s=15.0,
+        lost_s=20.0,
+        paces=PACES,
     )
 
 
