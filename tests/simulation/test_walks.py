@@ -1,14 +1,15 @@
-"""Walks through calls, copies, moves and fail-overs, each call by itself: at rest nothing is lost and nothing differs.
+"""Walks through calls, copies, moves and fail-overs, a few of which wait: at rest nothing is lost and nothing differs.
 
-A world interleaves calls and strikes them with faults. A walk does neither, and is some twenty times as fast: what it
-varies is which objects had reached which region when a home was lost, and what the next home did then. Hypothesis draws
-the walks, and tells the shortest that fails.
+A world interleaves many calls and strikes them with faults. A walk strikes none, and is some twenty times as fast. What
+it varies is which objects had reached which region when a home was lost, what the next home did then, and where a call
+stood still while others went on. Hypothesis draws the walks, and tells the shortest that fails.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 import hypothesis.strategies as st
 from hypothesis import given, settings
@@ -16,8 +17,10 @@ from hypothesis import given, settings
 from memolith.app.api.divergent import Divergent
 from memolith.core.errors import MemolithError
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
+from tests.simulation.stage import Actor
 from tests.support.examples import examples
 
+T = TypeVar("T")
 REGIONS = (HOME, AWAY, THIRD)
 PATHS = ("/a", "/b")
 WEIGHTS = {
@@ -31,8 +34,18 @@ WEIGHTS = {
     "reach": 10,
     "move": 2,
     "fail_over": 7,
+    "begin": 20,
+    "go_on": 10,
+    "index": 4,
+    "wait": 2,
 }
 """How often each step is drawn: the methods of `Walk`. Failures need several changes between two homes."""
+
+CALLS = ("rewrite", "rename", "create", "delete", "redact", "restore", "dismiss", "move", "index")
+"""What `begin` begins. The operator who has a region take over waits for its answer."""
+
+PAUSES_S = (0.5, 3, 6, 12, 40)
+"""Shorter and longer than a claim of a path, than a lease, and than a move waits for one."""
 
 Step = tuple[str, int, int]
 STEPS: st.SearchStrategy[Step] = st.tuples(
@@ -51,6 +64,7 @@ class Walk:
         self.home = HOME
         self.memories = [self.stage.create("/a", "text 0").id]
         self.texts = 0
+        self.waiting: list[Actor[None]] = []
 
     def text(self) -> str:
         self.texts += 1
@@ -120,13 +134,48 @@ class Walk:
         if ask().get("state") in ("moved", "at home"):
             self.home = region
 
+    def index(self, number: int, _: int) -> None:
+        """One event comes, of whichever object and region."""
+        if pending := self.stage.cloud.pending:
+            self.stage.cloud.deliver_one(number % len(pending))
+
+    def wait(self, number: int, _: int) -> None:
+        self.stage.clock.advance(PAUSES_S[number % len(PAUSES_S)])
+
+    def begin(self, number: int, calls: int) -> None:
+        """A call begins, and stands still after one to twelve of its port calls."""
+        name, number = CALLS[number % len(CALLS)], number // len(CALLS)
+        self.waiting.append(self.stage.actor(lambda: self.do(name, number, calls // 12)))
+        self._go_on(self.waiting[-1], 1 + calls % 12)
+
+    def go_on(self, number: int, calls: int) -> None:
+        """A call that stands still goes on: to its end, or for one to twelve port calls."""
+        for actor in chosen(self.waiting, number):
+            self._go_on(actor, None if calls % 2 else 1 + calls // 2 % 12)
+
+    def _go_on(self, actor: Actor[None], calls: int | None) -> None:
+        while not actor.done and calls != 0:
+            actor.step()
+            calls = None if calls is None else calls - 1
+        if actor.done:
+            self.waiting.remove(actor)
+            if actor.error is not None:
+                raise actor.error
+
+    def do(self, name: str, first: int, second: int) -> None:
+        """Do one step. What is refused is refused."""
+        with suppress(MemolithError):
+            getattr(self, name)(first, second)
+
     def end(self) -> None:
+        while self.waiting:
+            self._go_on(self.waiting[0], None)
         self.stage.come_late()
         self.stage.end_what_was_begun()
         self.stage.at_rest(divergent=None, gaps=True)
 
 
-def chosen(names: Sequence[str], number: int, many: int = 1) -> Sequence[str]:
+def chosen(names: Sequence[T], number: int, many: int = 1) -> Sequence[T]:
     """The one of that number, and those after it; none of none."""
     first = number % len(names) if names else 0
     return names[first : first + many]
@@ -140,7 +189,6 @@ def test_nothing_is_lost_and_nothing_differs_whatever_had_arrived_as_homes_chang
     walk = Walk()
     if delivered:
         walk.stage.deliver()
-    for name, first, second in steps:
-        with suppress(MemolithError):
-            getattr(walk, name)(first, second)
+    for step in steps:
+        walk.do(*step)
     walk.end()
