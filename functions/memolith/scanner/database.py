@@ -4,8 +4,8 @@ Compiling takes about a second and parsing the rule files a tenth of one; both a
 A hyperscan database belongs to the kind of processor and the version of hyperscan that made it. So the file says what
 it was made from, and whatever does not fit is not used: the caller compiles instead, and says so.
 
-Layout: `MAGIC`, the length of the header (4 bytes, big-endian), the header (JSON: fingerprint of the rule files,
-version of hyperscan, the rules, the lengths of each set's databases), the databases.
+Layout: `MAGIC`, the length of the header (4 bytes, big-endian), the header (compressed JSON: fingerprint of the rule
+files, the rules, the lengths of each set's databases), the databases.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate, chain, pairwise
@@ -30,7 +31,7 @@ from memolith.scanner.rules import DEEP, RULES_DIRECTORY, Rule, fingerprint, pat
 from memolith.scanner.secrets import CANDIDATES
 from memolith.scanner.signs import Signs, read_tables
 
-MAGIC = b"memolith-scanner-4\n"
+MAGIC = b"memolith-scanner-5\n"
 DATABASE_NAME = "scanner.hsdb"
 
 
@@ -76,7 +77,7 @@ def pattern_sets(rules: Sequence[Rule]) -> tuple[PatternSet, PatternSet]:
     secret = [rule for rule in rules if rule.family is Family.SECRET]
     language = [rule for rule in rules if rule.family is not Family.SECRET]
     return (
-        PatternSet(patterns_of(language), SPELLINGS),
+        PatternSet(patterns_of(language), SPELLINGS, marks_apart=True),
         PatternSet(patterns_of(secret), CANDIDATES + ENCODINGS),
     )
 
@@ -128,7 +129,7 @@ def build_database(target: Path, directory: Path = RULES_DIRECTORY) -> None:
         "words": _words(rules),
         "lengths": [[len(database) for database in of_set] for of_set in databases],
     }
-    encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    encoded = zlib.compress(json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode())
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(MAGIC + struct.pack(">I", len(encoded)) + encoded + b"".join(chain.from_iterable(databases)))
 
@@ -148,8 +149,8 @@ def load_matchers(source: Path, directory: Path = RULES_DIRECTORY) -> Matchers:
     start = len(MAGIC) + 4
     (length,) = struct.unpack(">I", content[len(MAGIC) : start])
     try:
-        header = json.loads(content[start : start + length])
-    except ValueError as error:
+        header = json.loads(zlib.decompress(content[start : start + length]))
+    except (ValueError, zlib.error) as error:
         raise UnusableDatabaseError(f"{source.name} is damaged") from error
     if header["fingerprint"] != database_fingerprint(directory):
         raise UnusableDatabaseError(f"{source.name} was built from other rules")

@@ -32,7 +32,7 @@ from memolith.scanner.rules import Pattern, Rule
 MOST_MATCHES = 256
 """Confirmed matches of one pattern in one text: more would add nothing to a verdict."""
 
-_TOGETHER = 120
+_TOGETHER = 240
 """Expressions of one database: many share one table of beginnings, and past some hundred that finds too much."""
 
 _STRIDE = 1_000
@@ -65,10 +65,12 @@ class PatternSet:
     Attributes:
         patterns: the rules' patterns: located, then confirmed.
         marks: expressions that are only located.
+        marks_apart: whether each mark has a database of its own.
     """
 
     patterns: tuple[Pattern, ...]
     marks: tuple[str, ...] = ()
+    marks_apart: bool = False
 
     @property
     def expressions(self) -> list[str]:
@@ -83,16 +85,37 @@ class PatternSet:
             users.setdefault(expression, []).append(index)
         return users
 
+    def together(self) -> list[list[int]]:
+        """Return the numbers of the expressions that share a database, at most `_TOGETHER` each.
+
+        Words of one language make the engine look more often for those of all others that share its database.
+        """
+        groups: dict[str, list[int]] = {}
+        for number, (expression, (user, *_)) in enumerate(self.users.items()):
+            groups.setdefault(self._group(expression, user), []).append(number)
+        return [
+            group[first : first + _TOGETHER] for group in groups.values() for first in range(0, len(group), _TOGETHER)
+        ]
+
+    def _group(self, expression: str, user: int) -> str:
+        """Return a name for what an expression is compiled with, given one that looks for it."""
+        if user >= len(self.patterns):
+            return expression if self.marks_apart else ""
+        if not expression.isascii():
+            return "beyond ASCII"
+        language = self.patterns[user].rule.language
+        return language if language in ("", "english") else "other languages"
+
 
 def compile_databases(patterns: PatternSet) -> list[Any]:
-    """Compile a pattern set, `_TOGETHER` expressions a database. CPU-bound: a second for a few hundred patterns."""
+    """Compile a pattern set, a database for each group. CPU-bound: some seconds for a few hundred patterns."""
     expressions, databases = patterns.expressions, []
-    for first in range(0, len(expressions), _TOGETHER):
-        part = expressions[first : first + _TOGETHER]
+    for numbers in patterns.together():
+        part = [expressions[number] for number in numbers]
         database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
         database.compile(
             expressions=[expression.encode() for expression in part],
-            ids=list(range(first, first + len(part))),
+            ids=numbers,
             flags=[_flags(expression) for expression in part],
         )
         databases.append(database)
@@ -233,7 +256,9 @@ def _confirm_signs(
     for window in windows:
         for start, stop in sentences.sentences(text, *window):
             anchored = bisect_right(lasts, start)
-            if anchored == len(lasts) or clusters[anchored][0] > stop + 1:
+            if anchored == len(lasts) or clusters[anchored][0] > window[1] + 1:
+                break
+            if clusters[anchored][0] > stop + 1:
                 continue
             if read <= 0:
                 if budget.spent():

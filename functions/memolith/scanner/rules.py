@@ -66,6 +66,7 @@ class Rule:
         positives: texts that it must find.
         negatives: texts that it must not find.
         general: whether it is a meaning in one language: what a heavier rule finds in the same words is told instead.
+        language: which language it is a meaning in, or empty.
     """
 
     id: str
@@ -81,6 +82,7 @@ class Rule:
     positives: tuple[str, ...] = ()
     negatives: tuple[str, ...] = ()
     general: bool = False
+    language: str = ""
     signs: tuple[tuple[str, ...], ...] = ()
     near: bool = False
     bare: bool = False
@@ -233,6 +235,7 @@ def _meanings(document: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], 
                     "positives": table["positives"][meaning["id"]],
                     "negatives": table["negatives"],
                     "general": True,
+                    "language": language,
                 },
                 words,
             )
@@ -262,6 +265,7 @@ def _rules_of(name: str, document: Mapping[str, Any]) -> list[Rule]:
                 positives=tuple(entry.get("positives", ())),
                 negatives=tuple(entry.get("negatives", ())),
                 general=bool(entry.get("general", False)),
+                language=entry.get("language", ""),
                 signs=tuple(tuple(expand(sign, words) for sign in signs) for signs in entry.get("signs", ())),
                 near=bool(entry.get("near", False)),
                 bare=bool(entry.get("bare", False)),

@@ -165,9 +165,8 @@ class Signs:
         flat = len(words.text) == len(encoded)
         addresses = _addresses(encoded)
         weighed = 0
-        for number, hopeful in enumerate(map(self._hopeful.__getitem__, words.sentences())):
-            if not hopeful:
-                continue
+        spoken = map(self._hopeful.__getitem__, words.sentences())
+        for number, hopeful in [(number, languages) for number, languages in enumerate(spoken) if languages]:
             start, end = words.place(number)
             best, here = self._note, 0
             addressed = bisect_left(addresses, start) < bisect_left(addresses, end + 1)

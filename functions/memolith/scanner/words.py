@@ -43,6 +43,9 @@ _END, _SUSPECT, _ODD, _FIRST = "\n", "\x00", "\x01", 0x100
 characters that stand for signs."""
 
 
+_AT_A_TIME = 256
+"""Sentences whose words are looked up at a time: so many stay in the processor's cache, a whole text does not."""
+
 _COUNTED = 16
 """Bits for how many signs count, below those for how many are telling."""
 
@@ -178,7 +181,7 @@ class Words:
         for end, broken in _ENDS:
             marked = marked.replace(end, broken)
         pieces = marked.translate(_TO_BLANKS).splitlines(keepends=True)
-        if any(map(LONGEST.__lt__, map(len, pieces))):
+        if max(map(len, pieces), default=0) > LONGEST:
             return [piece for line in pieces for piece in _cut(line)]
         return pieces
 
@@ -188,11 +191,18 @@ class Words:
 
     @cached_property
     def _of_words(self) -> str:
-        words = _BREAK.join([*self._pieces, b""]).split()
+        pieces = self._pieces
         if not self._without_blanks:
-            return "".join(map(self.kinds.__getitem__, words))
+            parts = (pieces[first : first + _AT_A_TIME] for first in range(0, len(pieces), _AT_A_TIME))
+            return "".join("".join(map(self.kinds.__getitem__, _words_of(part))) for part in parts)
+        words = _words_of(pieces)
         known = {word: self.kinds[word] for word in set(words)}  # runs without a blank are remembered by nobody else
         return "".join(map(known.__getitem__, words))
+
+
+def _words_of(pieces: list[bytes]) -> list[bytes]:
+    """Return the words of sentences, with `_BREAK_WORD` after each sentence."""
+    return _BREAK.join([*pieces, b""]).split()
 
 
 def _cut(line: bytes) -> Iterator[bytes]:
