@@ -143,6 +143,30 @@ def test_the_history_of_a_home_that_has_not_heard_of_its_successor_does_not_stan
     assert until(stage, HOME, AWAY) > told_us and is_here(stage, lost[0], HOME)
 
 
+def test_an_adopted_copy_is_waited_for_though_its_original_was_in_the_new_homes_history_before_its_event_came() -> None:
+    """A call that went by the record before the fail-over put the original there, after the adopter had died."""
+    stage = MovingStage((HOME, AWAY))
+    minutes(stage, 2)
+    memory = stage.create("/a", "first")
+    [late] = [event for event in stage.hold_back() if "/log/" in event.key]
+    behind = stage.actor(lambda: stage.index(late.key, AWAY)).until("index.read", after=True)
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        stage.cloud.buckets.replicate(late, AWAY)
+        adopter = stage.actor(lambda: stage.index(late.key, AWAY))
+        adopter.until(PUT, f"{AWAY}/log/", after=True).die()
+        behind.finish()
+    assert stage.history(memory.id, AWAY) == [memory.version_id]
+    told_us = stage.clock.now_us()
+    [lost] = lose(stage, f"{AWAY}/log/", HOME)
+    minutes(stage, 4)
+    assert until(stage, HOME, AWAY) <= told_us, "a checkpoint of the new home lacks what it adopted"
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert until(stage, HOME, AWAY) > told_us and is_here(stage, lost, HOME)
+    stage.at_rest()
+
+
 def test_what_a_home_adopted_whose_epoch_was_not_accepted_holds_no_watermark_up() -> None:
     """The accepted epoch has the original, at an earlier position than the copy that the other's checkpoint names."""
     stage = MovingStage()

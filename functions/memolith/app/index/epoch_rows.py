@@ -195,7 +195,7 @@ class EpochRows:
         return [
             Named(str(entry.key), entry.version_id, entry_digest(entry, salt))
             for entry, key in keys.items()
-            if (rows.before.get(key) or {}).get("memory_id") is None
+            if _comes_in(rows, key, entry)
         ]
 
     def _join_history(
@@ -243,6 +243,12 @@ class EpochRows:
                 unseen=[UNSEEN_ORDER] if UNSEEN_ORDER in (stored.unseen or ()) else None,
             )
             rows.after[key] = None if row.redacted_at is None else order
+
+
+def _comes_in(rows: RowChanges, key: RowKey, entry: Entry) -> bool:
+    """Tell whether the change brings a version into the history at its entry, be it that it was there at another."""
+    before, after, position = rows.before.get(key) or {}, rows.version(key), str(entry.ref)
+    return after is not None and after.position == position and before.get("position") != position
 
 
 def _version_keys(store_id: str, version_id: str) -> tuple[RowKey, RowKey]:

@@ -239,15 +239,20 @@ class Projector:
         return any(integrity.is_in_place_of(one, joined) for one in found)
 
     def _join_version(self, rows: RowChanges, entry: Entry, elsewhere: Collection[LogKey]) -> bool:
-        """Join the version; return whether it is new to the index."""
+        """Join the version; return whether it is new to the index where this entry has it.
+
+        A call that went by an earlier record may have put the late original of an adopted version into the history:
+        that row does not stand for the copy.
+        """
         key = VersionRow.key(entry.key.store_id, entry.version_id)
         before = rows.version(key)
-        rows.after[key] = fold.join_version(before, entry, fold.unseen_objects(entry, elsewhere))
+        after = fold.join_version(before, entry, fold.unseen_objects(entry, elsewhere))
+        rows.after[key] = after
         if entry.adopts is not None:
             late_key = VersionRow.late_key(entry.key.store_id, entry.version_id)
             rows.load([late_key])
             rows.after[late_key] = None
-        return before is None or before.memory_id is None
+        return before is None or before.position != after.position
 
     @staticmethod
     def _is_secondhand(rows: RowChanges, entry: Entry, elsewhere: Collection[LogKey]) -> bool:

@@ -11,6 +11,7 @@ from memolith.app.index.epoch_rows import EpochRows, RestoredRows
 from memolith.app.index.row_transactions import RowTransactions
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
+from memolith.core import fold
 from memolith.core.log_position import Epoch, LogKey, LogRef, Slot
 from memolith.core.rows.content import UNSEEN_ENTRY, UNSEEN_ORDER, MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
@@ -63,9 +64,13 @@ def test_what_the_row_of_a_late_version_has_seen_stays_seen_though_a_global_inde
     assert [VersionRow.from_attributes(attributes).unseen for attributes in late.values()] == [None]
 
 
+@pytest.mark.parametrize("known_as", ["nothing", "what it adopts"])
 @pytest.mark.parametrize("by", ["a row", "the version"])
-def test_a_version_of_ones_own_that_a_snapshot_brings_is_logged_as_acknowledged(by: str) -> None:
-    """Its writer died after the put to the second region, whose failover began with it; its own event comes later."""
+def test_a_version_of_ones_own_that_a_snapshot_brings_is_logged_as_acknowledged(by: str, known_as: str) -> None:
+    """Its writer died after the put to the second region, whose failover began with it; its own event comes later.
+
+    A copy's original may be in the history already, by a call that went by an earlier record.
+    """
     scene = Scene()
     memory = scene.create("/a", "1")
     scene.deliver()
@@ -78,6 +83,11 @@ def test_a_version_of_ones_own_that_a_snapshot_brings_is_logged_as_acknowledged(
     slot = replace(head.ref.slot, sequence=head.ref.slot.sequence + 1)
     entry = LogReader(site.region, EpochSnapshots(site.region)).entry(LogKey(scene.store, head.path_hash, slot))
     assert entry is not None
+    if known_as == "what it adopts":
+        original = replace(entry, key=replace(entry.key, slot=Slot(Epoch(0, AWAY), 2)))
+        row = fold.join_version(None, original)
+        version_key = VersionRow.key(scene.store, entry.version_id)
+        site.region.index.commit([Change(version_key, None, row.to_attributes())])
     rows = EpochRows(site.region, RowTransactions(site.region))
     if by == "a row":
         assert rows.restore(site.region.view([]), RestoredRows(store, memories={memory.id: (head.ref, entry)}))
