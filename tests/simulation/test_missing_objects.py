@@ -195,6 +195,37 @@ def test_what_a_home_adopted_whose_epoch_was_not_accepted_holds_no_watermark_up(
     stage.at_rest()
 
 
+def test_a_version_that_counts_once_its_home_hears_of_the_accepted_epoch_is_waited_for() -> None:
+    """Its writer died before it was logged, and its event came while its home knew of the other fail-over alone."""
+    stage = MovingStage()
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    minutes(stage, 4)
+    stage.actor(lambda: stage.update(memory.id, "second")).until(PUT, f"{HOME}/log/", after=True).die()
+    [lost] = [event for event in stage.hold_back() if "/log/" in event.key]
+    stage.held.clear()
+    stage.cloud.buckets.replicate(lost, AWAY)
+    stage.index(lost.key, AWAY)
+    with stage.dead(HOME):
+        with stage.dead(AWAY):
+            stage.fail_over(THIRD)
+        others = [event.key for event in stage.hold_back() if event.region == THIRD]
+        with stage.dead(THIRD):
+            stage.fail_over(AWAY)
+    stage.reach(HOME, *others)
+    stage.index(lost.key, HOME)
+    assert stage.home(HOME) == THIRD and len(stage.divergent(HOME)) == 1
+    stage.come_late()
+    assert stage.home(HOME) == AWAY and stage.divergent(HOME) == []
+    told_us = stage.clock.now_us()
+    minutes(stage, 4)
+    assert until(stage, THIRD, HOME) <= told_us, "a checkpoint of the home lacks a version that counts"
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert until(stage, THIRD, HOME) > told_us and is_here(stage, lost, THIRD)
+    stage.at_rest()
+
+
 # ---- what a region acknowledged for another home --------------------------------------------------------------------
 
 

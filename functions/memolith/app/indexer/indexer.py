@@ -264,13 +264,17 @@ class Indexer:
         return None
 
     def _project_again(self, view: View, store: StoreRow, key: str) -> None:
+        """Project an entry by a later record. What is of this home, and counts now, may never have been logged: its
+        event came when it did not count, and its writer had died.
+        """
+        own = view.complete and key.startswith(f"{self._region.name}/")
         known = replace(
             view,
             rows={**view.rows, StoreRow.key(store.store_id): store.to_attributes()},
             asked=view.asked | {StoreRow.key(store.store_id)},
         )
         try:
-            reactions = self.fold_object(known, key, journal=False)
+            reactions = self.fold_object(known, key, journal=own)
         except Malformed as error:
             _log.error("an object cannot be projected again", extra={"key": error.key, "reason": error.reason})
             return
