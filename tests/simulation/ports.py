@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memolith.adapters.memory import MemoryBuckets, MemoryDatabase, MemoryErasableObjects, MemoryIndex
+from memolith.core.commands import from_payload, version_ids
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.ports.errors import ObjectNotFound, OutcomeUnknown, Unavailable
 from memolith.ports.index import Found, Query, RowMap
@@ -214,7 +215,7 @@ class TaskPeers:
     Attributes:
         struck: how often an invocation was "repeated", how often "repeated while it ran", and how often a call came to
             a region that was the home no more.
-        twice: the tasks whose write was passed on, and arrived twice.
+        twice: of each task whose write was passed on, and arrived twice, the ids that its version may come to have.
         decided_by: of each task whose write was passed on, the region that took it last, as its home.
     """
 
@@ -229,7 +230,7 @@ class TaskPeers:
         self._passing = passing
         self.sites: dict[str, Site] = {}
         self.struck: Counter[str] = Counter()
-        self.twice: set[Task | None] = set()
+        self.twice: dict[Task | None, frozenset[str]] = {}
         self.decided_by: dict[Task | None, str] = {}
 
     def call(self, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -240,7 +241,7 @@ class TaskPeers:
         task = self._invoke(site, function, payload, passage.there_s)
         if passage.again_s is not None:
             if payload.get("call") == "write":
-                self.twice.add(self._scheduler.current)
+                self.twice[self._scheduler.current] = _version_ids(payload)
             twin = self._invoke(site, function, payload, passage.again_s, task)
             task = twin if passage.answered_by_twin else task
         if not self._scheduler.wait(task, self._patience_s()):
@@ -268,3 +269,9 @@ class TaskPeers:
             return site.use(lambda sandbox: sandbox.direct(function, request))
 
         return self._scheduler.spawn(f"{function} in {site.name}", run, delay_s, life_s=LIVES_S[function])
+
+
+def _version_ids(payload: Mapping[str, Any]) -> frozenset[str]:
+    """Return the ids that the version of a write that is passed on may come to have."""
+    command = {name: value for name, value in payload.items() if name not in ("call", "workspace_id")}
+    return frozenset(version_ids(from_payload(command)))

@@ -15,6 +15,9 @@ import pytest
 
 from memolith.core.objects.store_record import StoreState, parse_epoch
 from memolith.ports.objects import StoredObject
+from tests.simulation.checkers import operations_are_linearizable
+from tests.simulation.clients import Plan, Step
+from tests.simulation.evidence import gather
 from tests.simulation.kinds import (
     KINDS_OF_FAULTS,
     conflicting,
@@ -35,6 +38,7 @@ from tests.simulation.kinds import (
     working,
 )
 from tests.simulation.options import Links, Options, drawn, failing_over, moving
+from tests.simulation.ports import Passage
 from tests.simulation.sites import Sandbox, Site
 from tests.simulation.tasks import Crash
 from tests.simulation.world import WATCHES, World
@@ -296,6 +300,27 @@ def test_a_region_that_joins_ends_with_all_that_was_put_before() -> None:
     assert ours and ours <= theirs
     control = world.sites[world.options.regions[-1]].control()
     assert control is not None and control.complete
+
+
+@pytest.mark.parametrize(
+    ("path", "calls", "ends_at"),
+    [("/a", 2, "/a"), ("/c", 1, "/b")],
+    ids=["it changes nothing until the memory has moved on", "it makes a version"],
+)
+def test_a_rename_that_arrives_twice_is_two_calls_where_the_copy_that_is_answered_made_no_version(
+    path: str, calls: int, ends_at: str
+) -> None:
+    steps = (("create", "/a"), ("rename", path), ("rename", "/b"))
+    plan = Plan("c0", "eu-west-1", tuple(Step(n, kind, 0, 1, at, None, False) for n, (kind, at) in enumerate(steps)))
+    world = World(0, Options(clients=1), [plan])
+    world.set_up()
+    world.peers._passing = lambda: Passage(again_s=1.0)
+    world.let_loose()
+    world.come_to_rest()
+    evidence = gather(world)
+    assert sum(one.asked.get("path") == path for one in world.history.operations if one.kind == "update") == calls
+    assert [one.path for one in evidence.final[world.stores[0]]["us-east-1"].listed] == [ends_at]
+    assert not list(operations_are_linearizable(evidence))
 
 
 def test_nobody_looks_into_a_region_that_joins_before_it_is_filled() -> None:

@@ -296,6 +296,19 @@ def test_a_rename_that_runs_twice_does_not_bring_back_what_was_moved_on(quiet: S
     assert quiet.listed(AWAY) == {"/c": memory.id}
 
 
+def test_a_copy_that_found_everything_as_asked_leaves_nothing_by_which_the_other_knows_of_it(quiet: Stage) -> None:
+    """As after a refusal, the other copy goes by the state that it finds; it does what it was asked once."""
+    memory = quiet.create("/a", "a")
+    command = UpdateMemory(quiet.store, memory.id, quiet.new_version_id(), ACTOR, path="/a")
+    assert_told(copy(quiet, command).finish(), memory.version_id)
+    assert quiet.history(memory.id) == [memory.version_id]
+    quiet.update(memory.id, path="/b")
+    for _ in range(2):
+        assert_told(copy(quiet, command).finish(), command.version_id)
+    assert quiet.listed() == {"/a": memory.id}
+    assert_written_once(quiet, command.version_id)
+
+
 @pytest.mark.parametrize("asked", [{"content": "mine"}, {"path": "/b"}, {"content": "mine", "path": "/b"}])
 def test_a_copy_whose_version_was_erased_meanwhile_tells_no_memory_without_path_and_text(
     quiet: Stage, asked: dict[str, str]

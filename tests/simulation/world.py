@@ -44,7 +44,7 @@ from tests.simulation.ports import BIRTH_US, LIVES_S, LONGEST_LIFE_S, Passage, S
 from tests.simulation.sites import BATCH_MAX_US, Site
 from tests.simulation.sweeps import Sweeps
 from tests.simulation.tampering import Tampering
-from tests.simulation.tasks import Crash, Scheduler
+from tests.simulation.tasks import Crash, Scheduler, Task
 from tests.simulation.workers import SlowModels, Workers
 
 T = TypeVar("T")
@@ -484,8 +484,8 @@ class World:
     ) -> Any:
         """One call of one client, recorded. The function it reaches may outlive its patience.
 
-        A write that arrived twice at its home, and was refused, is two calls: what refused one copy may be gone before
-        the other runs, whose answer nobody is told (docs/consistency.md, 5).
+        A write that arrived twice at its home, and was refused or found everything as asked, is two calls: what one
+        copy found may be gone before the other runs, whose answer nobody is told (docs/consistency.md, 5).
         """
         region = self.network.nearest(client.plan.region)
         if kind == "past":
@@ -512,19 +512,26 @@ class World:
             return None
         if isinstance(task.error, errors.MemolithError):
             operation.answer = _refusal(task.error)
-            if task in self.peers.twice:
-                self.history.operations.append(replace(operation, number=len(self.history.operations), answer=None))
         elif task.error is not None:
             self.defects.append(f"{operation}: {task.error!r}")
             return None
         else:
             operation.answer = task.result
             operation.kind, operation.asked = as_carried_out(operation)
+        if self._left_it_to_its_twin(task, operation):
+            self.history.operations.append(replace(operation, number=len(self.history.operations), answer=None))
         operation.returned = self.scheduler.tick()
         operation.held_there = self.operators.held_there(operation)
         operation.decided_by = self.peers.decided_by.get(task, region)
         operation.shown_us = {name: site.clock.highest_shown_us() for name, site in self.sites.items()}
         return operation.answer
+
+    def _left_it_to_its_twin(self, task: Task, operation: Operation) -> bool:
+        """Return whether a write arrived twice at its home, and the answer is that of a copy that made no version."""
+        own = self.peers.twice.get(task)
+        if own is None:
+            return False
+        return operation.refused or (operation.kind == "update" and operation.answer.version_id not in own)
 
 
 def _refusal(error: errors.MemolithError) -> Refusal:
