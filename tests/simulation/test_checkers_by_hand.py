@@ -410,3 +410,47 @@ def test_a_memory_that_the_new_home_has_shown_and_no_order_of_the_lost_one_erase
     others: tuple[Operation, ...], followed: str
 ) -> None:
     assert _ends_with_a_redacted_version(*others, followed=followed)
+
+
+# ---- a path and its ancestor ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("path", "objected"), [("/b", False), ("/a", True)], ids=["departed", "written there"])
+def test_a_memory_may_have_stayed_above_what_was_erased_since_if_its_departure_stands_apart(
+    path: str, objected: bool
+) -> None:
+    """It was renamed, and another created below its old path; at rest it is there, and no version of the other has one.
+
+    `path` is where the version is that stands apart of the first.
+    """
+    made = Seen("mem_o", "memver_o", "/a/b", _sha256(AFTER))
+    asked = {"version_id": made.version_id, "memory_id": made.memory_id}
+    operations = [
+        CREATION,
+        _rename(1, 3, 4),
+        Operation(2, "c0", HOME, STORE, True, "create", {"path": made.path, "content": AFTER}, 5, 6, made),
+        Operation(3, "c0", HOME, STORE, True, "redact", asked, 7, 8, made.version_id),
+    ]
+    final = Final(
+        versions={
+            MEMORY: (Version(VERSION, MEMORY, STORE, "created", 0, None, "/a", _sha256(BEFORE), 0, None, None),),
+            made.memory_id: (
+                Version(made.version_id, made.memory_id, STORE, "created", 0, None, None, None, None, 1, None),
+            ),
+        },
+        read={MEMORY: CREATION.answer, made.memory_id: "NotFound"},
+    )
+    evidence = replace(
+        _with(History(operations=operations), {HOME: {"versions": {}}}),
+        final={STORE: {HOME: final}},
+        homes={STORE: HOME},
+        homes_ever={STORE: frozenset({HOME})},
+        taken_over={STORE: 9},
+        takeovers={STORE: [9]},
+        epochs={STORE: (Epoch(1, HOME),)},
+        apart={STORE: (
+            Apart("memver_b", MEMORY, 2, "modified", path, _sha256(BEFORE), VERSION),
+            Apart("memver_l", made.memory_id, 2, "modified", made.path, _sha256("late"), made.version_id),
+        )},
+    )  # fmt: skip
+    assert bool(list(operations_are_linearizable(evidence))) is objected

@@ -210,8 +210,13 @@ def lists_a_path_and_its_ancestor(evidence: Evidence, store_id: str) -> bool:
     paths = {item.path for item in final.listed}
     if any(other.startswith(f"{path}/") for path in paths for other in paths):
         return True
-    been = {id: {one.path for one in versions if one.path} for id, versions in final.versions.items()}
-    stayed = [(id, path) for id in {one.memory_id for one in evidence.apart[store_id]} for path in been.get(id, ())]
+    been = _paths_been(evidence, store_id)
+    stayed = [
+        (one.memory_id, path)
+        for one in evidence.apart[store_id]
+        for path in been.get(one.memory_id, ())
+        if one.operation == "deleted" or one.path != path
+    ]
     return any(
         other != path and (f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/"))
         for id, path in stayed
@@ -219,6 +224,18 @@ def lists_a_path_and_its_ancestor(evidence: Evidence, store_id: str) -> bool:
         if other_id != id
         for other in others
     )
+
+
+def _paths_been(evidence: Evidence, store_id: str) -> dict[str, set[str]]:
+    """By memory: every path of its history. What was erased since has none, and was where its callers were told."""
+    told = {
+        one.answer.version_id: one.answer.path for one in evidence.history.operations if isinstance(one.answer, Seen)
+    }
+    final = evidence.final[store_id][evidence.homes[store_id]]
+    return {
+        id: {path for one in versions if (path := one.path or told.get(one.id))}
+        for id, versions in final.versions.items()
+    }
 
 
 @exception(
