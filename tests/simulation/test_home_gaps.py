@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
@@ -18,11 +19,14 @@ from memolith.app.kernel.results import ReadConsistency
 from memolith.core.errors import NotFound, PathConflict, Unavailable
 from memolith.core.object_keys import RedactionKey, StoreKey, parse_key
 from memolith.core.objects.store_record import StoreRecord
+from memolith.core.rows.content import VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import PlacedRecord, to_row
 from memolith.ports.index import Change
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
-from tests.simulation.test_home_scenarios import PUT, PUTS
+from tests.simulation.test_home_scenarios import PUT, PUTS, everywhere
+
+FOURTH = "us-west-2"
 
 
 @pytest.fixture
@@ -534,6 +538,43 @@ def test_a_renames_first_attempt_stays_void_below_what_followed_its_second(stage
     for region in stage.cloud.regions:
         history = [version.id for version in stage.history_of(memory.id, region)]
         assert history == [changed, renamed, memory.version_id]
+
+
+@pytest.mark.parametrize("order", list(permutations(["original", "copy", "anew"])))
+def test_a_deletion_that_a_cut_passes_over_is_late_at_its_last_copy_in_whichever_order_they_come(
+    order: tuple[str, ...],
+) -> None:
+    """A home that lost its epoch replayed it. The accepted one found it, without its memory, and began that anew."""
+    stage = MovingStage(regions=(HOME, AWAY, THIRD, FOURTH))
+    memory = stage.create("/a", "one")
+    stage.update(memory.id, path="/b")
+    stage.update(memory.id, "two")
+    stage.delete(memory.id)
+    created, moved_in, _, changed, deleted = logged(stage)
+    (deletion,) = [event for event in stage.hold_back() if event.key == deleted]
+    stage.reach(THIRD, moved_in, changed)
+    with stage.dead(HOME, AWAY):
+        stage.fail_over(THIRD)
+    stage.hold_back()
+    stage.reach(THIRD, deleted)
+    (copy,) = logged(stage)
+    stage.hold_back()
+    stage.reach(AWAY, moved_in, changed)
+    stage.cloud.buckets.replicate(deletion, AWAY)
+    with stage.dead(HOME, THIRD):
+        stage.fail_over(AWAY)
+        stage.reach(AWAY, created)
+    (anew,) = [key for key in logged(stage) if key.startswith(f"{AWAY}/")]
+    told = [event.key for event in stage.hold_back() if event.key.startswith(f"{AWAY}/") and event.key != anew]
+    stage.reach(FOURTH, moved_in, changed, *told)
+    keys = {"original": deleted, "copy": copy, "anew": anew}
+    for name in order:
+        stage.reach(FOURTH, keys[name])
+    rows = map(VersionRow.from_attributes, stage.cloud.rows(FOURTH, "versions").values())
+    (late,) = [row for row in rows if row.operation == "deleted"]
+    assert late.memory_key is None and str(late.ref.key_in(stage.store)) == copy
+    stage.at_rest(divergent=None, gaps=True)
+    assert stage.listed(FOURTH) == {"/a": memory.id} and everywhere(stage, memory.id) == {"one"}
 
 
 # ---- what a region knows before its cut is made ---------------------------------------------------------------------

@@ -174,11 +174,8 @@ class EpochRepair:
             Unavailable, OutcomeUnknown: not all of it is done.
         """
         if not self._stragglers.counts_elsewhere(view, store, version):
-            self._rows.mark_divergent(view, store, version, partial(self._is_straggler, store))
+            self._rows.mark_divergent(view, store, version, partial(self._stragglers.is_straggler, view, store))
         self._repair_rows(view, store, version, *self._rows_of(view, store, version))
-
-    def _is_straggler(self, store: StoreRow, position: LogRef) -> bool:
-        return self._snapshots.is_straggler(store, position.path_hash, position.slot)
 
     def is_over(self, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> bool:
         """Tell whether entries of an older epoch show as live what the snapshot knows to be gone.
@@ -225,15 +222,21 @@ class EpochRepair:
     def mark_passed_over(self, view: View, store: StoreRow, first: Entry) -> None:
         """Make the older versions of a memory divergent that `first` begins anew in the present epoch.
 
-        The failover did not find them, and `first` was adopted, or imported, before they came. No call for any other
-        entry, and none in a store's first epoch; otherwise a query, and what is found. Raises as `mark_straggler`.
+        The failover did not find them, and `first` was adopted, or imported, before they came. A copy of one
+        that was handled while its original still counted left no row: it is looked for. No call for any other entry,
+        and none in a store's first epoch; otherwise a query, and for what is found what `Stragglers.copies` costs.
+        Raises as `mark_straggler`.
         """
         again = first.operation is Operation.CREATED and (first.adopts is not None or first.imported)
         if not again or len(store.epochs) == 1 or not has_snapshot(store):
             return
         stragglers = self._stragglers.of_memory(view, store, first.memory_id, None)
-        if stragglers:
-            self._rows.restore(view, RestoredRows(store, stragglers=stragglers))
+        if not stragglers:
+            return
+        is_straggler = partial(self._stragglers.is_straggler, view, store)
+        for copy in self._stragglers.copies(store, stragglers):  # first: who repeats this finds the original again
+            self._rows.mark_divergent(view, store, copy, is_straggler)
+        self._rows.restore(view, RestoredRows(store, stragglers=stragglers))
 
     def _rows_of(self, view: View, store: StoreRow, version: Entry) -> tuple[MemoryRow | None, LogRow | None]:
         memory_key = MemoryRow.key(store.store_id, version.memory_id)

@@ -5,7 +5,7 @@ What such a snapshot passes over (`LogReader.is_passed_over`) is a straggler too
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from memolith.app.index.epoch_rows import EpochRows
 from memolith.app.kernel.listing import keys_under
@@ -98,28 +98,56 @@ class Stragglers:
             entry = self._logs.entry(key)
             if entry is None or entry.version_id != version.version_id or entry.key == version.key:
                 continue
-            if not self._is_passed_over(view, store, entry):
+            if not self._is_passed_over(view, store, entry.ref, entry.memory_id, entry.generation):
                 self._rows.return_to_history(view, store, entry, instead_of=str(version.ref))
                 return True
         return False
 
-    def _is_passed_over(self, view: View, store: StoreRow, entry: Entry) -> bool:
-        if entry.slot.epoch == current_epoch(store):
+    def _is_passed_over(self, view: View, store: StoreRow, at: LogRef, memory_id: str, generation: int) -> bool:
+        if at.slot.epoch == current_epoch(store):
             return False
-        heads = self._heads(view, store, [entry.memory_id]) if has_snapshot(store) else {}
-        head = heads.get(entry.memory_id)
-        return self._logs.is_passed_over(store, entry.ref, entry.memory_id, entry.generation, head)
+        heads = self._heads(view, store, [memory_id]) if has_snapshot(store) else {}
+        return self._logs.is_passed_over(store, at, memory_id, generation, heads.get(memory_id))
+
+    def is_straggler(self, view: View, store: StoreRow, row: VersionRow) -> bool:
+        """Tell whether what stands at the position that a version's row names is a straggler, wherever else it counts.
+
+        No call for the present epoch; otherwise what `among` costs for one. Raises Unavailable.
+        """
+        at = row.ref
+        return self._snapshots.is_straggler(store, at.path_hash, at.slot) or self._is_passed_over(
+            view, store, at, row.memory_id or "", row.generation or 0
+        )
+
+    def copies(self, store: StoreRow, rows: Sequence[VersionRow]) -> list[Entry]:
+        """Return the copies of these versions that homes replayed whose epochs were not accepted.
+
+        One that an accepted epoch replayed is not looked for: the snapshot of that epoch makes the original late, in
+        whichever order they come. A LIST a region for each path, and a HEAD for each entry of an epoch that was not
+        accepted. Raises Unavailable.
+        """
+        versions = {row.version_id for row in rows}
+        hashes = sorted({row.ref.path_hash for row in rows})
+        keys = [key for hash in hashes for key in self._logged(store, hash)]
+        lost = [key for key in keys if str(key.slot.epoch) not in store.epochs]
+        entries = [
+            self._logs.entry(key) for key in lost if self._snapshots.is_straggler(store, key.path_hash, key.slot)
+        ]
+        return [entry for entry in entries if entry is not None and entry.version_id in versions]
 
     def _later(self, store: StoreRow, version: Entry, origin: Slot) -> list[LogKey]:
         """Return what counts of a version's log, from the epoch on in which its version was first."""
         hash = version.key.path_hash
-        places = [f"{region}/log/{store.store_id}/{hash}/" for region in self._region.origins]
-        keys = [parse_key(text) for place in places for text in keys_under(self._region.objects, place)]
-        logged = [key for key in keys if isinstance(key, LogKey) and key.slot.epoch.number >= origin.epoch.number]
+        logged = [key for key in self._logged(store, hash) if key.slot.epoch.number >= origin.epoch.number]
         return sorted(
             (key for key in logged if not self._snapshots.is_straggler(store, hash, key.slot)),
             key=lambda key: key.slot.rank,
         )
+
+    def _logged(self, store: StoreRow, path_hash: str) -> list[LogKey]:
+        places = [f"{region}/log/{store.store_id}/{path_hash}/" for region in self._region.origins]
+        keys = [parse_key(text) for place in places for text in keys_under(self._region.objects, place)]
+        return [key for key in keys if isinstance(key, LogKey)]
 
 
 def _was_another_closed(store: StoreRow, epoch: Epoch) -> bool:

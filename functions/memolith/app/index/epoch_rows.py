@@ -22,8 +22,8 @@ from memolith.core.sealing import entry_digest
 from memolith.ports.index import Change
 
 
-def _counts(_: LogRef) -> bool:
-    """Say of no position that it is a straggler."""
+def _counts(_: VersionRow) -> bool:
+    """Say of no row that its position is a straggler's."""
     return False
 
 
@@ -121,11 +121,11 @@ class EpochRows:
         return {row.path: row.path_hash for row in here if row.path is not None}
 
     def mark_divergent(
-        self, view: View, store: StoreRow, entry: Entry, is_straggler: Callable[[LogRef], bool] = _counts
+        self, view: View, store: StoreRow, entry: Entry, is_straggler: Callable[[VersionRow], bool] = _counts
     ) -> None:
         """Move a straggler's version out of the history as divergent, unless it was replayed. A read and a transaction.
 
-        `is_straggler` says of the position that its row in the history names whether that one is a straggler too.
+        `is_straggler` says of its row in the history whether the position that it names is a straggler's too.
         Raises as `restore`, and what `is_straggler` raises; Unavailable also where the tables know a later record, by
         which the version may count.
         """
@@ -209,7 +209,9 @@ class EpochRows:
         rows.after[key] = fold.join_version(stored, entry, fold.unseen_objects(entry, elsewhere))
         rows.after[late_key] = None
 
-    def _move_out(self, rows: RowChanges, row: VersionRow, is_straggler: Callable[[LogRef], bool] = _counts) -> None:
+    def _move_out(
+        self, rows: RowChanges, row: VersionRow, is_straggler: Callable[[VersionRow], bool] = _counts
+    ) -> None:
         """Move a version out of the history; one in the history at another position that counts was replayed, and
         stays.
 
@@ -220,7 +222,7 @@ class EpochRows:
         rows.load([key, late_key])
         stored, divergent = rows.version(key), rows.version(late_key)
         if stored is not None and stored.position not in (None, row.position):
-            if not is_straggler(stored.ref):
+            if not is_straggler(stored):
                 rows.after[late_key] = None
                 return
             row = stored if fold.is_behind(row.position, stored.position) else row
