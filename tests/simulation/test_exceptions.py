@@ -56,8 +56,7 @@ def redacting_at_one_path(seed: int) -> Options:
 
 def remembering_where_the_home_is_lost(seed: int) -> Options:
     """A lost home is cut off for minutes, and its own clients ask it how the store was a minute ago."""
-    options = replace(remembering(seed), moves=0, failovers=2, moved_s=120.0, lost_s=240.0, paces=PACES)
-    return replace(options, day_s=0.0)
+    return replace(remembering(seed), moves=0, failovers=2, moved_s=120.0, lost_s=240.0, paces=PACES, day_s=0.0)
 
 
 def working_where_the_home_is_lost(seed: int) -> Options:

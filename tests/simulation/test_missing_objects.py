@@ -6,6 +6,8 @@ that a scenario takes off the wire is ever sent again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from memolith.adapters.layered import Fault, Strike
@@ -57,14 +59,22 @@ def is_here(stage: MovingStage, event: PutEvent, region: str = AWAY) -> bool:
     return stage.cloud.buckets.current(region, event.key) is not None
 
 
-def assert_waited_for_and_fetched(stage: MovingStage, lost: list[PutEvent], told_us: int) -> None:
-    """`AWAY` claims nothing that `HOME` acknowledged before it has fetched what it lacks; `THIRD` has it."""
+def assert_waited_for_and_fetched(
+    stage: MovingStage,
+    lost: Sequence[PutEvent],
+    told_us: int,
+    here: str = AWAY,
+    home: str = HOME,
+    others: Sequence[str] = (),
+) -> None:
+    """One region claims nothing that `home` acknowledged before it has fetched what it lacks; `others` have it."""
     minutes(stage, 4)
-    assert until(stage, AWAY, HOME) <= told_us and until(stage, THIRD, HOME) > told_us
+    assert until(stage, here, home) <= told_us, f"{here} says that it has what it lacks"
+    assert all(until(stage, other, home) > told_us for other in others)
     stage.clock.advance(FETCH_AFTER_US / 1_000_000)
     minutes(stage, 3)
-    assert until(stage, AWAY, HOME) > told_us
-    assert all(is_here(stage, event) for event in lost)
+    assert until(stage, here, home) > told_us
+    assert all(is_here(stage, event, here) for event in lost)
 
 
 def compare(stage: MovingStage, region: str) -> list[int]:
@@ -109,12 +119,7 @@ def test_a_late_original_does_not_stand_for_the_copy_that_was_adopted() -> None:
     told_us = stage.clock.now_us()
     late = [key for key in stage.cloud.rows(HOME, "versions") if key[1].startswith(LATE_PREFIX)]
     assert len(late) == 2, "the originals stand apart at the old home"
-    minutes(stage, 4)
-    assert until(stage, HOME, AWAY) <= told_us
-    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
-    minutes(stage, 3)
-    assert until(stage, HOME, AWAY) > told_us
-    assert all(is_here(stage, event, HOME) for event in lost)
+    assert_waited_for_and_fetched(stage, lost, told_us, HOME, AWAY)
     assert stage.read(kept, HOME).content == "second" and stage.listed(HOME) == {"/kept": kept}
     with pytest.raises(NotFound):
         stage.read(gone, HOME)
@@ -136,11 +141,7 @@ def test_the_history_of_a_home_that_has_not_heard_of_its_successor_does_not_stan
     stage.index(late.key, AWAY)
     told_us = stage.clock.now_us()
     lost = lose(stage, f"{AWAY}/log/", HOME)
-    minutes(stage, 4)
-    assert until(stage, HOME, AWAY) <= told_us
-    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
-    minutes(stage, 3)
-    assert until(stage, HOME, AWAY) > told_us and is_here(stage, lost[0], HOME)
+    assert_waited_for_and_fetched(stage, lost, told_us, HOME, AWAY)
 
 
 def test_an_adopted_copy_is_waited_for_though_its_original_was_in_the_new_homes_history_before_its_event_came() -> None:
@@ -159,11 +160,7 @@ def test_an_adopted_copy_is_waited_for_though_its_original_was_in_the_new_homes_
     assert stage.history(memory.id, AWAY) == [memory.version_id]
     told_us = stage.clock.now_us()
     [lost] = lose(stage, f"{AWAY}/log/", HOME)
-    minutes(stage, 4)
-    assert until(stage, HOME, AWAY) <= told_us, "a checkpoint of the new home lacks what it adopted"
-    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
-    minutes(stage, 3)
-    assert until(stage, HOME, AWAY) > told_us and is_here(stage, lost, HOME)
+    assert_waited_for_and_fetched(stage, [lost], told_us, HOME, AWAY)
     stage.at_rest()
 
 
@@ -218,11 +215,7 @@ def test_a_version_that_counts_once_its_home_hears_of_the_accepted_epoch_is_wait
     stage.come_late()
     assert stage.home(HOME) == AWAY and stage.divergent(HOME) == []
     told_us = stage.clock.now_us()
-    minutes(stage, 4)
-    assert until(stage, THIRD, HOME) <= told_us, "a checkpoint of the home lacks a version that counts"
-    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
-    minutes(stage, 3)
-    assert until(stage, THIRD, HOME) > told_us and is_here(stage, lost, THIRD)
+    assert_waited_for_and_fetched(stage, [lost], told_us, THIRD, HOME)
     stage.at_rest()
 
 
@@ -251,7 +244,7 @@ def test_a_region_that_answered_a_write_has_its_object_or_waits_for_it(stage: Mo
     else:
         stage.delete(memory.id, region=AWAY)
     told_us = stage.clock.now_us()
-    assert_waited_for_and_fetched(stage, lose(stage, "/log/"), told_us)
+    assert_waited_for_and_fetched(stage, lose(stage, "/log/"), told_us, others=[THIRD])
     listed = stage.listed(AWAY)
     with stage.dead(HOME):
         stage.fail_over(AWAY)
@@ -270,11 +263,7 @@ def test_half_of_a_rename_that_was_read_in_its_homes_bucket_is_waited_for(stage:
     stage.deliver()
     assert stage.listed(AWAY) == {"/b": memory.id}
     assert is_here(stage, moved_in) and not is_here(stage, moved_out)
-    minutes(stage, 4)
-    assert until(stage, AWAY, HOME) <= told_us
-    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
-    minutes(stage, 3)
-    assert until(stage, AWAY, HOME) > told_us and is_here(stage, moved_out)
+    assert_waited_for_and_fetched(stage, [moved_out], told_us)
     with stage.dead(HOME):
         stage.fail_over(AWAY)
     assert stage.listed(AWAY) == {"/b": memory.id}
@@ -291,7 +280,7 @@ def test_half_a_rename_that_its_event_alone_projected_is_waited_for(stage: Movin
     lost = lose(stage, "/log/")
     assert len(lost) == 2, "the helper had put the other half"
     stage.update(memory.id, "second")
-    assert_waited_for_and_fetched(stage, lost, stage.clock.now_us())
+    assert_waited_for_and_fetched(stage, lost, stage.clock.now_us(), others=[THIRD])
     stage.at_rest()
 
 
@@ -452,11 +441,7 @@ def test_a_redaction_is_carried_out_where_its_order_never_arrived_wherever_it_la
     ]
     stage.deliver()
     assert stage.found("SECRET", AWAY)
-    minutes(stage, 4)
-    assert until(stage, AWAY, HOME) <= told_us
-    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
-    minutes(stage, 3)
-    assert until(stage, AWAY, HOME) > told_us and is_here(stage, order)
+    assert_waited_for_and_fetched(stage, [order], told_us)
     assert not stage.found("SECRET", AWAY)
     assert not [row for row in stage.cloud.rows(AWAY, "versions").values() if "unseen" in row]
 
@@ -482,11 +467,7 @@ def test_a_record_that_a_region_knows_from_an_answer_is_fetched_too(stage: Movin
     stage.memolith(AWAY).stores.update(stage.call(), stage.store, name="renamed", description="", metadata={})
     told_us = stage.clock.now_us()
     [record] = lose(stage, "/store/")
-    minutes(stage, 4)
-    assert until(stage, AWAY, HOME) <= told_us
-    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
-    minutes(stage, 3)
-    assert until(stage, AWAY, HOME) > told_us and is_here(stage, record)
+    assert_waited_for_and_fetched(stage, [record], told_us)
 
 
 def test_a_revocation_that_was_confirmed_before_its_object_came_is_fetched_too(stage: MovingStage) -> None:
@@ -496,11 +477,7 @@ def test_a_revocation_that_was_confirmed_before_its_object_came_is_fetched_too(s
     [revoked] = lose(stage, "/key/")
     indexer_calls(stage.cloud.sites[AWAY].indexing)({"call": "fold_key", "key": revoked.key})
     assert stage.cloud.rows(AWAY, "keys")[WORKSPACE, key_id]["revoked_at"] is not None
-    minutes(stage, 4)
-    assert until(stage, AWAY, HOME) <= told_us
-    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
-    minutes(stage, 3)
-    assert until(stage, AWAY, HOME) > told_us and is_here(stage, revoked)
+    assert_waited_for_and_fetched(stage, [revoked], told_us)
 
 
 def test_the_daily_comparisons_see_what_was_never_here(stage: MovingStage) -> None:
