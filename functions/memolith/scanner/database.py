@@ -1,8 +1,8 @@
 """The prebuilt database: compiled patterns and parsed rules in one file of the bundle.
 
-Compiling takes about a second and parsing the rule files a tenth of one; both are done once, when the bundle is built.
-A hyperscan database belongs to the kind of processor and the version of hyperscan that made it. So the file says what
-it was made from, and whatever does not fit is not used: the caller compiles instead, and says so.
+Compiling takes some fifteen seconds and parsing the rule files a tenth of one; both are done once, when the bundle is
+built. A hyperscan database belongs to the kind of processor and the version of hyperscan that made it. So the file says
+what it was made from, and whatever does not fit is not used: the caller compiles instead, and says so.
 
 Layout: `MAGIC`, the length of the header (4 bytes, big-endian), the header (compressed JSON: fingerprint of the rule
 files, the rules, the lengths of each set's databases), the databases.
