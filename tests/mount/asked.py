@@ -25,13 +25,16 @@ mounting.check_fuse()
 from memolith.clients.mount import filesystem  # noqa: E402 - libfuse is chosen before it is loaded
 
 asked: Counter[str] = Counter()
+counting = threading.Lock()
+"""Held while `asked` is changed: libfuse calls in many threads, and a sum may not lose one of them."""
 
 
 class Counting(filesystem.Fuse):
     """Counts what the kernel asks."""
 
     def _wrapper(self, func: Callable[..., Any], *args: Any) -> int:
-        asked[func.__name__.partition("_fuse_")[0]] += 1
+        with counting:
+            asked[func.__name__.partition("_fuse_")[0]] += 1
         return super()._wrapper(func, *args)
 
 
@@ -44,9 +47,11 @@ def say(what: object) -> None:
 def answer(store: StoreOfFiles) -> None:
     """Answers the input, and unmounts when it ends."""
     for _ in sys.stdin:
-        say({"kernel": dict(asked), "store": dict(store.asked)})
-        asked.clear()
-        store.asked.clear()
+        with counting:  # what comes while this is said belongs to the next answer
+            told = {"kernel": dict(asked), "store": dict(store.asked)}
+            asked.clear()
+            store.asked.clear()
+        say(told)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
