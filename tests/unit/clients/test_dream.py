@@ -19,8 +19,8 @@ from memolith.clients.cli.failures import ApiFailed
 from memolith.clients.cli.main import run
 from memolith.core.errors import InvalidRequest
 from memolith.ports.model import Ask, Purpose, Rejected
+from tests.api.dreams.stage import Stage, tell
 from tests.api.loopback import serving
-from tests.api.test_dreams import Stage, _tell
 from tests.unit.app.scene import HOME
 
 
@@ -73,7 +73,7 @@ def replayed(stage: Stage, dream: Any, *more: Any) -> Replay:
 def test_a_dream_that_is_replayed_comes_to_the_same_and_writes_nothing(behavior: str) -> None:
     stage = Stage()
     stage.fill()
-    told = [_tell(stage, ("user.message", "I prefer tabs over spaces in Makefiles."))]
+    told = [tell(stage, ("user.message", "I prefer tabs over spaces in Makefiles."))]
     existing = {"type": behavior, **({"memory_store_id": stage.scene.store} if behavior != "propose" else {})}
     dream = stage.create(more=[{"type": "sessions", "session_ids": told}], output_behavior=existing)
     stage.scene.clock.advance(60)
@@ -132,7 +132,7 @@ def test_recent_takes_the_newest_sessions_of_which_something_was_said_and_last_t
     told = []
     for _ in range(3):
         stage.scene.clock.advance(1)
-        told.append(_tell(stage, ("user.message", "Remember that we deploy on Thursdays.")))
+        told.append(tell(stage, ("user.message", "Remember that we deploy on Thursdays.")))
     made = [stage.create() for _ in range(2)]
     assert _recent(api, store, 2) == [told[2], told[1]], "the sessions of the dreams say nothing, and are newer"
     assert _recent(api, store, 0) == []

@@ -12,8 +12,8 @@ from memolith.clients.cli.failures import ApiFailed
 from memolith.clients.cli.main import run
 from memolith.clients.cli.why import origin_of_line
 from memolith.core.proposed_edits import EditRequest
+from tests.api.dreams.stage import TEXTS, Stage
 from tests.api.loopback import serving
-from tests.api.test_dreams import TEXTS, Stage
 
 
 def told(capsys: pytest.CaptureFixture[str], *words: str) -> Any:

@@ -15,7 +15,7 @@ from memolith.app.replication.due_stores import EVERY_US, DueStores, automatic_s
 from memolith.core.rows.identity import AUTOMATIC_STORES
 from memolith.ports.index import Query
 from memolith.ports.model import ModelUnavailable
-from tests.api.test_dreams import Stage, choose
+from tests.api.dreams.stage import Stage, choose
 from tests.unit.app.scene import AWAY, HOME
 
 HOUR_S = 3_600

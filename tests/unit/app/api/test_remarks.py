@@ -11,7 +11,7 @@ from memolith.app.api.remarks import ATTEMPTS
 from memolith.core.errors import Busy, InvalidRequest, PathConflict
 from memolith.core.limits import CONTENT_MAX_BYTES, REMARK_PARTS_MAX
 from memolith.core.remarks import log_path, remarks_of
-from tests.api.test_dreams import Stage, choose
+from tests.api.dreams.stage import Stage, choose
 from tests.unit.app.scene import AWAY, HOME
 
 RULE = "Deploy the engine on Thursdays, never on Fridays, as the on-call engineer is in then."

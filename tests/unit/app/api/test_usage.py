@@ -18,7 +18,7 @@ from memolith.app.pipelines.usage_log import UsageLog
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.objects.usage_record import KIND, UsageRecord
 from memolith.core.rows.identity import StoreRow
-from tests.api.test_dreams import Stage, choose
+from tests.api.dreams.stage import Stage, choose
 from tests.unit.app.scene import AWAY, HOME
 
 DAY_S = 86_400

@@ -10,7 +10,7 @@ from memolith.adapters.layered import Call as PortCall
 from memolith.app.pipelines.run_log import RunLog
 from memolith.core.objects.run_record import DreamStatus
 from memolith.core.rows.dreams import DreamRow
-from tests.api.test_dreams import Stage
+from tests.api.dreams.stage import Stage
 from tests.unit.app.scene import HOME
 
 

@@ -6,7 +6,7 @@ import json
 
 from memolith.core.rows.dreams import DreamRow
 from memolith.ports.index import Change
-from tests.api.test_dreams import Stage
+from tests.api.dreams.stage import Stage
 from tests.unit.app.homes.test_transfer import move
 from tests.unit.app.scene import AWAY, HOME
 

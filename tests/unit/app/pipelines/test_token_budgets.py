@@ -17,7 +17,7 @@ from memolith.core.object_keys import JobKey, parse_key
 from memolith.core.objects.spending_record import KIND, SpendingRecord
 from memolith.ports import errors as port_errors
 from memolith.ports.model import Answer, Ask, BudgetExceeded, ModelUnavailable, Purpose, Role, Turn, Usage
-from tests.api.test_dreams import Stage, _tell, choose
+from tests.api.dreams.stage import Stage, choose, tell
 from tests.unit.app.scene import AWAY, HOME
 
 DAY_S = 86_400
@@ -203,7 +203,7 @@ def extract(stage: Stage, session_id: str) -> Extraction:
 
 def test_an_extraction_for_which_the_day_has_no_room_is_refused_until_tomorrow(stage: Stage) -> None:
     choose(stage, max_tokens_per_day=100)
-    session_id = _tell(stage, ("user.message", "Please remember that the release branch is cut on Thursdays."))
+    session_id = tell(stage, ("user.message", "Please remember that the release branch is cut on Thursdays."))
     with pytest.raises(BudgetExhausted, match="100 tokens a day") as refused:
         extract(stage, session_id)
     assert 0 < refused.value.retry_after_s <= DAY_S
@@ -217,7 +217,7 @@ def test_an_extraction_for_which_the_day_has_no_room_is_refused_until_tomorrow(s
 
 def test_a_session_that_waits_for_the_next_day_loses_no_try_and_is_looked_at_once(stage: Stage) -> None:
     choose(stage, max_tokens_per_day=100, auto_extract="propose", idle_hours=1)
-    _tell(stage, ("user.message", "Please remember that the release branch is cut on Thursdays."))
+    tell(stage, ("user.message", "Please remember that the release branch is cut on Thursdays."))
     stage.scene.clock.advance(2 * 3_600)
     stage.scene.deliver()
     read: list[str] = []
@@ -239,7 +239,7 @@ def test_a_session_that_waits_for_the_next_day_loses_no_try_and_is_looked_at_onc
 def test_a_session_that_waited_for_the_next_day_is_extracted_then(stage: Stage) -> None:
     choose(stage, max_tokens_per_day=15_000, auto_extract="propose", idle_hours=1)
     budgets(stage).ask(stage.scene.store, 15_000, Large(), QUESTION)
-    _tell(stage, ("user.message", "Please remember that the release branch is cut on Thursdays."))
+    tell(stage, ("user.message", "Please remember that the release branch is cut on Thursdays."))
     stage.scene.clock.advance(2 * 3_600)
     assert stage.memolith.automatic.run(stage.scene.store).extracted == {}
     stage.scene.clock.advance(DAY_S)

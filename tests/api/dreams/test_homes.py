@@ -1,0 +1,132 @@
+"""Where a dream runs: at the home of its store, wherever it was asked for; and where it is shown."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import anthropic
+import httpx2
+import pytest
+
+from memolith.adapters.memory import MemoryQueue, RecordingMetrics, SeededRandomness
+from memolith.app.api.dream_run import Taken
+from memolith.app.replication.due_dreams import DueDreams
+from memolith.core.rows.dreams import DreamRow
+from memolith.wire.http import HttpApi
+from tests.api.dreams.stage import TEXTS, Stage
+from tests.api.transport import Gateway
+from tests.unit.app.scene import AWAY, HOME
+
+
+def test_every_region_shows_the_dreams_of_a_store_and_a_deleted_store_takes_their_words_along(stage: Stage) -> None:
+    dream = stage.done(stage.create(instructions="words of the owner"))
+    rows = [stage.scene.cloud.rows(region, "keys")[dream.id, "dream"] for region in (HOME, AWAY)]
+    assert rows[0] == rows[1]
+    assert "words of the owner" not in json.dumps(rows)
+    assert DreamRow.from_attributes(rows[0]).parsed.status == "completed"
+    assert any(run.instructions for run in stage.runs(AWAY))
+    stage.client.beta.memory_stores.delete(stage.scene.store)
+    for _ in range(4):
+        stage.scene.clock.advance(3_600)
+        stage.scene.deliver()
+        for region in (HOME, AWAY):
+            stage.scene.cloud.peers.call(region, "eraser", {"call": "sweep"})
+    assert [run.instructions for run in (*stage.runs(HOME), *stage.runs(AWAY)) if run.instructions] == []
+
+
+def _abroad(stage: Stage) -> tuple[Any, Any]:
+    """The SDK in front of the other region, whose use cases its neighbors reach; and the home's own."""
+    scene = stage.scene
+    clients = []
+    for name in (AWAY, HOME):
+        api = HttpApi(scene.at(name), scene.clock, SeededRandomness(9), RecordingMetrics())
+        http_client = httpx2.Client(transport=Gateway(api.answer))
+        clients.append(
+            anthropic.Anthropic(
+                api_key=scene.api_key, base_url="https://m.test", http_client=http_client, max_retries=0
+            )
+        )
+    return clients[0], clients[1]
+
+
+@pytest.mark.parametrize("behavior", ["create_new", "update_existing"])
+def test_a_dream_that_is_asked_for_elsewhere_runs_at_the_home_of_its_store(behavior: str) -> None:
+    stage = Stage()
+    stage.fill()
+    away, _ = _abroad(stage)
+    store = stage.scene.store
+    existing = {"type": "update_existing", "memory_store_id": store}
+    dream = away.beta.dreams.create(
+        inputs=[{"type": "memory_store", "memory_store_id": store}],
+        model="claude-x",
+        instructions="be brief",
+        output_behavior={"type": "create_new"} if behavior == "create_new" else existing,
+    )
+    assert away.beta.dreams.retrieve(dream.id).status == "pending", "its caller sees it where it asked"
+    assert [run.home for run in stage.runs()] == [HOME]
+    assert stage.runner is not None
+    assert stage.runner.take_up(dream.id) is Taken.WAITS, "its session has not arrived"
+    stage.scene.deliver()
+    assert stage.runner.take_up(dream.id) is Taken.ENDED
+    stage.scene.deliver()
+    over = away.beta.dreams.retrieve(dream.id)
+    assert (over.status, over.instructions) == ("completed", "be brief")
+    assert set(stage.texts(over.outputs[0].memory_store_id)) == {"/new.md", "/other.md"}
+    assert {run.home for run in stage.runs()} == {HOME}
+
+
+def test_a_dream_that_is_canceled_and_archived_elsewhere_is_so_at_its_home() -> None:
+    stage = Stage()
+    stage.fill()
+    dream = stage.update()
+    stage.scene.deliver()
+    away, home = _abroad(stage)
+    assert away.beta.dreams.cancel(dream.id).status == "canceled"
+    assert home.beta.dreams.retrieve(dream.id).status == "canceled"
+    assert away.beta.dreams.archive(dream.id).archived_at is not None
+    assert stage.done(dream).status == "canceled"
+    assert stage.texts() == TEXTS
+    with pytest.raises(anthropic.ConflictError):
+        for _ in range(2):
+            away.beta.dreams.create(
+                inputs=[{"type": "memory_store", "memory_store_id": stage.scene.store}],
+                model="x",
+                output_behavior={"type": "update_existing", "memory_store_id": stage.scene.store},
+            )
+
+
+def test_a_dream_that_runs_out_of_time_goes_on_where_it_stopped_and_is_taken_up_at_once(stage: Stage) -> None:
+    dream = stage.create()
+    assert stage.runner is not None
+    assert stage.runner.take_up(dream.id, until_us=stage.scene.clock.now_us() - 1) is Taken.PAUSED
+    assert stage.client.beta.dreams.retrieve(dream.id).status == "running"
+    assert stage.runner.take_up(dream.id) is Taken.ENDED
+    assert stage.client.beta.dreams.retrieve(dream.id).status == "completed"
+
+
+def test_a_tick_names_each_dream_once_in_five_minutes_and_only_at_home_and_no_text(stage: Stage) -> None:
+    queue, away = MemoryQueue(), MemoryQueue()
+    sites = stage.scene.cloud.sites
+    due, elsewhere = DueDreams(sites[HOME].region, queue), DueDreams(sites[AWAY].region, away)
+
+    def tick() -> list[str]:
+        before = len(queue.messages)
+        for one in (due, elsewhere):
+            one.run(stage.scene.clock.now_us() + 1_000_000)
+        return [json.loads(body)["dream"] for body in list(queue.messages)[before:]]
+
+    assert tick() == []
+    first = stage.create(instructions="words of the owner")
+    second = stage.create()
+    stage.scene.deliver()
+    assert tick() == [first.id, second.id]
+    assert tick() == []
+    stage.scene.clock.advance(301)
+    stage.client.beta.dreams.cancel(second.id)
+    assert tick() == [first.id]
+    stage.tick()
+    stage.scene.clock.advance(301)
+    assert tick() == []
+    assert list(away.messages) == []
+    assert "words of the owner" not in "".join(queue.messages)

@@ -1,0 +1,113 @@
+"""What a dream has changed is shown line by line, and a person takes it back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.api.dreams.stage import TEXTS, Stage
+from tests.unit.app.scene import AWAY, HOME
+
+
+def ask(stage: Stage, method: str, path: str, status: int = 200, key: str | None = None) -> Any:
+    with httpx2.Client(transport=stage.gateway, base_url="https://memolith.test") as client:
+        reply = client.request(method, path, headers={"x-api-key": key or stage.scene.api_key})
+    assert reply.status_code == status, reply.text
+    return reply.json()
+
+
+def person(stage: Stage) -> str:
+    return stage.scene.cloud.key("write", holder="person")
+
+
+def test_a_dreams_changes_are_the_lines_that_it_wrote_and_a_person_takes_them_back(stage: Stage) -> None:
+    listed = stage.client.beta.memory_stores.memories.list(stage.scene.store)
+    read = [one.memory_version_id for one in listed if one.type == "memory" and one.path != "/other.md"]
+    dream = stage.done(stage.update())
+    assert stage.texts() != TEXTS
+    assert "memver_" not in json.dumps(stage.scene.cloud.rows(HOME, "keys")[dream.id, "dream"]), "no row has sources"
+    stage.client.beta.dreams.archive(dream.id)
+    changes = ask(stage, "GET", f"/v1/dreams/{dream.id}/changes")
+    assert (changes["type"], changes["proposal"]) == ("dream_changes", None)
+    found = {one["path"]: one for one in changes["data"]}
+    assert {path: one["operation"] for path, one in found.items()} == {"/new.md": "modified", "/old.md": "deleted"}
+    assert f"-{TEXTS['/old.md']}" in found["/old.md"]["diff"]["text"]
+    assert "says Ada" in found["/new.md"]["diff"]["text"]
+    assert {path: sorted(one["sources"]) for path, one in found.items()} == dict.fromkeys(found, sorted(read))
+    reversal = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))
+    assert {one["path"]: one["outcome"] for one in reversal["data"]} == {"/new.md": "reverted", "/old.md": "reverted"}
+    assert stage.texts() == TEXTS
+    versions = len(list(stage.client.beta.memory_stores.memory_versions.list(stage.scene.store)))
+    again = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))
+    assert {one["outcome"] for one in again["data"]} == {"unchanged", "changed_since"}
+    assert len(list(stage.client.beta.memory_stores.memory_versions.list(stage.scene.store))) == versions
+
+
+def test_what_a_dreams_edits_rest_on_is_erased_with_the_store(stage: Stage) -> None:
+    stage.done(stage.update())
+    stage.scene.deliver()
+    assert all(any(run.sources for run in stage.runs(region)) for region in (HOME, AWAY))
+    stage.client.beta.memory_stores.delete(stage.scene.store)
+    for _ in range(4):
+        stage.scene.clock.advance(3_600)
+        stage.scene.deliver()
+        for region in (HOME, AWAY):
+            stage.scene.cloud.peers.call(region, "eraser", {"call": "sweep"})
+    assert [run.sources for run in (*stage.runs(HOME), *stage.runs(AWAY)) if run.sources] == []
+
+
+def test_what_was_changed_since_a_dream_stays_when_it_is_taken_back(stage: Stage) -> None:
+    dream = stage.done(stage.update())
+    memories = stage.client.beta.memory_stores.memories
+    new = next(one for one in memories.list(stage.scene.store) if one.path == "/new.md")
+    assert new.type == "memory"
+    memories.update(new.id, memory_store_id=stage.scene.store, content="A person wrote this.")
+    memories.create(stage.scene.store, path="/old.md", content="And this, where the dream deleted.")
+    reversal = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))
+    assert {one["outcome"] for one in reversal["data"]} == {"changed_since"}
+    assert stage.texts()["/new.md"] == "A person wrote this."
+    assert stage.texts()["/old.md"] == "And this, where the dream deleted."
+
+
+def test_what_a_dream_made_is_deleted_when_it_is_taken_back(stage: Stage) -> None:
+    version = next(iter(stage.client.beta.memory_stores.memory_versions.list(stage.scene.store))).id
+    edit = {"op": "create", "path": "/made.md", "content": "made", "old": None, "new": None, "to": None, "why": "so"}
+    edit["sources"] = [version]  # type: ignore[assignment]
+    stage.model.said = [{"open": [], "edits": [edit], "summary": "", "done": True}]
+    dream = stage.done(stage.update())
+    assert stage.texts()["/made.md"] == "made"
+    for outcome in ("reverted", "unchanged"):
+        [one] = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))["data"]
+        assert (one["path"], one["outcome"]) == ("/made.md", outcome)
+    assert stage.texts() == TEXTS
+
+
+@pytest.mark.parametrize(("approved", "status"), [(False, "rejected"), (True, "reverted")])
+def test_a_dream_that_proposed_is_taken_back_with_its_proposal(stage: Stage, approved: bool, status: str) -> None:
+    dream = stage.done(stage.create(extra_body={"output_behavior": {"type": "propose"}}))
+    proposal = ask(stage, "GET", f"/v1/dreams/{dream.id}/changes")["proposal"]
+    assert [edit["diff"]["text"] != "" for edit in proposal["edits"]] == [True, True]
+    if approved:
+        stage.memolith.proposals.approve(stage.scene.call(), stage.scene.store, proposal["id"])
+    for _ in range(2):
+        reversal = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))
+        assert (reversal["proposal"]["status"], reversal["data"]) == (status, [])
+    assert stage.texts() == TEXTS
+
+
+def test_only_a_person_takes_a_dream_back_and_only_one_that_is_over_and_wrote_into_its_input(stage: Stage) -> None:
+    waiting = stage.update()
+    ask(stage, "POST", f"/v1/dreams/{waiting.id}/revert", 400, person(stage))
+    dream = stage.done(waiting)
+    before = stage.texts()
+    ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", 403, stage.scene.cloud.key("write"))
+    ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", 403, stage.scene.cloud.key("read"))
+    copied = stage.done(stage.create())
+    for method, below in (("GET", "changes"), ("POST", "revert")):
+        error = ask(stage, method, f"/v1/dreams/{copied.id}/{below}", 400, person(stage))
+        assert copied.outputs[0].memory_store_id in error["error"]["message"]
+        ask(stage, method, "/v1/dreams/drm_useast1_01m83b139sgy7nmp15vwsq4br0/" + below, 404)
+    assert stage.texts() == before
