@@ -16,7 +16,7 @@ from memolith.app.safety.write_gate import TextScanner
 from memolith.wire.http import HttpApi
 from memolith.wire.routes.table import KEY_ROUTES, ROUTES
 from tests.api.model import Model
-from tests.api.shapes import check_answer
+from tests.api.shapes.answers import check_answer
 from tests.api.transport import Answer, Gateway, to_event
 from tests.support.cloud import Cloud
 

@@ -14,7 +14,7 @@ from memolith.adapters.memory import ManualClock, SeededRandomness
 from memolith.wire.http import HttpApi
 from memolith.wire.rpc import indexer_calls, keys_calls
 from tests.api.harness import BASE_URL
-from tests.api.shapes import check_answer
+from tests.api.shapes.answers import check_answer
 from tests.api.transport import Gateway
 from tests.support.cloud import WORKSPACE, Cloud
 

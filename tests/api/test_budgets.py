@@ -23,7 +23,7 @@ from memolith.wire import strict_json
 from memolith.wire.http import HttpApi
 from memolith.wire.routes.table import KEY_ROUTES, ROUTES
 from memolith.wire.rpc import keys_calls
-from tests.api.shapes import check_answer
+from tests.api.shapes.answers import check_answer
 from tests.api.transport import to_event
 from tests.support.cloud import WORKSPACE, Cloud
 

@@ -32,7 +32,7 @@ from memolith.entry import (
 )
 from memolith.entry.lambda_runtime import FunctionFailed, Handler
 from memolith.entry.settings import Settings
-from tests.api.shapes import check_answer
+from tests.api.shapes.answers import check_answer
 from tests.api.transport import to_event
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_bucket, make_tables
 from tests.support.guardrail_api import GUARDRAIL, VERSION, guardrail_api
