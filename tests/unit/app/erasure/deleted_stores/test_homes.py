@@ -1,0 +1,106 @@
+"""A deleted store whose home is moved, or lost, is erased in time or restored at the new one."""
+
+from __future__ import annotations
+
+import pytest
+
+from memolith.app.kernel.results import Memory
+from memolith.core.errors import NotFound, Unavailable
+from tests.unit.app.erasure.deleted_stores.calls import TEXT, delete, is_erased, let_pass, row, texts
+from tests.unit.app.failing import fail_over, hold_back
+from tests.unit.app.scene import AWAY, HOME, Scene
+
+
+def test_a_deleted_stores_home_can_move_and_the_new_home_erases_it_in_time(scene: Scene, memory: Memory) -> None:
+    delete(scene)
+    answer = scene.cloud.peers.call(AWAY, "reconciler", {"call": "homes.move", "store_id": scene.store})
+    assert answer["state"] == "moved", answer
+    scene.deliver()
+    with pytest.raises(NotFound):
+        scene.read(memory, at=AWAY)
+    let_pass(scene, 6.9)
+    assert len(texts(scene, HOME)) == len(texts(scene, AWAY)) == 2
+    let_pass(scene, 1.1, HOME)
+    assert len(texts(scene, HOME)) == 2, "it is the home no more"
+    let_pass(scene, 0, AWAY, HOME)
+    assert is_erased(scene, HOME) and is_erased(scene, AWAY)
+
+
+def test_a_deleted_store_whose_home_was_lost_can_be_restored_at_the_new_one(scene: Scene, memory: Memory) -> None:
+    delete(scene)
+    fail_over(scene)
+    scene.deliver()
+    let_pass(scene, 3)
+    scene.at(HOME).stores.restore(scene.call(), scene.store)
+    scene.deliver()
+    let_pass(scene, 9)
+    for region in (HOME, AWAY):
+        assert scene.read(memory, at=region).content == f"{TEXT} again"
+
+
+def test_a_deletion_that_the_lost_home_acknowledged_holds_and_once_restored_does_not_come_back(
+    scene: Scene, memory: Memory
+) -> None:
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
+    held = hold_back(scene)
+    fail_over(scene)
+    scene.deliver()
+    assert scene.read(memory, at=AWAY).content == f"{TEXT} again"
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    for region in (HOME, AWAY):
+        with pytest.raises(NotFound):
+            scene.read(memory, at=region)
+    assert len(texts(scene, AWAY)) == 2
+    scene.at(AWAY).stores.restore(scene.call(), scene.store)
+    scene.deliver()
+    for event in held:
+        scene.cloud.sites[AWAY].indexing.object_arrived(event.key)
+    let_pass(scene, 10)
+    for region in (HOME, AWAY):
+        assert scene.read(memory, at=region).content == f"{TEXT} again"
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_deletion_and_its_restoration_that_the_lost_home_acknowledged_leave_the_store_as_it_was(
+    scene: Scene, memory: Memory, order: tuple[int, int]
+) -> None:
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
+    scene.at(HOME).stores.restore(scene.call(), scene.store)
+    held = hold_back(scene)
+    assert len(held) == 2
+    fail_over(scene)
+    scene.deliver()
+    for number in order:
+        scene.cloud.pending.append(held[number])
+        scene.deliver()
+    for region in (HOME, AWAY):
+        assert scene.read(memory, at=region).content == f"{TEXT} again"
+        assert not row(scene, region).is_deleted
+
+
+def test_a_write_that_comes_late_to_a_deleted_store_is_there_once_it_is_restored(scene: Scene, memory: Memory) -> None:
+    late = scene.update(memory, "acknowledged by the old home")
+    held = hold_back(scene)
+    fail_over(scene)
+    scene.deliver()
+    delete(scene, at=AWAY)
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    scene.at(AWAY).stores.restore(scene.call(), scene.store)
+    scene.deliver()
+    for region in (HOME, AWAY):
+        assert scene.read(memory, at=region).version_id == late.version_id
+
+
+def test_the_deleted_store_of_an_unfinished_move_is_not_made_final(scene: Scene, memory: Memory) -> None:
+    delete(scene)
+    scene.cloud.peers.call(HOME, "reconciler", {"call": "homes.begin", "store_id": scene.store, "to": AWAY})
+    let_pass(scene, 8)
+    assert len(texts(scene, HOME)) == 2
+    with pytest.raises(Unavailable):
+        scene.at(HOME).stores.restore(scene.call(), scene.store)
+    scene.cloud.peers.call(HOME, "reconciler", {"call": "homes.give_up", "store_id": scene.store})
+    scene.deliver()
+    let_pass(scene, 0)
+    assert is_erased(scene, HOME)
