@@ -23,8 +23,8 @@ from memolith.wire.rpc import (
     peerwriter_calls,
 )
 from tests.infra.policies import by_role
+from tests.infra.rights import function, grants
 from tests.infra.synthesized import HERE, THERE, App
-from tests.infra.test_functions import function, grants
 from tests.support.cloud import Cloud
 
 HTTP, QUEUE, AGENT, TEXT = "an HTTP request", "a queue's batch", "an agent's command", "a text to scan"

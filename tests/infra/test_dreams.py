@@ -12,8 +12,8 @@ from infra.dreaming import Dreams
 from infra.record_checks import InvalidDeployment
 from tests.infra.conftest import Synthesize
 from tests.infra.policies import by_role
+from tests.infra.rights import grants, queue
 from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App, record
-from tests.infra.test_functions import grants, queue
 
 PROFILE = f"arn:aws:bedrock:{HERE}:{ACCOUNT}:inference-profile/global.anthropic.claude-haiku-4-5"
 MODEL = "arn:aws:bedrock:{}::foundation-model/anthropic.claude-haiku-4-5"

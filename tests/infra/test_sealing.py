@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.infra.rights import grants
 from tests.infra.synthesized import FAR, HERE, THERE, App
-from tests.infra.test_functions import grants
 
 ALIAS = "alias/memolith-test-seal"
 
