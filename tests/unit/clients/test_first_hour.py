@@ -67,10 +67,11 @@ A9: lint took minutes
         test_checking_a_memory_does_not_go_through_the_paths_of_all_others
         test_a_note_of_basic_memory_is_known_by_its_title_and_needs_neither_name_nor_description
 A10: an import made a second store, and took everything in
-    tests/unit/clients/test_transfer.py
+    tests/unit/clients/transfers/test_folders.py
         test_an_import_again_continues_in_the_store_that_it_made
         test_what_was_done_before_an_error_ended_it_is_reported
         test_what_programs_keep_for_themselves_and_what_the_folder_ignores_is_left_out_and_named
+    tests/unit/clients/transfers/test_archives.py
         test_a_zip_goes_in_and_a_hostile_one_leads_nowhere
     tests/unit/clients/test_first_hour.py
         test_an_export_of_a_history_says_how_much_it_wrote
@@ -87,7 +88,7 @@ A12: touch set 1970, and a repository went into the store
 A13: a text steered the terminal
     tests/unit/clients/test_first_hour.py
         test_what_would_steer_a_terminal_is_in_order_and_not_sent
-    tests/unit/clients/test_transfer.py
+    tests/unit/clients/transfers/test_folders.py
         test_names_that_would_steer_a_terminal_are_shown_escaped
 A14: a store could not be looked at as a whole
     tests/unit/clients/test_store_argument.py

@@ -26,7 +26,7 @@ from memolith.clients.working_copy.http_store_client import HttpStoreClient
 from memolith.scanner import Scanner
 from tests.api.harness import BASE_URL, Backend, memolith_backend
 from tests.unit.clients.desk import Desk
-from tests.unit.clients.test_transfer import fill, texts
+from tests.unit.clients.transfers.reports import fill, texts
 
 
 @pytest.fixture

@@ -1,0 +1,69 @@
+"""``memolith import`` and ``memolith export`` of archives: tar and zip, damaged and hostile ones."""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+from memolith.clients.cli.failures import Exit
+from tests.unit.clients.desk import Desk
+from tests.unit.clients.transfers.reports import fill, moved, reasons
+
+
+def test_a_tar_goes_in_and_comes_out_whether_compressed_or_not(desk: Desk, tmp_path: Path) -> None:
+    folder = fill(tmp_path / "f", {"a": "1", "b/c": "2"})
+    desk.ok("import", str(folder), "--store", desk.store)
+    for name in ("out.tar", "out.tar.gz"):
+        assert moved(desk, "export", desk.store, name)["results"] == {"written": 2}
+        assert moved(desk, "import", name)["results"] == {"created": 2}
+    assert "out.tar is there already" in desk.fails(Exit.USAGE, "export", desk.store, "out.tar")
+
+
+def test_a_zip_goes_in_and_a_hostile_one_leads_nowhere(desk: Desk) -> None:
+    with zipfile.ZipFile("notes.zip", "w", zipfile.ZIP_DEFLATED) as zipped:
+        zipped.writestr("a.md", "1")
+        zipped.writestr("n/", "")
+        zipped.writestr("n/résumé.md", "2")
+        zipped.writestr("../../up", "3")
+        zipped.writestr(".git/config", "4")
+        zipped.writestr("n/.DS_Store", "5")
+        zipped.writestr("bomb", b"0" * 50_000_000)
+        link = zipfile.ZipInfo("passwd")
+        link.external_attr = 0o120777 << 16
+        zipped.writestr(link, "/etc/passwd")
+    report = moved(desk, "import", "notes.zip", "--store", desk.store, code=Exit.IN_PART)
+    assert desk.ok("ls", desk.store, "-r").split() == ["/a.md", "/n/résumé.md"]
+    told = reasons(report)
+    assert told["/passwd"] == "a link" and told["/bomb"].startswith("larger than")
+    assert set(told) == {"/../../up", "/.git/config", "/n/.DS_Store", "/bomb", "/passwd"}
+
+
+def test_a_damaged_zip_is_named(desk: Desk) -> None:
+    with zipfile.ZipFile("notes.zip", "w") as zipped:
+        zipped.writestr("a.md", "text" * 10)
+    whole = Path("notes.zip").read_bytes()
+    Path("notes.zip").write_bytes(whole.replace(b"texttext", b"texttexx", 1))
+    report = moved(desk, "import", "notes.zip", "--store", desk.store, code=Exit.IN_PART)
+    assert "damaged" in reasons(report)["/a.md"]
+
+
+def test_a_hostile_tar_leads_nowhere(desk: Desk, tmp_path: Path) -> None:
+    with tarfile.open("evil.tar", "w") as opened:
+        for name, content in (("../../up", "1"), ("/abs", "2"), ("twice", "old"), ("twice", "new"), (".git/x", "3")):
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            opened.addfile(member, BytesIO(content.encode()))
+        link = tarfile.TarInfo("passwd")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        opened.addfile(link)
+    report = moved(desk, "import", "evil.tar", "--store", desk.store, code=Exit.IN_PART)
+    assert reasons(report) == {
+        "/../../up": "the API takes no such path: path: must not have a . or .. segment",
+        "/twice": "it stands in the archive again, later",
+        "/.git/x": "in a folder of version control",
+        "/passwd": "a link",
+    }
+    assert desk.ok("ls", desk.store, "-r").split() == ["/abs", "/twice"]
+    assert desk.ok("cat", desk.store, "/twice") == "new"
