@@ -3,123 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import CallCounts
 from memolith.adapters.memory import MemoryGuardrail
-from memolith.app.indexer.rebuild import BatchProjector
-from memolith.app.kernel.results import UNSET, Memory
+from memolith.app.kernel.results import Memory
 from memolith.app.safety.deep_scan import FINGERPRINTS_MAX, DeepScanResult
-from memolith.app.safety.verdicts import Verdicts
 from memolith.app.safety.write_gate import GUARDRAIL_RULE, QUOTED_RULE, REPEATED_RULE
-from memolith.core import verdicts
 from memolith.core.errors import MemolithError, Unavailable
-from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
-from memolith.core.rows.control import ControlRow
-from memolith.core.rows.identity import StoreRow
-from memolith.core.rows.safety import VerdictRow
+from memolith.core.objects.verdict_record import VerdictOutcome
 from memolith.ports import errors as port_errors
-from memolith.ports.index import Change
-from tests.unit.app.looking import (
-    DEEP_RULE,
-    PLANTED,
-    SECRET,
-    SECRET_RULE,
-    SUSPECT,
-    SUSPECT_RULE,
-    WEAK_SECRET,
-    Looking,
-)
-from tests.unit.app.scene import AWAY, HOME, Scene
+from tests.unit.app.looking import DEEP_RULE, PLANTED, SECRET, SECRET_RULE, SUSPECT, SUSPECT_RULE
+from tests.unit.app.safety.second_look import Looked
+from tests.unit.app.scene import AWAY, HOME
 
 T = TypeVar("T")
-
-
-class Looked(Scene):
-    """A scene in which somebody looks again."""
-
-    def __init__(self, guardrail: MemoryGuardrail | None = None) -> None:
-        self.looking = Looking()
-        self.guardrail = guardrail
-        super().__init__(deep_scanner=self.looking, guardrail=guardrail)
-
-    def govern(self, **scan: Any) -> None:
-        """The store's policy and allow-list."""
-        unset = {"name": UNSET, "description": UNSET, "metadata": UNSET}
-        self.at(HOME).stores.update(self.call(), self.store, **unset, scan_policy=scan)
-        self.deliver()
-
-    def write(self, path: str, content: str) -> Memory:
-        """A memory, looked at."""
-        memory = self.create(path, content)
-        self.deliver()
-        return memory
-
-    def verdicts(self) -> list[VerdictRecord]:
-        """Every verdict there is, as objects at home."""
-        keys = self.cloud.buckets.page(HOME, f"{HOME}/verdict/", None, 1_000).keys
-        found = [self.cloud.buckets.current(HOME, key) for key in keys]
-        return [VerdictRecord.from_json(one.body) for one in found if one is not None]
-
-    def rules(self) -> list[tuple[VerdictOutcome, tuple[str, ...]]]:
-        return [(one.outcome, one.rules) for one in self.verdicts()]
-
-    def store_row(self) -> StoreRow:
-        row = self.cloud.rows(HOME, "stores")[(self.store, "record")]
-        return StoreRow.from_attributes(row)
-
-    def withheld(self, region: str, memory: Memory) -> bool:
-        """Whether a region knows that the memory's text is not to be shown."""
-        hmac = Verdicts.hmac(self.store_row(), memory.content_sha256)
-        row = self.cloud.rows(region, "verdicts").get((self.store, hmac))
-        return bool(verdicts.withholdings(None if row is None else VerdictRow.from_attributes(row)))
-
-    def release(self, memory: Memory) -> None:
-        """A person lets the text of a memory through."""
-        (last,) = [one for one in self.verdicts() if one.version_id == memory.version_id][-1:]
-        decided = VerdictRecord(
-            last.store_id, last.version_id, last.position, last.content_hmac, VerdictOutcome.RELEASE, 9, "api_key:a"
-        )
-        Verdicts(self.cloud.sites[HOME].region).put(decided)
-        self.deliver()
-
-    def rebuild(self, region: str) -> None:
-        """The region's tables anew, from a listing of its bucket, as `app.indexer.rebuild` has it done."""
-        site = self.cloud.sites[region]
-        generation = site.region.index.generation + 1
-        building = ControlRow(serving=generation - 1, complete=False, building=generation, run="run_1").to_attributes()
-        self.cloud.tables(region).make(generation)
-        site.region.index.commit([Change(ControlRow.KEY, None, building, unconditional=True)])
-        keys = self.cloud.buckets.page(region, "", None, 1_000).keys
-        batch = {"generation": generation, "run": "run_1", "batch": 0, "keys": keys}
-        assert BatchProjector(site.region, site.indexing).fold(batch) == []
-        served = ControlRow(serving=generation, complete=True).to_attributes()
-        site.region.index.commit([Change(ControlRow.KEY, None, served, unconditional=True)])
-        site.region.view()
-
-    def inspect(self, memory: Memory) -> DeepScanResult:
-        """One message more for the memory's first version."""
-        inspecting = self.cloud.sites[HOME].inspecting
-        assert inspecting is not None
-        return inspecting.inspect(self.log_key(memory))
-
-    def log_key(self, memory: Memory) -> str:
-        (row,) = [row for key, row in self.cloud.rows(HOME, "versions").items() if key[1] == memory.version_id]
-        path_hash, _, _ = row["position"].partition("/")
-        (key,) = [
-            key
-            for key in self.cloud.buckets.page(HOME, f"{HOME}/log/{self.store}/{path_hash}/", None, 1_000).keys
-            if self._version_at(key) == memory.version_id
-        ]
-        return key
-
-    def _version_at(self, key: str) -> str:
-        found = self.cloud.buckets.current(HOME, key)
-        assert found is not None
-        return found.metadata["id"]
 
 
 @pytest.fixture
@@ -370,92 +271,6 @@ def _fails_at(scene: Looked, memory: Memory, number: int) -> bool:
         except MemolithError:
             return True
     return False
-
-
-# ---- across the store ---------------------------------------------------------------------------------------------
-
-
-def test_a_memory_that_quotes_another_memorys_secret_is_withheld(scene: Looked) -> None:
-    scene.write("/a", f"the key is {SECRET}")
-    quoting = scene.write("/b", f"log in with user:{SECRET}, then go on")
-    assert (VerdictOutcome.WITHHOLD, (QUOTED_RULE,)) in scene.rules()
-    assert scene.withheld(AWAY, quoting)
-
-
-def test_a_secret_that_was_only_suspected_is_only_flagged_where_it_is_quoted(scene: Looked) -> None:
-    scene.write("/a", f"the key is {WEAK_SECRET}")
-    quoting = scene.write("/b", f"log in with {WEAK_SECRET}")
-    assert (VerdictOutcome.FLAG, (QUOTED_RULE,)) in scene.rules()
-    assert not scene.withheld(HOME, quoting)
-
-
-def test_a_memory_does_not_quote_itself_nor_a_memory_of_another_store(scene: Looked) -> None:
-    memory = scene.write("/a", f"the key is {SECRET}")
-    scene.update(memory, f"we used {SECRET} once")
-    scene.deliver()
-    scene.store = scene.create_store().id
-    scene.deliver()
-    scene.write("/b", f"we used {SECRET} once")
-    assert QUOTED_RULE not in str(scene.rules())
-
-
-def test_what_a_person_released_is_no_secret_of_anybodys(scene: Looked) -> None:
-    memory = scene.write("/a", f"the key is {SECRET}")
-    scene.release(memory)
-    quoting = scene.write("/b", f"log in with {SECRET}")
-    assert not scene.withheld(HOME, quoting)
-
-
-def test_a_suspect_phrase_in_three_memories_is_withheld_from_the_third_on(scene: Looked) -> None:
-    first = scene.write("/a", f"one. {SUSPECT}, here.")
-    second = scene.write("/b", f"two\n{SUSPECT.upper()}")
-    assert [outcome for outcome, _ in scene.rules()] == [VerdictOutcome.FLAG] * 2
-    third = scene.write("/c", f"three: {SUSPECT}!")
-    (withheld,) = [rules for outcome, rules in scene.rules() if outcome is VerdictOutcome.WITHHOLD]
-    assert withheld == (REPEATED_RULE,)
-    assert [scene.withheld(AWAY, one) for one in (first, second, third)] == [False, False, True]
-
-
-def test_versions_of_one_memory_are_no_spreading(scene: Looked) -> None:
-    memory = scene.write("/a", f"1 {SUSPECT}")
-    for number in range(2, 6):
-        memory = scene.update(memory, f"{number} {SUSPECT}")
-        scene.deliver()
-    assert {outcome for outcome, _ in scene.rules()} == {VerdictOutcome.FLAG}
-
-
-def test_a_phrase_of_a_released_text_does_not_count_any_more(scene: Looked) -> None:
-    for path in ("/a", "/b"):
-        scene.write(path, f"{path} {SUSPECT}")
-    third = scene.write("/c", f"3 {SUSPECT}")
-    scene.release(third)
-    fourth = scene.write("/d", f"4 {SUSPECT}")
-    assert not scene.withheld(HOME, fourth)
-    assert not scene.withheld(HOME, third)
-
-
-def test_what_was_seen_where_comes_back_with_a_rebuild_and_is_the_same_everywhere(scene: Looked) -> None:
-    scene.write("/a", f"the key is {SECRET}")
-    scene.write("/b", f"{SUSPECT}")
-    before = scene.cloud.rows(HOME, "verdicts")
-    assert [key for _, key in before if key.startswith("seen#")]
-    assert scene.cloud.rows(AWAY, "verdicts") == before
-    scene.rebuild(HOME)
-    assert scene.cloud.rows(HOME, "verdicts") == before
-    quoting = scene.write("/c", f"log in with {SECRET}")
-    assert scene.withheld(HOME, quoting)
-
-
-def test_what_was_seen_where_is_no_case_of_the_quarantine(scene: Looked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memolith.app.api.quarantine.ROWS_PER_QUERY", 2)
-    for number in range(3):
-        scene.write(f"/{number}", f"the key is hq7-Number{number:04d}")
-    for region in (HOME, AWAY):
-        listed = scene.at(region).quarantine.page(
-            scene.call(), scene.store, include_released=False, limit=10, after=None
-        )
-        assert len(listed.items) == 3
-        assert listed.next_after is None
 
 
 # ---- the guardrail ------------------------------------------------------------------------------------------------
