@@ -18,7 +18,7 @@ from memolith.core.objects.proposal_record import PlannedWrite, ProposedEdit
 from memolith.core.proposals import command_for
 from memolith.core.proposed_edits import EditRequest
 from memolith.core.rows.content import MemoryRow, VersionRow
-from tests.unit.app.api.test_proposals import Desk, outcomes, texts
+from tests.unit.app.api.proposal_desk import Desk, outcomes, texts
 from tests.unit.app.scene import HOME, INDEXED, Scene
 
 T = TypeVar("T")

@@ -11,7 +11,6 @@ import pytest
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.memory import ManualClock
 from memolith.app.kernel.proposal_results import Proposal
-from memolith.app.kernel.results import UNSET
 from memolith.core.errors import InvalidRequest, NotFound, PathConflict, PermissionDenied
 from memolith.core.limits import PROPOSAL_KEPT_US, PROPOSAL_LIFETIME_US
 from memolith.core.object_keys import ProposalKey, parse_key
@@ -19,50 +18,16 @@ from memolith.core.proposed_edits import EditRequest
 from memolith.core.rows.base import RowKey
 from memolith.core.trust import APPROVED
 from memolith.ports.index import Change
+from tests.unit.app.api.proposal_desk import Desk, outcomes, texts
 from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
 
 T = TypeVar("T")
 SECRETIVE = "what nobody may read after its erasure"
 
 
-class Desk:
-    """A scene with an agent's key, which proposes, and a person's, which decides."""
-
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
-        self.agent = scene.cloud.key("write", holder="agent")
-        self.person = scene.cloud.key("write", holder="person")
-        scene.deliver()
-
-    def open(self, *edits: EditRequest, at: str = HOME, key: str | None = None, by: str | None = None) -> Proposal:
-        proposals = self.scene.at(at).proposals
-        return proposals.open(self.scene.call(by or self.agent), self.scene.store, why="tidy up", edits=edits, key=key)
-
-    def do(
-        self, change: str, proposal: Proposal | str, *, at: str = HOME, by: str | None = None, **more: Any
-    ) -> Proposal:
-        id = proposal if isinstance(proposal, str) else proposal.id
-        act = getattr(self.scene.at(at).proposals, change)
-        answer: Proposal = act(self.scene.call(by or self.person), self.scene.store, id, **more)
-        return answer
-
-    def show(self, proposal: Proposal, *, at: str = HOME, diff: bool = False, by: str | None = None) -> Proposal:
-        return self.do("retrieve", proposal, at=at, by=by, diff=diff)
-
-    def list(self, status: str = "open", *, at: str = HOME, by: str | None = None) -> list[str]:
-        page = self.scene.at(at).proposals.page(
-            self.scene.call(by or self.person), self.scene.store, status=status, limit=100, after=None
-        )
-        return [one.id for one in page.items]
-
-
 @pytest.fixture
 def desk(scene: Scene) -> Desk:
     return Desk(scene)
-
-
-def outcomes(proposal: Proposal) -> list[str | None]:
-    return [edit.result.outcome if edit.result else None for edit in proposal.edits or ()]
 
 
 def reversals(proposal: Proposal) -> list[str | None]:
@@ -80,10 +45,6 @@ def all_kinds(desk: Desk) -> tuple[EditRequest, ...]:
         EditRequest("delete", "/deleted"),
         EditRequest("rename", "/renamed", to="/elsewhere"),
     )
-
-
-def texts(scene: Scene, at: str = HOME) -> dict[str, str | None]:
-    return {item.path: scene.read(item.id, at=at).content for item in scene.page(at=at).items}  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("at", [HOME, AWAY])
@@ -167,89 +128,6 @@ def test_an_approval_of_some_edits_leaves_the_others_out(desk: Desk) -> None:
         desk.do("approve", proposal, edits=[1])
     with pytest.raises(InvalidRequest, match="from 1 to 2"):
         desk.do("approve", desk.open(*[EditRequest("create", f"/{n}", content="x") for n in "cd"]), edits=[3])
-
-
-def needing_two(desk: Desk) -> str:
-    """Have the store want two people's approval below /policy/; return another person's key."""
-    scene = desk.scene
-    policy = {"paths": [{"prefix": "/policy/", "require": 2}]}
-    scene.at(HOME).stores.update(
-        scene.call(), scene.store, name=UNSET, description=UNSET, metadata=None, approval=policy
-    )
-    second = scene.cloud.key("write", holder="person")
-    scene.deliver()
-    return second
-
-
-@pytest.mark.parametrize("at", [HOME, AWAY])
-def test_where_two_people_have_to_approve_nothing_is_written_before_the_second(desk: Desk, at: str) -> None:
-    second = needing_two(desk)
-    made = desk.open(EditRequest("create", "/policy/a.md", content="x"), EditRequest("create", "/b.md", content="y"))
-    desk.scene.deliver()
-    for _ in range(2):
-        once = desk.do("approve", made, at=at)
-        assert (once.status, once.endorsed_by, outcomes(once)) == ("open", once.endorsed_by, [None, None])
-        assert once.endorsed_by is not None
-        desk.scene.deliver()
-        assert texts(desk.scene) == {}, "however often the first person approves"
-    with pytest.raises(InvalidRequest, match="must be those that the first approval names: 1, 2"):
-        desk.do("approve", made, at=at, by=second, edits=[2])
-    assert outcomes(desk.do("approve", made, at=at, by=second)) == ["applied", "applied"]
-    desk.scene.deliver()
-    assert texts(desk.scene) == {"/policy/a.md": "x", "/b.md": "y"}
-    for region in (HOME, AWAY):
-        shown = desk.show(made, at=region)
-        assert (shown.status, shown.endorsed_by) == ("approved", once.endorsed_by)
-        assert shown.decided_by not in (None, shown.endorsed_by, shown.proposed_by)
-
-
-def test_one_approval_is_enough_elsewhere_and_one_rejection_everywhere(desk: Desk) -> None:
-    second = needing_two(desk)
-    elsewhere = desk.open(EditRequest("create", "/b.md", content="y"))
-    assert desk.do("approve", elsewhere).status == "approved"
-    guarded = desk.open(EditRequest("rename", "/b.md", to="/policy/b.md"))
-    assert desk.do("approve", guarded).status == "open"
-    assert desk.do("reject", guarded, by=second, reason="no").status == "rejected"
-    with pytest.raises(InvalidRequest, match="rejected"):
-        desk.do("approve", guarded, by=second)
-    assert texts(desk.scene) == {"/b.md": "y"}
-
-
-def test_of_two_who_approve_at_once_one_is_first_and_the_other_second(desk: Desk) -> None:
-    second = needing_two(desk)
-    made = desk.open(EditRequest("create", "/policy/a.md", content="x"))
-    met: list[Proposal] = []
-
-    def meanwhile(call: PortCall, act: Callable[[], T]) -> T:
-        if call.name == "objects.put_if_absent" and "/proposal/" in call.subjects[0] and not met:
-            met.append(made)
-            met.append(desk.do("approve", made, by=second))
-        return act()
-
-    with desk.scene.intercepted_by(meanwhile):
-        last = desk.do("approve", made)
-    assert [met[1].status, last.status] == ["open", "approved"]
-    assert texts(desk.scene) == {"/policy/a.md": "x"}
-
-
-def test_what_one_person_approved_survives_a_rebuild_and_moves_with_the_store(desk: Desk) -> None:
-    second = needing_two(desk)
-    made = desk.open(EditRequest("create", "/policy/a.md", content="x"))
-    first = desk.do("approve", made).endorsed_by
-    desk.scene.deliver()
-    site = desk.scene.cloud.sites[HOME]
-    before = desk.scene.cloud.rows(HOME, "stores")
-    proposed = [key for key in before if key[0] == "proposals" or key[1].startswith("propos")]
-    site.region.index.commit([Change(RowKey("stores", *key), None, None, unconditional=True) for key in proposed])
-    keys = [key for key, _ in desk.scene.objects(HOME) if isinstance(parse_key(key), ProposalKey)]
-    for key in reversed(keys):
-        site.indexing.object_arrived(key)
-    assert desk.scene.cloud.rows(HOME, "stores") == before
-    desk.scene.cloud.sites[AWAY].homes.move(desk.scene.store)
-    desk.scene.deliver()
-    assert desk.show(made).endorsed_by == first
-    assert desk.do("approve", made).status == "open", "the same person, at the new home"
-    assert desk.do("approve", made, by=second).status == "approved"
 
 
 @pytest.mark.parametrize(("first", "then"), [("reject", "approve"), ("approve", "reject"), ("withdraw", "approve")])
