@@ -8,11 +8,11 @@ from typing import Any
 import anthropic
 import jwt
 import pytest
-from anthropic.types.beta import BetaManagedAgentsDeletedSession, BetaManagedAgentsSession
 
 from memolith.adapters.jwk import made
 from memolith.core.times import rfc3339
-from tests.api.harness import Backend, Reply
+from tests.api.harness import Backend
+from tests.api.session_calls import bearer, begin_session, begin_session_with, create_store, key_id, listed_sessions
 
 
 @pytest.fixture
@@ -20,22 +20,17 @@ def backend(sessions_backend: Backend) -> Backend:
     return sessions_backend
 
 
-def _store(backend: Backend, name: str = "Team notes") -> str:
-    return backend.client().beta.memory_stores.create(name=name, description=f"about {name}").id
-
-
-def _begin(backend: Backend, *resources: dict[str, Any], **fields: Any) -> Reply:
-    attached = [{"type": "memory_store", **resource} for resource in resources]
-    return backend.raw("POST", "/v1/sessions", body={"resources": attached, **fields})
-
-
 def _token(backend: Backend, *resources: dict[str, Any]) -> str:
-    return str(_begin(backend, *resources).body["token"])
+    return str(begin_session(backend, *resources).body["token"])
 
 
 def test_a_session_shows_its_stores_as_they_were_and_where_they_are_mounted(backend: Backend) -> None:
-    one, two, odd = _store(backend, "Demo Memory"), _store(backend, "demo  memory!"), _store(backend, "記憶")
-    reply = _begin(
+    one, two, odd = (
+        create_store(backend, "Demo Memory"),
+        create_store(backend, "demo  memory!"),
+        create_store(backend, "記憶"),
+    )
+    reply = begin_session(
         backend,
         {"memory_store_id": one, "instructions": "read first"},
         {"memory_store_id": two, "access": "read_only"},
@@ -56,15 +51,15 @@ def test_the_sdk_begins_sessions(backend: Backend) -> None:
     session = backend.client().beta.sessions.create(
         agent="agent_1",
         environment_id="env_1",
-        resources=[{"type": "memory_store", "memory_store_id": _store(backend), "access": "read_only"}],
+        resources=[{"type": "memory_store", "memory_store_id": create_store(backend), "access": "read_only"}],
     )
     assert session.status == "idle"
     assert session.resources[0].type == "memory_store"
 
 
 def test_what_a_token_writes_carries_the_session(backend: Backend) -> None:
-    store = _store(backend)
-    session = _begin(backend, {"memory_store_id": store}).body
+    store = create_store(backend)
+    session = begin_session(backend, {"memory_store_id": store}).body
     memories = backend.client(session["token"]).beta.memory_stores.memories
     memory = memories.create(store, path="/a", content="x")
     memories.update(memory.id, memory_store_id=store, content="y")
@@ -75,7 +70,7 @@ def test_what_a_token_writes_carries_the_session(backend: Backend) -> None:
 
 
 def test_a_token_of_one_store_opens_no_other_and_nothing_else(backend: Backend) -> None:
-    store, other = _store(backend), _store(backend, "other")
+    store, other = create_store(backend), create_store(backend, "other")
     client = backend.client(_token(backend, {"memory_store_id": store}))
     with pytest.raises(anthropic.NotFoundError):
         client.beta.memory_stores.memories.create(other, path="/a", content="x")
@@ -96,7 +91,7 @@ def test_a_token_of_one_store_opens_no_other_and_nothing_else(backend: Backend) 
 
 
 def test_read_only_holds_against_a_client_that_lies(backend: Backend) -> None:
-    store = _store(backend)
+    store = create_store(backend)
     memory = backend.client().beta.memory_stores.memories.create(store, path="/a", content="x")
     client = backend.client(_token(backend, {"memory_store_id": store, "access": "read_only"}))
     memories = client.beta.memory_stores.memories
@@ -115,8 +110,8 @@ def test_read_only_holds_against_a_client_that_lies(backend: Backend) -> None:
 
 
 def test_a_session_that_has_ended_opens_nothing(backend: Backend) -> None:
-    store = _store(backend)
-    session = _begin(backend, {"memory_store_id": store}).body
+    store = create_store(backend)
+    session = begin_session(backend, {"memory_store_id": store}).body
     client = backend.client(session["token"])
     client.beta.memory_stores.memories.list(store)
     ended = backend.raw("POST", f"/v1/sessions/{session['id']}/archive").body
@@ -128,8 +123,8 @@ def test_a_session_that_has_ended_opens_nothing(backend: Backend) -> None:
 
 
 def test_a_token_ends_by_itself_and_another_can_be_had(backend: Backend) -> None:
-    store = _store(backend)
-    session = _begin(backend, {"memory_store_id": store}, token_lifetime_seconds=60).body
+    store = create_store(backend)
+    session = begin_session(backend, {"memory_store_id": store}, token_lifetime_seconds=60).body
     backend.clock.advance(61)
     with pytest.raises(anthropic.AuthenticationError):
         backend.client(session["token"]).beta.memory_stores.memories.list(store)
@@ -138,7 +133,7 @@ def test_a_token_ends_by_itself_and_another_can_be_had(backend: Backend) -> None
 
 
 def test_a_key_that_may_only_read_gives_no_leave_to_write(backend: Backend) -> None:
-    store, reader = _store(backend), {"authorization": f"Bearer {backend.issue_key('main', 'read')}"}
+    store, reader = create_store(backend), {"authorization": f"Bearer {backend.issue_key('main', 'read')}"}
     body = {"resources": [{"type": "memory_store", "memory_store_id": store}]}
     assert backend.raw("POST", "/v1/sessions", body=body, headers=reader).status == 403
     body["resources"][0]["access"] = "read_only"
@@ -146,7 +141,7 @@ def test_a_key_that_may_only_read_gives_no_leave_to_write(backend: Backend) -> N
 
 
 def test_a_session_of_another_workspace_is_not_found(backend: Backend) -> None:
-    session = _begin(backend, {"memory_store_id": _store(backend)}).body
+    session = begin_session(backend, {"memory_store_id": create_store(backend)}).body
     stranger = {"authorization": f"Bearer {backend.issue_key('other', 'admin')}"}
     assert backend.raw("GET", f"/v1/sessions/{session['id']}", headers=stranger).status == 404
     assert backend.raw("POST", f"/v1/sessions/{session['id']}/archive", headers=stranger).status == 404
@@ -165,7 +160,7 @@ def test_a_session_of_another_workspace_is_not_found(backend: Backend) -> None:
 def test_a_session_that_cannot_be_is_refused_by_the_field(
     backend: Backend, resources: list[dict[str, str]], field: str
 ) -> None:
-    store = _store(backend)
+    store = create_store(backend)
     named = [{**one, "memory_store_id": store} for one in resources]
     reply = backend.raw("POST", "/v1/sessions", body={"resources": named})
     assert reply.status == 400
@@ -173,10 +168,10 @@ def test_a_session_that_cannot_be_is_refused_by_the_field(
 
 
 def test_an_archived_store_is_not_attached_but_stays_with_earlier_sessions(backend: Backend) -> None:
-    store = _store(backend)
+    store = create_store(backend)
     client = backend.client(_token(backend, {"memory_store_id": store}))
     backend.client().beta.memory_stores.archive(store)
-    assert _begin(backend, {"memory_store_id": store}).status == 400
+    assert begin_session(backend, {"memory_store_id": store}).status == 400
     assert list(client.beta.memory_stores.memories.list(store)) == []
 
 
@@ -184,7 +179,7 @@ FOREIGN_KEY = jwt.PyJWK.from_dict(dict(made(b"2" * 32)), "EdDSA")
 
 
 def test_a_made_up_token_opens_nothing(backend: Backend) -> None:
-    store = _store(backend)
+    store = create_store(backend)
     token = _token(backend, {"memory_store_id": store})
     claims = jwt.decode(token.removeprefix("st-memolith-"), options={"verify_signature": False})
     claims["acc"] = {store: "read_write"}
@@ -205,38 +200,25 @@ def test_a_made_up_token_opens_nothing(backend: Backend) -> None:
 
 @pytest.mark.parametrize("store_id", ["", "x", "memstore_" + "x" * 2_048], ids=["empty", "short", "longer than a key"])
 def test_a_store_id_that_no_row_can_have_is_not_found(backend: Backend, store_id: str) -> None:
-    reply = _begin(backend, {"memory_store_id": store_id})
+    reply = begin_session(backend, {"memory_store_id": store_id})
     assert (reply.status, reply.body["error"]["type"]) == (404, "not_found_error")
 
 
 # ---- the key that a session comes from -----------------------------------------------------------------------------
 
 
-def _bearer(text: str) -> dict[str, str]:
-    return {"authorization": f"Bearer {text}"}
-
-
-def _key_id(api_key: str) -> str:
-    return f"apikey_{api_key.split('-')[3]}"
-
-
-def _begin_with(backend: Backend, api_key: str, store: str, **fields: Any) -> dict[str, Any]:
-    body = {"resources": [{"type": "memory_store", "memory_store_id": store}], **fields}
-    return backend.raw("POST", "/v1/sessions", body=body, headers=_bearer(api_key)).body
-
-
 def _opens(backend: Backend, token: str, store: str) -> int:
-    return backend.raw("GET", f"/v1/memory_stores/{store}/memories", headers=_bearer(token)).status
+    return backend.raw("GET", f"/v1/memory_stores/{store}/memories", headers=bearer(token)).status
 
 
 def test_a_session_ends_with_the_key_that_began_it(backend: Backend) -> None:
-    store, key = _store(backend), backend.issue_key("main", "write")
-    session = _begin_with(backend, key, store)
-    other = _begin(backend, {"memory_store_id": store}).body
-    assert session["created_by"] == {"type": "api_actor", "api_key_id": _key_id(key)}
+    store, key = create_store(backend), backend.issue_key("main", "write")
+    session = begin_session_with(backend, key, store)
+    other = begin_session(backend, {"memory_store_id": store}).body
+    assert session["created_by"] == {"type": "api_actor", "api_key_id": key_id(key)}
     assert _opens(backend, session["token"], store) == 200
-    backend.memolith.api_keys.revoke("wrkspc_main", _key_id(key))
-    reply = backend.raw("GET", f"/v1/memory_stores/{store}/memories", headers=_bearer(session["token"]))
+    backend.memolith.api_keys.revoke("wrkspc_main", key_id(key))
+    reply = backend.raw("GET", f"/v1/memory_stores/{store}/memories", headers=bearer(session["token"]))
     assert (reply.status, reply.error["type"]) == (401, "authentication_error")
     assert "revoked" in reply.error["message"]
     assert _opens(backend, other["token"], store) == 200
@@ -246,20 +228,20 @@ def test_a_session_ends_with_the_key_that_began_it(backend: Backend) -> None:
 
 
 def test_a_token_ends_with_the_key_that_asked_for_it_though_another_began_the_session(backend: Backend) -> None:
-    store, leaked = _store(backend), backend.issue_key("main", "write")
-    session = _begin(backend, {"memory_store_id": store}).body
-    renewed = backend.raw("POST", f"/v1/sessions/{session['id']}/token", headers=_bearer(leaked)).body
+    store, leaked = create_store(backend), backend.issue_key("main", "write")
+    session = begin_session(backend, {"memory_store_id": store}).body
+    renewed = backend.raw("POST", f"/v1/sessions/{session['id']}/token", headers=bearer(leaked)).body
     assert _opens(backend, renewed["token"], store) == 200
-    backend.memolith.api_keys.revoke("wrkspc_main", _key_id(leaked))
+    backend.memolith.api_keys.revoke("wrkspc_main", key_id(leaked))
     assert _opens(backend, renewed["token"], store) == 401
     assert _opens(backend, session["token"], store) == 200
 
 
 def test_a_key_that_expires_takes_its_sessions_with_it(backend: Backend) -> None:
-    store = _store(backend)
+    store = create_store(backend)
     ends_us = backend.clock.now_us() + 120_000_000
     key = backend.issue_key("main", "write", expires_at=ends_us)
-    session = _begin_with(backend, key, store, token_lifetime_seconds=3_600)
+    session = begin_session_with(backend, key, store, token_lifetime_seconds=3_600)
     assert session["token_expires_at"] <= rfc3339(ends_us)
     assert _opens(backend, key, store) == _opens(backend, session["token"], store) == 200
     backend.clock.advance(121)
@@ -269,9 +251,9 @@ def test_a_key_that_expires_takes_its_sessions_with_it(backend: Backend) -> None
 
 def test_a_token_begins_and_prolongs_no_session(backend: Backend) -> None:
     """So the key behind a token is the one that a caller began its session with, or asked with for the token."""
-    store = _store(backend)
-    session = _begin(backend, {"memory_store_id": store}).body
-    token = _bearer(session["token"])
+    store = create_store(backend)
+    session = begin_session(backend, {"memory_store_id": store}).body
+    token = bearer(session["token"])
     body = {"resources": [{"type": "memory_store", "memory_store_id": store}]}
     assert backend.raw("POST", "/v1/sessions", body=body, headers=token).status == 403
     assert backend.raw("POST", f"/v1/sessions/{session['id']}/token", headers=token).status == 403
@@ -280,122 +262,12 @@ def test_a_token_begins_and_prolongs_no_session(backend: Backend) -> None:
     assert backend.raw("DELETE", f"/v1/sessions/{session['id']}", headers=token).status == 403
 
 
-# ---- list, change, delete ------------------------------------------------------------------------------------------
-
-
-def _listed(backend: Backend, query: str = "") -> list[str]:
-    reply = backend.raw("GET", "/v1/sessions", query)
-    assert reply.status == 200, reply.body
-    return [one["id"] for one in reply.body["data"]]
-
-
-def test_every_field_that_the_sdk_requires_of_a_session_is_in_every_answer(backend: Backend) -> None:
-    store = _store(backend)
-    sessions = backend.client().beta.sessions
-    resources: list[Any] = [{"type": "memory_store", "memory_store_id": store}]
-    begun = sessions.create(agent="agent_1", environment_id="env_1", resources=resources, title="Tuesday")
-    pinned = sessions.create(
-        agent={"type": "agent", "id": "agent_2", "version": 3}, environment_id="env_2", resources=resources
-    )
-    answers = [
-        begun,
-        pinned,
-        sessions.retrieve(begun.id),
-        sessions.update(begun.id, title="Wednesday"),
-        *sessions.list(),
-        sessions.archive(pinned.id),
-    ]
-    assert len(answers) == 7
-    for answer in answers:
-        strict = BetaManagedAgentsSession.model_validate_json(answer.to_json())
-        assert strict.id in {begun.id, pinned.id}
-    assert (begun.agent.id, begun.environment_id) == ("agent_1", "env_1")
-    assert (pinned.agent.id, pinned.agent.version, pinned.environment_id) == ("agent_2", 3, "env_2")
-    deleted = sessions.delete(begun.id)
-    assert BetaManagedAgentsDeletedSession.model_validate_json(deleted.to_json()).id == begun.id
-
-
-def test_sessions_are_listed_newest_first_and_page_by_page(backend: Backend) -> None:
-    store = _store(backend)
-    begun = [_begin(backend, {"memory_store_id": store}, title=str(number)).body["id"] for number in range(7)]
-    pages = backend.client().beta.sessions.list(limit=3)
-    assert [one.id for one in pages.data] == begun[:-4:-1]
-    assert [one.id for one in pages] == begun[::-1]
-    assert [one.title for one in pages] == list("6543210")
-
-
-def test_a_listing_of_sessions_shows_ended_ones_only_if_it_is_asked_to(backend: Backend) -> None:
-    store = _store(backend)
-    ids = [_begin(backend, {"memory_store_id": store}).body["id"] for _ in range(3)]
-    backend.raw("POST", f"/v1/sessions/{ids[1]}/archive")
-    assert _listed(backend) == [ids[2], ids[0]]
-    assert _listed(backend, "include_archived=true") == ids[::-1]
-
-
-def test_a_page_of_sessions_is_filled_though_others_that_ended_stand_before(backend: Backend) -> None:
-    store = _store(backend)
-    ids = [_begin(backend, {"memory_store_id": store}).body["id"] for _ in range(6)]
-    for ended in ids[2:5]:
-        backend.raw("POST", f"/v1/sessions/{ended}/archive")
-    reply = backend.raw("GET", "/v1/sessions", "limit=3").body
-    assert [one["id"] for one in reply["data"]] == [ids[5], ids[1], ids[0]]
-    assert reply["next_page"] is None
-
-
-def test_sessions_are_listed_by_store_by_key_by_agent_and_by_time(backend: Backend) -> None:
-    one, two, key = _store(backend), _store(backend, "other"), backend.issue_key("main", "write")
-    first = _begin(backend, {"memory_store_id": one}, agent="agent_1").body
-    second = _begin_with(backend, key, two)
-    both = _begin(backend, {"memory_store_id": one}, {"memory_store_id": two}).body
-    ids = [both["id"], second["id"], first["id"]]
-    assert _listed(backend, f"memory_store_id={one}") == [ids[0], ids[2]]
-    assert _listed(backend, f"api_key_id={_key_id(key)}") == [ids[1]]
-    assert _listed(backend, "agent_id=agent_1") == [ids[2]]
-    assert _listed(backend, f"created_at[gte]={second['created_at']}") == ids[:2]
-    assert _listed(backend, f"created_at[gt]={second['created_at']}") == ids[:1]
-    assert _listed(backend, f"created_at[lte]={second['created_at']}") == ids[1:]
-    assert _listed(backend, f"created_at[lt]={second['created_at']}") == ids[2:]
-    assert _listed(backend, "created_at[lt]=1971-01-01T00:00:00Z") == []
-
-
-def test_pages_that_a_filter_empties_still_lead_to_what_it_lets_through(backend: Backend) -> None:
-    one, two = _store(backend), _store(backend, "other")
-    wanted = _begin(backend, {"memory_store_id": one}).body["id"]
-    for _ in range(12):
-        _begin(backend, {"memory_store_id": two})
-    listed = backend.client().beta.sessions.list(memory_store_id=one, limit=2)
-    assert [session.id for session in listed] == [wanted]
-
-
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ("page=page_x", "page"),
-        ("limit=0", "limit"),
-        ("limit=101", "limit"),
-        ("memory_store_id=", "memory_store_id"),
-        ("created_at[gte]=yesterday", "created_at[gte]"),
-        ("include_archived=maybe", "include_archived"),
-        ("order=asc", "order"),
-    ],
-)
-def test_a_listing_of_sessions_that_cannot_be_is_refused_by_the_field(backend: Backend, query: str, field: str) -> None:
-    reply = backend.raw("GET", "/v1/sessions", query)
-    assert (reply.status, reply.error["type"]) == (400, "invalid_request_error")
-    assert field in reply.error["message"]
-
-
-@pytest.mark.parametrize("scope", ["read", "write"])
-def test_sessions_are_listed_for_admins_alone_and_of_their_workspace_alone(backend: Backend, scope: str) -> None:
-    _begin(backend, {"memory_store_id": _store(backend)})
-    assert backend.raw("GET", "/v1/sessions", headers=_bearer(backend.issue_key("main", scope))).status == 403
-    stranger = _bearer(backend.issue_key("other", "admin"))
-    assert backend.raw("GET", "/v1/sessions", headers=stranger).body == {"data": [], "next_page": None}
+# ---- change, delete ------------------------------------------------------------------------------------------------
 
 
 def test_a_sessions_title_and_metadata_change_and_nothing_else(backend: Backend) -> None:
-    store = _store(backend)
-    begun = _begin(backend, {"memory_store_id": store}, title="Tuesday", metadata={"team": "a", "run": "1"}).body
+    store = create_store(backend)
+    begun = begin_session(backend, {"memory_store_id": store}, title="Tuesday", metadata={"team": "a", "run": "1"}).body
     address = f"/v1/sessions/{begun['id']}"
     changed = backend.raw("POST", address, body={"title": "Wednesday", "metadata": {"run": None, "by": "me"}}).body
     assert (changed["title"], changed["metadata"]) == ("Wednesday", {"team": "a", "by": "me"})
@@ -412,46 +284,15 @@ def test_a_sessions_title_and_metadata_change_and_nothing_else(backend: Backend)
 
 
 def test_a_deleted_session_opens_nothing_and_is_told_apart_from_one_that_never_was(backend: Backend) -> None:
-    store = _store(backend)
-    session = _begin(backend, {"memory_store_id": store}).body
+    store = create_store(backend)
+    session = begin_session(backend, {"memory_store_id": store}).body
     address = f"/v1/sessions/{session['id']}"
     assert backend.raw("DELETE", address).body == {"type": "session_deleted", "id": session["id"]}
     assert _opens(backend, session["token"], store) == 401
     assert backend.raw("DELETE", address).status == 200
     assert backend.raw("GET", address).body["status"] == "terminated"
     assert backend.raw("POST", address, body={"title": "x"}).status == 400
-    assert _listed(backend) == []
+    assert listed_sessions(backend) == []
     unknown = address[:-26] + "0" * 26
     assert backend.raw("DELETE", unknown).status == 404
     assert backend.raw("POST", unknown, body={"title": "x"}).status == 404
-
-
-def test_the_sdk_lists_sessions_by_status_by_version_of_their_agent_and_by_deployment(backend: Backend) -> None:
-    client = backend.client()
-    store = client.beta.memory_stores.create(name="Team notes").id
-    begun = [
-        client.beta.sessions.create(
-            agent={"type": "agent", "id": "agent_1", "version": version},
-            environment_id="env_1",
-            resources=[{"type": "memory_store", "memory_store_id": store}],
-        ).id
-        for version in (1, 2)
-    ]
-    client.beta.sessions.archive(begun[0])
-
-    def listed(**filter: Any) -> list[str]:
-        return [one.id for one in client.beta.sessions.list(include_archived=True, **filter)]
-
-    assert listed() == begun[::-1]
-    assert listed(statuses=["terminated"]) == begun[:1]
-    assert listed(statuses=["idle", "running"]) == begun[1:]
-    assert listed(statuses=["idle", "terminated"]) == begun[::-1]
-    assert listed(statuses=["rescheduling"]) == []
-    assert [one.id for one in client.beta.sessions.list(statuses=["terminated"])] == [], "an ended one is archived"
-    assert listed(agent_id="agent_1", agent_version=2) == begun[1:]
-    assert listed(agent_version=2) == begun[::-1], "it applies to an agent alone, as the SDK says"
-    assert listed(deployment_id="deployment_1") == [], "no session here is of a deployment"
-    for query in ("statuses[]=asleep", "agent_id=a&agent_version=two", "agent_id=a&agent_version=-1", "deployment_id="):
-        reply = backend.raw("GET", "/v1/sessions", query)
-        assert reply.status == 400
-        assert reply.error["message"].startswith(query.rpartition("&")[2].partition("=")[0] + ": ")
