@@ -2,136 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from memolith.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
-from memolith.adapters.memory import ManualClock, MemoryIndex, MemoryQueue, StoredVersion
+from memolith.adapters.layered import Crash, Fault, Strike
+from memolith.adapters.memory import MemoryIndex, StoredVersion
 from memolith.app.index.ack_journal import from_listing
 from memolith.app.index.path_claims import Claim, Claims
-from memolith.app.indexer.indexer import Malformed
-from memolith.app.indexer.rebuild import BatchProjector, Rebuild
-from memolith.app.indexer.rebuild_pages import Progress
 from memolith.app.kernel.region import View
-from memolith.core.errors import Busy, Unavailable
-from memolith.core.limits import CLAIM_LIFETIME_US, CONTROL_AGE_US
+from memolith.core.errors import Unavailable
+from memolith.core.limits import CONTROL_AGE_US
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, Named
-from memolith.core.objects.verdict_record import VerdictOutcome
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.control import ControlRow
 from memolith.core.rows.journal import JournalStateRow
 from memolith.ports.index import Change
-from tests.support.rebuilds import handled_event
-from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
-
-LONGEST_LIFE_S = 60.0
-
-
-class Pauses(ManualClock):
-    """A clock whose pauses are when others work: each one runs what is to happen meanwhile."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.meanwhile: Callable[[float], None] = lambda seconds: None
-
-    def pause(self, seconds: float) -> None:
-        super().pause(seconds)
-        meanwhile, self.meanwhile = self.meanwhile, lambda _: None
-        meanwhile(seconds)
-        self.meanwhile = meanwhile
-
-
-class Rebuilding:
-    """A rebuild of one region: the operator's side, and the indexer's, which works in the operator's pauses."""
-
-    def __init__(self, scene: Scene, region: str = HOME) -> None:
-        self.scene, self.region = scene, region
-        self.site = scene.cloud.sites[region]
-        self.queue = MemoryQueue()
-        self.progress: list[Progress] = []
-        self.malformed: list[Malformed] = []
-        self.meanwhile: Callable[[], None] = lambda: None
-        self.folder = BatchProjector(self.site.region, self.site.indexing)
-
-    def run(self) -> int:
-        clock = self.site.region.clock
-        assert isinstance(clock, Pauses)
-        clock.meanwhile = self._work
-        try:
-            rebuild = Rebuild(
-                self.site.region, self.site.indexing, self.scene.cloud.tables(self.region), self.queue, LONGEST_LIFE_S
-            )
-            return rebuild.run(self.progress.append)
-        finally:
-            clock.meanwhile = lambda seconds: None
-
-    def _work(self, seconds: float) -> None:
-        self.meanwhile()
-        for message in self.queue.take(1):
-            self.handle(message)
-
-    def handle(self, message: str) -> None:
-        """Do what the indexer does with a message of its queue."""
-        if not handled_event(self.site.indexing, message):
-            self.malformed += self.folder.fold(json.loads(message)["rebuild"])
-
-
-def rows(scene: Scene, region: str = HOME) -> dict[str, Mapping[Any, Any]]:
-    """Every table of the generation that serves now."""
-    scene.cloud.sites[region].region.view()
-    return {name: scene.cloud.rows(region, name) for name in INDEXED}
-
-
-@pytest.fixture(autouse=True)
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few keys a message, so that a small bucket makes many."""
-    monkeypatch.setattr("memolith.app.indexer.rebuild_pages.KEYS_PER_BATCH", 3)
-
-
-@pytest.fixture
-def scene() -> Scene:
-    """A store with some of everything: updates, renames, deletions, void entries, redactions, verdicts, keys."""
-    scene = Scene()
-    clock = Pauses()
-    for site in scene.cloud.sites.values():
-        site.region.clock = clock
-    scene.clock = scene.cloud.clock = clock
-    memories = [scene.create(f"/n/{number}", f"text {number}") for number in range(6)]
-    for number, memory in enumerate(memories[:4]):
-        scene.update(memory, f"more {number}")
-    scene.update(memories[0], path="/moved")
-    scene.update(memories[1], "both", path="/n/0")
-    scene.delete(memories[2])
-    with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_BEFORE, "objects.put_if_absent")):
-        scene.create("/claimed/x", "never")
-    scene.clock.advance(CLAIM_LIFETIME_US / 1_000_000 + 1)
-    scene.create("/claimed", "there", at=AWAY)
-    scene.redact(memories[3].version_id)
-    scene.redact(memories[2].version_id, at=AWAY)
-    for outcome in (VerdictOutcome.WITHHOLD, VerdictOutcome.FLAG, VerdictOutcome.RELEASE):
-        scene.judge(memories[4], outcome)
-    scene.judge(memories[5])
-    archived = scene.create_store("archived", at=AWAY)
-    scene.at(AWAY).stores.archive(scene.call(), archived.id)
-    scene.at(HOME).stores.delete(scene.call(), scene.create_store("deleted").id)
-    scene.cloud.key("read")
-    said = [scene.create(f"/{name}.md", f"- [port] [[Gateway]]: the port is {name}\n") for name in (80, 90)]
-    scene.deliver()
-    [conflict] = scene.at(HOME).conflicts.page(
-        scene.call(), scene.store, path_prefix=None, superseded=False, limit=1
-    ).items  # fmt: skip
-    versions = [one.version_id for one in said]
-    scene.at(AWAY).conflict_resolutions.resolve(
-        scene.call(), scene.store, conflict.id, version_ids=versions, keep="both"
-    )
-    scene.deliver()
-    return scene
+from tests.unit.app.indexer.rebuilds.rebuilding import LONGEST_LIFE_S, Rebuilding, rows
+from tests.unit.app.scene import AWAY, HOME, Scene
 
 
 @pytest.mark.parametrize("region", [HOME, AWAY])
@@ -270,53 +160,6 @@ def test_a_rebuild_may_follow_a_rebuild(scene: Scene) -> None:
     assert rows(scene) == before
 
 
-def test_a_batch_that_comes_twice_or_late_changes_nothing(scene: Scene) -> None:
-    rebuilding = Rebuilding(scene)
-    before = rows(scene)
-    messages: list[str] = []
-    rebuilding.meanwhile = lambda: messages.extend(rebuilding.queue.messages)
-    rebuilding.run()
-    assert messages
-    for message in messages:
-        rebuilding.handle(message)
-    assert rows(scene) == before
-
-
-@pytest.mark.parametrize("occurrence", range(1, 9))
-def test_a_rebuild_that_died_is_taken_up_where_it_stopped(scene: Scene, occurrence: int) -> None:
-    before = rows(scene)
-    rebuilding = Rebuilding(scene)
-    names = ["index.read", "index.commit", "objects.list", "index.count", "index.query"]
-    strikes = [Strike(Fault.CRASH_AFTER, name, occurrence) for name in names]
-    script = ScriptedFaults(*strikes)
-    with scene.intercepted_by(Faulty(script)):
-        for _ in range(len(strikes) + 1):
-            try:
-                rebuilding.run()
-                break
-            except Crash:
-                continue
-    Rebuilding(scene).run()
-    assert rows(scene) == before
-
-
-def test_of_two_rebuilds_at_once_the_later_goes_on_and_the_earlier_is_told(scene: Scene) -> None:
-    before = rows(scene)
-    rebuilding, other = Rebuilding(scene), Rebuilding(scene)
-    served: list[int] = []
-
-    def meddle() -> None:
-        if rebuilding.queue.messages and not served:
-            served.append(0)
-            served[0] = other.run()
-
-    rebuilding.meanwhile = meddle
-    with pytest.raises(Busy, match="another rebuild"):
-        rebuilding.run()
-    assert served == [2], "one rebuild, of one generation"
-    assert rows(scene) == before
-
-
 def test_a_rebuild_waits_for_calls_that_go_by_what_their_process_remembers(scene: Scene) -> None:
     """Before the listing, for who does not know of the new tables; and before the old ones are dropped."""
     scene.cloud.sites[HOME].region.control_age_us = CONTROL_AGE_US
@@ -360,35 +203,6 @@ def test_a_checkpoint_that_was_under_way_at_the_switch_is_begun_again_from_a_lis
     assert from_listing(state, "run_2") == replace(state, run="run_2", parts=0, cursor=None)
 
 
-def test_a_table_that_is_emptied_while_it_is_built_makes_the_rebuild_begin_anew(scene: Scene) -> None:
-    before = rows(scene)
-    rebuilding = Rebuilding(scene)
-
-    def empty() -> None:
-        if rebuilding.queue.messages:
-            scene.cloud.sites[HOME].database.drop(2)
-            scene.cloud.sites[HOME].database.make(2)
-            rebuilding.meanwhile = lambda: None
-
-    rebuilding.meanwhile = empty
-    with pytest.raises(Unavailable, match="emptied"):
-        rebuilding.run()
-    assert Rebuilding(scene).run() == 2
-    assert rows(scene) == before
-
-
-def test_a_generation_that_changed_underneath_ends_the_rebuild(scene: Scene) -> None:
-    rebuilding = Rebuilding(scene)
-    changed = ControlRow(serving=1, complete=True, building=7).to_attributes()
-
-    def meddle() -> None:
-        MemoryIndex(scene.cloud.sites[HOME].database).commit([Change(ControlRow.KEY, None, changed, True)])
-
-    rebuilding.meanwhile = meddle
-    with pytest.raises(Busy, match="another rebuild"):
-        rebuilding.run()
-
-
 def test_what_cannot_be_read_comes_back_with_its_reason_and_stops_nothing(scene: Scene) -> None:
     before = rows(scene)
     objects = scene.cloud.sites[HOME].region.objects
@@ -429,22 +243,3 @@ def test_a_text_that_was_ordered_erased_goes_with_the_rebuild_though_its_event_w
 
 def kept(scene: Scene, region: str) -> list[StoredVersion]:
     return [one for key in scene.log_keys(region) for one in scene.cloud.buckets.versions(region, key)]
-
-
-@pytest.mark.parametrize(
-    "strike",
-    [
-        Strike(Fault.REFUSED, "objects.list"),
-        Strike(Fault.REFUSED, "index.commit"),
-        Strike(Fault.REFUSED, "index.read"),
-        Strike(Fault.REFUSED, "index.count"),
-        Strike(Fault.REFUSED, "index.query"),
-    ],
-    ids=lambda strike: str(strike.name),
-)
-def test_a_port_that_does_not_answer_ends_it_in_words_and_it_may_be_run_again(scene: Scene, strike: Strike) -> None:
-    before = rows(scene)
-    with scene.struck_by(strike), pytest.raises(Unavailable):
-        Rebuilding(scene).run()
-    Rebuilding(scene).run()
-    assert rows(scene) == before
