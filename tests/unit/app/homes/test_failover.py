@@ -9,16 +9,13 @@ import pytest
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import Crash, Fault, Strike
-from memolith.app.kernel.results import DivergentVersion, RequestContext
 from memolith.app.operations import operator
 from memolith.core.commands import ImportedVersion
-from memolith.core.errors import NotFound, OutcomeUnknown, PermissionDenied, PreconditionFailed
-from memolith.core.rows.content import VersionRow
 from memolith.ports import errors
-from tests.unit.app.failing import diverged, fail_over, hold_back
+from tests.unit.app.failing import fail_over, hold_back
+from tests.unit.app.homes.late_versions import THIRD, late
 from tests.unit.app.scene import AWAY, HOME, Scene
 
-THIRD = "ap-south-1"
 T = TypeVar("T")
 
 
@@ -30,23 +27,6 @@ def scene() -> Scene:
 def move(scene: Scene, to: str) -> None:
     answer = scene.cloud.peers.call(to, "reconciler", {"call": "homes.move", "store_id": scene.store})
     assert answer.get("state") == "moved", answer
-
-
-def late(scene: Scene, region: str) -> list[str]:
-    """The ids of the versions that stand apart in a region."""
-    rows = scene.cloud.rows(region, "versions").items()
-    return [VersionRow.from_attributes(row).version_id for (_, sk), row in rows if sk.startswith("late#")]
-
-
-def divergent(scene: Scene, region: str) -> list[DivergentVersion]:
-    """What a region lists, a page at a time."""
-    found, after = list[DivergentVersion](), None
-    while True:
-        page = scene.at(region).divergent.page(scene.call(), scene.store, limit=1, after=after)
-        found += page.items
-        if page.next_after is None:
-            return found
-        after = page.next_after
 
 
 class Dead:
@@ -158,6 +138,17 @@ def test_the_old_region_is_the_home_again_after_one_command(scene: Scene) -> Non
         assert scene.read(memory, at=region).content == "three"
 
 
+def test_an_operator_moves_fails_over_and_lists_through_a_regions_reconciler(scene: Scene) -> None:
+    region = scene.cloud.sites[AWAY].region
+    assert [step.state for step in operator.move(region, scene.store)] == ["moved"]
+    scene.deliver()
+    [home] = operator.homes(region)
+    assert (home.store_id, home.home, home.state, len(home.epochs)) == (scene.store, AWAY, "active", 2)
+    third = scene.cloud.sites[THIRD].region
+    assert [step.state for step in operator.fail_over(third, scene.store, AWAY)] == ["moved"]
+    assert [home.home for home in operator.homes(third)] == [THIRD]
+
+
 # ---- adoption -------------------------------------------------------------------------------------------------------
 
 
@@ -264,129 +255,6 @@ def test_the_text_of_an_adopted_version_is_erased_wherever_it_stands(scene: Scen
     scene.deliver()
     for region in (HOME, AWAY, THIRD):
         assert not any(b"SECRET" in body for body in scene.bodies(region))
-
-
-# ---- divergent versions ---------------------------------------------------------------------------------------------
-
-
-def test_a_divergent_version_is_listed_and_shown_beside_what_there_is_now(scene: Scene) -> None:
-    memory, lost = diverged(scene)
-    for region in (HOME, AWAY, THIRD):
-        [listed] = divergent(scene, region)
-        assert (listed.version_id, listed.memory_id, listed.path) == (lost.version_id, memory.id, "/a")
-        shown = scene.at(region).divergent.retrieve(scene.call(), scene.store, lost.version_id)
-        assert shown.content == "theirs"
-        assert shown.current is not None and shown.current.content == "ours"
-
-
-@pytest.mark.parametrize("region", [HOME, AWAY, THIRD])
-def test_a_divergent_version_is_restored_by_a_write_and_listed_no_more(scene: Scene, region: str) -> None:
-    memory, lost = diverged(scene)
-    restored = scene.at(region).divergent.restore(scene.call(), scene.store, lost.version_id, full=True)
-    assert restored is not None and restored.content == "theirs"
-    assert divergent(scene, region) == []
-    scene.deliver()
-    for where in (HOME, AWAY, THIRD):
-        assert scene.read(memory, at=where).version_id == restored.version_id
-        assert divergent(scene, where) == []
-
-
-@pytest.mark.parametrize("region", [HOME, AWAY, THIRD])
-def test_a_dismissed_version_is_erased_everywhere(scene: Scene, region: str) -> None:
-    memory, lost = diverged(scene)
-    scene.at(region).divergent.dismiss(scene.call(), scene.store, lost.version_id)
-    assert divergent(scene, region) == []
-    scene.deliver()
-    for where in (HOME, AWAY, THIRD):
-        assert scene.read(memory, at=where).content == "ours"
-        assert not any(b"theirs" in body for body in scene.bodies(where))
-        assert late(scene, where) != [], "its place stays, without its text"
-        assert divergent(scene, where) == []
-
-
-def test_what_was_written_since_it_was_looked_at_is_not_restored_over(scene: Scene) -> None:
-    memory, lost = diverged(scene)
-    scene.update(memory, "newer", at=AWAY)
-    with pytest.raises(PreconditionFailed):
-        scene.at(THIRD).divergent.restore(scene.call(), scene.store, lost.version_id, full=False)
-    scene.deliver()
-    assert scene.read(memory, at=THIRD).content == "newer"
-    assert [one.version_id for one in divergent(scene, THIRD)] == [lost.version_id]
-
-
-def test_a_divergent_rename_is_restored_with_its_path(scene: Scene) -> None:
-    memory = scene.create("/a", "one")
-    scene.deliver()
-    scene.update(memory, path="/b")
-    held = hold_back(scene)
-    fail_over(scene)
-    scene.cloud.pending.extend(held)
-    scene.deliver()
-    [renamed] = divergent(scene, THIRD)
-    scene.at(THIRD).divergent.restore(scene.call(), scene.store, renamed.version_id, full=False)
-    scene.deliver()
-    for region in (HOME, AWAY, THIRD):
-        assert scene.paths(at=region) == ["/b"]
-
-
-def test_a_divergent_deletion_is_restored_as_one_and_a_memory_that_is_gone_is_made_anew(scene: Scene) -> None:
-    memory, doomed = scene.create("/a", "one"), scene.create("/doomed", "text")
-    scene.deliver()
-    scene.update(memory, "theirs")
-    scene.delete(doomed)
-    held = hold_back(scene)
-    fail_over(scene)
-    scene.delete(memory, at=AWAY)
-    scene.update(doomed, "still here", at=AWAY)
-    scene.cloud.pending.extend(held)
-    scene.deliver()
-    for one in divergent(scene, THIRD):
-        restored = scene.at(THIRD).divergent.restore(scene.call(), scene.store, one.version_id, full=True)
-        assert (restored is None) == (one.operation == "deleted")
-    scene.deliver()
-    for region in (HOME, AWAY, THIRD):
-        assert scene.paths(at=region) == ["/a"]
-        assert divergent(scene, region) == []
-
-
-def test_a_version_that_was_restored_and_not_dismissed_is_told_as_such_and_may_be_restored_again(scene: Scene) -> None:
-    memory, lost = diverged(scene)
-    down = Strike(Fault.REFUSED, "objects.put_if_absent", 2)
-    with pytest.raises(OutcomeUnknown), scene.struck_by(down):
-        scene.at(AWAY).divergent.restore(scene.call(), scene.store, lost.version_id, full=False)
-    scene.at(AWAY).divergent.restore(scene.call(), scene.store, lost.version_id, full=False)
-    assert scene.history(memory, at=AWAY) == ["modified", "modified", "created"]
-    assert divergent(scene, AWAY) == []
-
-
-@pytest.mark.parametrize("scope", ["read", "write"])
-def test_below_admin_and_for_others_there_is_nothing_divergent(scene: Scene, scope: str) -> None:
-    _, lost = diverged(scene)
-    stranger, clerk = scene.cloud.key("admin", "wrkspc_other"), scene.cloud.key(scope)
-    cases, store = scene.at(AWAY).divergent, scene.store
-    asks: list[Callable[[RequestContext], object]] = [
-        lambda call: cases.page(call, store, limit=9, after=None),
-        lambda call: cases.retrieve(call, store, lost.version_id),
-        lambda call: cases.restore(call, store, lost.version_id, full=False),
-        lambda call: cases.dismiss(call, store, lost.version_id),
-    ]
-    for ask in asks:
-        with pytest.raises(PermissionDenied):
-            ask(scene.call(clerk))
-        with pytest.raises(NotFound):
-            ask(scene.call(stranger))
-    assert len(divergent(scene, AWAY)) == 1
-
-
-def test_an_operator_moves_fails_over_and_lists_through_a_regions_reconciler(scene: Scene) -> None:
-    region = scene.cloud.sites[AWAY].region
-    assert [step.state for step in operator.move(region, scene.store)] == ["moved"]
-    scene.deliver()
-    [home] = operator.homes(region)
-    assert (home.store_id, home.home, home.state, len(home.epochs)) == (scene.store, AWAY, "active", 2)
-    third = scene.cloud.sites[THIRD].region
-    assert [step.state for step in operator.fail_over(third, scene.store, AWAY)] == ["moved"]
-    assert [home.home for home in operator.homes(third)] == [THIRD]
 
 
 def test_a_version_that_was_imported_says_so_also_when_it_came_late(scene: Scene) -> None:
