@@ -17,6 +17,7 @@ from tests.simulation.checkers.exceptions import (
     was_imported_with_an_old_time,
     was_written_in_a_term_unheard_of,
 )
+from tests.simulation.checkers.promises import what_is_acknowledged_is_in_a_checkpoint
 from tests.simulation.checkers.terms import makers, memories_are_linearizable
 from tests.simulation.checkers.watermarks import the_watermark_never_claims_what_is_missing
 from tests.simulation.evidence import Apart, Evidence, Final, Tables, Written
@@ -60,6 +61,45 @@ def test_the_late_original_is_enough_of_what_was_adopted_in_a_term_that_does_not
 def test_a_claim_without_what_was_adopted_is_objected_to(lost: frozenset[Epoch], late: dict[str, str]) -> None:
     (objection,) = the_watermark_never_claims_what_is_missing(_evidence(lost, late))
     assert f"lacks {VERSION}" in objection
+
+
+def _named(lost: frozenset[Epoch], *positions: str) -> list[str]:
+    """What is objected to where a version was acknowledged and adopted later, and checkpoints name these positions."""
+    create = Operation(
+        0, "c0", HOME, STORE, True, "create", {"path": "/a"}, 1, 2, Seen(MEMORY, VERSION, "/a", "sha")
+    )  # fmt: skip
+    named = {
+        home: {one for one in positions if LogRef.parse(one).slot.epoch.home == home} for home in (HOME, LOST.home)
+    }
+    evidence = replace(
+        _with(History([create])),
+        final={STORE: {"eu-west-1": Final()}},
+        homes={STORE: "eu-west-1"},
+        written={VERSION: Written(HOME, ORIGINAL, adopted=True, stands=ADOPTED, put_at=1)},
+        lost_terms={STORE: lost},
+        named=named,
+    )
+    return list(what_is_acknowledged_is_in_a_checkpoint(evidence))
+
+
+@pytest.mark.parametrize("position", [ORIGINAL, ADOPTED], ids=["the late original", "the copy"])
+def test_a_checkpoint_names_the_late_original_or_the_copy_that_was_adopted_in_a_term_that_does_not_count(
+    position: str,
+) -> None:
+    """The adopter died before it logged its copy, and the copy's event came once its term did not count any more."""
+    assert not _named(frozenset({LOST}), position)
+
+
+@pytest.mark.parametrize(
+    ("lost", "positions"),
+    [(frozenset[Epoch](), (ORIGINAL,)), (frozenset({LOST}), ())],
+    ids=["the term counts and the late original alone is named", "the term does not count and nothing is named"],
+)
+def test_an_acknowledged_version_that_no_checkpoint_names_is_objected_to(
+    lost: frozenset[Epoch], positions: tuple[str, ...]
+) -> None:
+    (objection,) = _named(lost, *positions)
+    assert f"no checkpoint of ap-south-1 names {VERSION}" in objection
 
 
 def _acknowledged(by: str, until: dict[str, int], complete: int | None = None) -> Evidence:

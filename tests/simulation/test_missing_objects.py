@@ -59,6 +59,14 @@ def is_here(stage: MovingStage, event: PutEvent, region: str = AWAY) -> bool:
     return stage.cloud.buckets.current(region, event.key) is not None
 
 
+def is_named(stage: MovingStage, event: PutEvent) -> bool:
+    """Tell whether a checkpoint of the region that put an object names it."""
+    bucket, home = stage.cloud.buckets, event.region
+    parts = [key for key in stage.all_keys(home) if key.startswith(f"{home}/checkpoint/")]
+    found = [bucket.current(home, key) for key in parts]
+    return any(one is not None and event.key.encode() in one.body for one in found)
+
+
 def assert_waited_for_and_fetched(
     stage: MovingStage,
     lost: Sequence[PutEvent],
@@ -190,6 +198,43 @@ def test_what_a_home_adopted_whose_epoch_was_not_accepted_holds_no_watermark_up(
         assert until(stage, region, THIRD) > told_us
         assert compare(stage, region) == [0, 0]
     stage.at_rest()
+
+
+def test_the_late_original_is_waited_for_and_not_the_copy_that_a_home_whose_epoch_was_not_accepted_never_logged() -> (
+    None
+):
+    """The adopter died after its put, and the copy's event came once its home had heard of the accepted epoch."""
+    stage = MovingStage()
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    minutes(stage)
+    late_id = stage.update(memory.id, "second").version_id
+    [late] = [event for event in stage.hold_back() if "/log/" in event.key]
+    stage.held.clear()
+    with stage.dead(HOME):
+        with stage.dead(THIRD):
+            stage.fail_over(AWAY)
+            stage.update(memory.id, "of the new home", region=AWAY)
+        others = [event.key for event in stage.hold_back() if event.region == AWAY]
+        with stage.dead(AWAY):
+            stage.fail_over(THIRD)
+        stage.cloud.buckets.replicate(late, THIRD)
+        stage.actor(lambda: stage.index(late.key, THIRD)).until(PUT, f"{THIRD}/log/", after=True).die()
+    [copy] = [event for event in stage.cloud.pending if f"{THIRD}/log/" in event.key and not event.replica]
+    stage.cloud.pending.remove(copy)
+    stage.reach(THIRD, *others)
+    assert stage.home(THIRD) == AWAY
+    stage.index(late.key, HOME)
+    stage.index(copy.key, THIRD)
+    stage.come_late()
+    assert stage.divergent(THIRD) == [late_id] and stage.divergent(AWAY) == []
+    told_us = stage.clock.now_us()
+    assert_waited_for_and_fetched(stage, [late], told_us, AWAY, HOME)
+    assert until(stage, AWAY, THIRD) > told_us and not is_here(stage, copy)
+    assert is_named(stage, late) and not is_named(stage, copy)
+    assert stage.divergent(AWAY) == [late_id]
+    stage.held.append(copy)
+    stage.at_rest(divergent=[late_id])
 
 
 def test_a_version_that_counts_once_its_home_hears_of_the_accepted_epoch_is_waited_for() -> None:
