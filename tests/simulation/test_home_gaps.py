@@ -276,6 +276,31 @@ def test_the_text_of_a_rename_that_nobody_can_end_any_more_goes(stage: MovingSta
     assert stage.listed(THIRD) == {"/a": memory.id}
 
 
+@pytest.mark.parametrize("how", ["moved", "failed over"])
+def test_the_text_of_a_refused_rename_goes_though_its_home_changed_while_the_writer_was_asked(
+    stage: MovingStage, how: str
+) -> None:
+    """Its event came while the rename could still be completed. The new home begins with both entries: no sweep sees
+    the first half as late, and no other event leads back to it.
+    """
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    renamer = stage.actor(lambda: stage.update(memory.id, "REFUSED", path="/b")).until(PUT, after=True)
+    indexer = stage.actor(lambda: stage.cloud.deliver_one(0)).until("peers.call", "peerwriter")
+    stage.delete(memory.id)
+    renamer.fails(NotFound)
+    if how == "moved":
+        stage.move(AWAY)
+    else:
+        take_over(stage, *logged(stage))
+    stage.deliver()
+    assert stage.home(HOME) == AWAY
+    indexer.finish()
+    stage.at_rest()
+    assert [stage.found("REFUSED", region) for region in stage.cloud.regions] == [[], [], []]
+    assert stage.listed(THIRD) == {}
+
+
 # ---- stays at a path that another memory has taken since -----------------------------------------------------------
 
 

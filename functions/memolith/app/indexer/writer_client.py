@@ -36,9 +36,15 @@ class WriterClient:
             raise Unavailable("a rename of a closed epoch was not ended yet; try again")
 
     def complete_rename(self, moved_in: LogKey) -> bool:
-        """Have a half-done rename completed; return False if its store is deleted, or has another home now."""
+        """Have a half-done rename completed; return False if its store is deleted.
+
+        A writer that is the home no more did not look at the rename. Whether it is void by now is for its event to
+        find, which comes again: where the new home began with it, nothing else leads back to it.
+        """
         answer = self._call({"call": "help", "key": str(moved_in)})
-        return "elsewhere" not in answer and not _is_gone(answer)
+        if "elsewhere" in answer:
+            raise Unavailable("the store has another home by now, and a rename was not finished; try again")
+        return not _is_gone(answer)
 
     def _call(self, payload: Mapping[str, str]) -> Mapping[str, Any]:
         with repeatable():
