@@ -76,7 +76,7 @@ class Losses:
             world.scheduler.sleep(world.chance.uniform(0, 30.0))
         else:
             world.defects.append(f"nobody noticed that the tables of {region} were emptied")
-        world.rebuild_until_done(site)
+        world.trouble.rebuild_until_done(site)
 
     def _is_noticed(self, site: Site) -> bool:
         """Waits until the region says that it is not complete; whether it did in time."""
@@ -109,7 +109,7 @@ class Losses:
                 world.defects.append(f"filling of {region}: {filling.error!r}")
         self.struck["brought to a region that joined"] += sum(copied)
         world.network.unfilled.discard(region)
-        world.rebuild_until_done(site)
+        world.trouble.rebuild_until_done(site)
 
     def _fill(self, site: Site, others: list[str], copied: list[int]) -> None:
         region = site.open().region

@@ -9,33 +9,25 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import Faulty, RandomFaults
-from memolith.adapters.memory import MemoryBuckets, MemoryIndex, MemoryTables, SeededRandomness
-from memolith.app.api.service import Memolith
-from memolith.app.indexer.rebuild import Rebuild
-from memolith.app.indexer.service import make_indexer
+from memolith.adapters.memory import MemoryBuckets, SeededRandomness
 from memolith.app.kernel.no_models import NO_MODELS
 from memolith.app.kernel.results import Credentials, RequestContext
-from memolith.core import errors
-from memolith.core.objects.store_record import StoreState, parse_epoch
+from memolith.core.objects.store_record import StoreState
 from memolith.core.retention import DAY_US
-from memolith.core.rows.base import Attributes, RowKey
-from memolith.core.rows.content import LATE_PREFIX, VersionRow
-from memolith.core.rows.identity import StoreRow
 from memolith.ports.errors import OutcomeUnknown, Unavailable
 from memolith.wire.rpc import keys_calls
+from tests.simulation.calls import Calls
+from tests.simulation.claims import hear
 from tests.simulation.clients import Client, Plan, Shared, drawn_plans
 from tests.simulation.damages import Damages
-from tests.simulation.decisions import as_carried_out
 from tests.simulation.doomed import DoomedStore
 from tests.simulation.evidence import Evidence, gather
-from tests.simulation.history import Claim, History, Operation, Refusal, Seen
+from tests.simulation.history import History
 from tests.simulation.losses import Losses
 from tests.simulation.network import Network
 from tests.simulation.operators import Operators
@@ -44,7 +36,8 @@ from tests.simulation.ports import BIRTH_US, LIVES_S, LONGEST_LIFE_S, Passage, S
 from tests.simulation.sites import BATCH_MAX_US, Site
 from tests.simulation.sweeps import Sweeps
 from tests.simulation.tampering import Tampering
-from tests.simulation.tasks import Crash, Scheduler, Task
+from tests.simulation.tasks import Crash, Scheduler
+from tests.simulation.trouble import Trouble
 from tests.simulation.workers import SlowModels, Workers
 
 T = TypeVar("T")
@@ -52,7 +45,6 @@ WORKSPACE = "wrkspc_default"
 REPAIRS_MAX = 4
 REPAIR_PERIOD_US = 200_000_000
 WATCHES = 5
-ASKED_MAX = 40
 _LATE = frozenset({"objects.put_if_absent", "index.commit"})
 
 
@@ -84,7 +76,7 @@ class World:
         self._faulty = Faulty(
             RandomFaults(self.options.rates, SeededRandomness(self.chance.randrange(1 << 62))), crash=Crash
         )
-        peers = TaskPeers(self.scheduler, self._patience_s, self._passage)
+        peers = TaskPeers(self.scheduler, self.patience_s, self._passage)
         self.sites: dict[str, Site] = {}
         for region in self.options.regions:
             skew_us = round(self.chance.uniform(-1, 1) * self.options.skew_s * 1_000_000)
@@ -123,7 +115,8 @@ class World:
         self.workers: Workers | None = None
         self.sweeps = Sweeps(self) if self.options.doomed or self.options.day_s or self.options.days else None
         self.operators = Operators(self)
-        self._operated: set[str] = set()
+        self.trouble = Trouble(self)
+        self.calls = Calls(self)
         self.api_key = ""
         self.stores: tuple[str, ...] = ()
 
@@ -194,7 +187,7 @@ class World:
         shared = Shared()
         clients = [self.client(plan, shared) for plan in self.plans]
         tasks = [self.scheduler.spawn(one.plan.client, one.live) for one in clients]
-        self._plan_trouble()
+        self.trouble.plan()
         self.operators.let_loose()
         if self.doomed is not None:
             self.doomed.let_loose()
@@ -206,7 +199,9 @@ class World:
         self.defects += [f"{task.name}: {task.error!r}" for task in tasks if task.error is not None]
 
     def client(self, plan: Plan, shared: Shared) -> Client:
-        return Client(plan, self.stores, self.call, shared, self.invoke, self._think, self._now_us, self.options.page)
+        return Client(
+            plan, self.stores, self.call, shared, self.calls.invoke, self._think, self._now_us, self.options.page
+        )
 
     def _now_us(self) -> int:
         """What a client's own clock shows, which is right."""
@@ -218,11 +213,11 @@ class World:
 
     # ---- reconcilers --------------------------------------------------------------------------------------------
 
-    def _reconcile_now_and_then(self, site: Site) -> None:
+    def reconcile_now_and_then(self, site: Site) -> None:
         while not self.calm:
             self.scheduler.sleep(self.chance.uniform(0.1, 2 * self.options.tick_s))
             self.tick(site)
-            self._hear(site)
+            hear(self, site)
             self.losses.compare_now_and_then(site)
 
     def tick(self, site: Site) -> None:
@@ -246,43 +241,6 @@ class World:
             self.tick(site)
             self.scheduler.run()
 
-    def _hear(self, site: Site) -> None:
-        """Asks a region in one batch for what was acknowledged so far, and notes what it says of itself.
-
-        Like every read of the API, with the mark of the table that it reads: only then is what the region says of
-        itself an answer that a client could get.
-
-        A batch is no snapshot: one transaction moves a version's row from the history to the late ones, and a batch in
-        the middle of it has neither. What the batch lacks is therefore looked up in the same tables at one instant.
-        """
-        answers = [one.answer for one in self.history.operations[-ASKED_MAX:] if one.acknowledged]
-        asked = {one.version_id: one.memory_id for one in answers if isinstance(one, Seen)}
-        keys = [key for store_id in self.stores for id in asked for key in _places_of(store_id, id)]
-        try:
-            view = site.use(lambda sandbox: sandbox.region.view(keys, marked=sorted({key.table for key in keys})))
-        except errors.MemolithError:
-            return
-        tables = MemoryIndex(site.database, view.index.generation)
-        rows = {**view.rows, **tables.read(_missed(self.stores, asked, view.rows))}
-        counted: dict[str, str] = {}
-        late: dict[str, str] = {}
-        for key in keys:
-            row = VersionRow.from_attributes(rows[key]) if key in rows else None
-            if row is not None and row.position is not None:
-                (late if key.sk.startswith(LATE_PREFIX) else counted)[row.version_id] = row.position
-        self.history.claims.append(
-            Claim(
-                site.name,
-                self.scheduler.tick(),
-                dict(view.watermarks),
-                frozenset(asked),
-                counted,
-                late,
-                site.clock.highest_shown_us(),
-                view.complete_until,
-            )
-        )
-
     def _watch(self) -> None:
         """At rest: every region's reconciler has its way, until what it knows has settled.
 
@@ -294,7 +252,7 @@ class World:
             self.turn()
             self.scheduler.now_us += step_us
         for site in self.sites.values():
-            self._hear(site)
+            hear(self, site)
 
     def come_to_rest(self) -> None:
         """No fault any more; what was dropped is repaired, and everything that is under way arrives.
@@ -329,86 +287,6 @@ class World:
         for site in self.sites.values():
             site.database.settle()
         self.tampering.come_to_rest()
-
-    def _plan_trouble(self) -> None:
-        options, regions = self.options, list(self.options.regions)
-        for _ in range(options.freezes):
-            clock = self.sites[self.chance.choice(regions)].clock
-            if self.chance.random() < 0.5:
-                self._sometime("freeze", partial(clock.freeze, self.chance.uniform(0.1, options.leap_s)))
-            else:
-                self._sometime("step", partial(clock.step, self.chance.uniform(-0.75, 0.75) * options.leap_s))
-        for _ in range(options.links.cuts if len(regions) > 1 else 0):
-            source, destination = self.chance.sample(regions, 2)
-            seconds = self.chance.uniform(0, options.links.cut_s)
-            self._sometime("cut", partial(self.network.cut, source, destination, seconds))
-        for _ in range(options.rebuilds):
-            site = self.sites[self.chance.choice(regions)]
-            self._sometime("rebuild", partial(self.rebuild_until_done, site))
-        for _ in range(options.wipes):
-            self._sometime("wipe", partial(self._wipe, self.chance.choice(regions)))
-        for _ in range(options.damaged):
-            self._sometime("text damaged", self.damages.strike)
-        for _ in range(options.emptied):
-            self._sometime("tables emptied", partial(self.losses.empty, self.chance.choice(regions)))
-        for _ in range(options.journals_lost):
-            self._sometime("journal lost", self.sites[self.chance.choice(regions)].lose_journal)
-        for site in self.sites.values():
-            self.scheduler.spawn(f"schedule of {site.name}", partial(self._reconcile_now_and_then, site))
-        for region in self.network.absent:
-            self.scheduler.spawn("joining", partial(self.losses.join, region), self.chance.uniform(0.5, 5.0))
-        for region in regions if options.packs else ():
-            self.scheduler.spawn(f"packing in {region}", partial(self.losses.pack_now_and_then, region))
-        if options.lagging:
-            self.scheduler.spawn("indexes catch up", self._settle_now_and_then)
-
-    def _sometime(self, name: str, happen: Callable[[], None]) -> None:
-        self.scheduler.spawn(name, happen, self.chance.uniform(0, 3.0))
-
-    def _wipe(self, region: str) -> None:
-        """The tables lose every row; an operator has them rebuilt, as often as it takes."""
-        site = self.sites[region]
-        if region in self.wiped:
-            return
-        site.wipe()
-        self.wiped[region] = self.scheduler.tick()
-        self.scheduler.sleep(self.chance.uniform(0, 30.0))
-        self.rebuild_until_done(site)
-
-    def rebuild_until_done(self, site: Site) -> None:
-        """One operator a region, who begins again until it is done."""
-        if site.name in self._operated:
-            return
-        self._operated.add(site.name)
-        while True:
-            task = self.scheduler.spawn(f"rebuild of {site.name}", partial(self._rebuild, site))
-            self.scheduler.wait(task)
-            if not task.crashed:
-                break
-        self._operated.discard(site.name)
-        self.defects += [] if task.error is None else [f"rebuild of {site.name}: {task.error!r}"]
-
-    def _rebuild(self, site: Site) -> None:
-        region = site.open().region
-        rebuild = Rebuild(
-            region,
-            make_indexer(region),
-            MemoryTables(site.database),
-            self.network.index_queue(site.name),
-            LONGEST_LIFE_S,
-        )
-        while True:
-            try:
-                rebuild.run(lambda progress: None)
-                if (control := site.control()) is not None and control.complete:
-                    return
-            except (errors.Busy, errors.Unavailable):
-                self.scheduler.sleep(1.0)
-
-    def _settle_now_and_then(self) -> None:
-        while not self.calm:
-            self.scheduler.sleep(self.chance.uniform(0.1, 3.0))
-            self.sites[self.chance.choice(list(self.sites))].database.settle()
 
     # ---- what stands at every port call -------------------------------------------------------------------------
 
@@ -446,7 +324,7 @@ class World:
         self.scheduler.spawn(f"late {call.name}", act, self.chance.random() * self.options.stall_s)
         raise OutcomeUnknown(f"{call.name}: timed out on purpose")
 
-    def _patience_s(self) -> float | None:
+    def patience_s(self) -> float | None:
         if self.calm or self.chance.random() >= self.options.impatience:
             return None
         return self.chance.random() * 2.0
@@ -471,84 +349,3 @@ class World:
             Credentials(f"wrkspc_{workspace}", f"apikey_{key}", hashlib.sha256(self.api_key.encode()).hexdigest()),
             shows_withheld=True,
         )
-
-    def _term_known_in(self, region: str, store_id: str) -> int:
-        """Return the number of the last term of a store that a region has heard of; 0 where it knows of no store."""
-        site = self.sites[region]
-        tables = MemoryIndex(site.database, site.serving)
-        row = tables.read([StoreRow.key(store_id)]).get(StoreRow.key(store_id))
-        return 0 if row is None else parse_epoch(StoreRow.from_attributes(row).epochs[-1]).number
-
-    def invoke(
-        self, client: Client, store_id: str, kind: str, asked: dict[str, Any], call: Callable[[Memolith], Any]
-    ) -> Any:
-        """One call of one client, recorded. The function it reaches may outlive its patience.
-
-        A write that arrived twice at its home, and was refused or found everything as asked, is two calls: what one
-        copy found may be gone before the other runs, whose answer nobody is told (docs/consistency.md, 5).
-        """
-        region = self.network.nearest(client.plan.region)
-        if kind == "past":
-            asked = {**asked, "term": self._term_known_in(region, store_id)}
-        operation = Operation(
-            number=len(self.history.operations),
-            client=client.plan.client,
-            region=region,
-            store_id=store_id,
-            home=self.is_home(region, store_id),
-            kind=kind,
-            asked=asked,
-            invoked=self.scheduler.tick(),
-        )
-        self.history.operations.append(operation)
-        task = self.scheduler.spawn(
-            f"{kind} of {operation.client}",
-            lambda: self.sites[region].use(lambda sandbox: call(sandbox.memolith)),
-            life_s=LIVES_S["writer"],
-        )
-        if not self.scheduler.wait(task, self._patience_s()) or task.crashed:
-            return None
-        if isinstance(task.error, errors.OutcomeUnknown):
-            return None
-        if isinstance(task.error, errors.MemolithError):
-            operation.answer = _refusal(task.error)
-        elif task.error is not None:
-            self.defects.append(f"{operation}: {task.error!r}")
-            return None
-        else:
-            operation.answer = task.result
-            operation.kind, operation.asked = as_carried_out(operation)
-        if self._left_it_to_its_twin(task, operation):
-            self.history.operations.append(replace(operation, number=len(self.history.operations), answer=None))
-        operation.returned = self.scheduler.tick()
-        operation.held_there = self.operators.held_there(operation)
-        operation.decided_by = self.peers.decided_by.get(task, region)
-        operation.shown_us = {name: site.clock.highest_shown_us() for name, site in self.sites.items()}
-        return operation.answer
-
-    def _left_it_to_its_twin(self, task: Task, operation: Operation) -> bool:
-        """Return whether a write arrived twice at its home, and the answer is that of a copy that made no version."""
-        own = self.peers.twice.get(task)
-        if own is None:
-            return False
-        return operation.refused or (operation.kind == "update" and operation.answer.version_id not in own)
-
-
-def _refusal(error: errors.MemolithError) -> Refusal:
-    return Refusal(
-        type(error).__name__,
-        getattr(error, "kind", "") or getattr(error, "rule", ""),
-        getattr(error, "conflicting_path", ""),
-        getattr(error, "conflicting_memory_id", "") or getattr(error, "id", ""),
-    )
-
-
-def _places_of(store_id: str, version_id: str) -> tuple[RowKey, RowKey]:
-    return VersionRow.key(store_id, version_id), VersionRow.late_key(store_id, version_id)
-
-
-def _missed(stores: Iterable[str], asked: Iterable[str], rows: Mapping[RowKey, Attributes]) -> list[RowKey]:
-    """Return where the versions would be that a batch has in neither place of any store."""
-    versions = list(asked)
-    seen = {key.sk.removeprefix(LATE_PREFIX) for key, row in rows.items() if "position" in row}
-    return [key for store in stores for id in versions if id not in seen for key in _places_of(store, id)]
