@@ -20,7 +20,7 @@ from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.rows.content import VersionRow
 from memolith.ports.objects import StoredObject
-from tests.simulation.evidence import rows_of
+from tests.simulation.gathering import rows_of
 
 if TYPE_CHECKING:
     from tests.simulation.sites import Sandbox

@@ -17,7 +17,7 @@ from memolith.core.objects.store_record import StoreState, parse_epoch
 from memolith.ports.objects import StoredObject
 from tests.simulation.checkers import operations_are_linearizable
 from tests.simulation.clients import Plan, Step
-from tests.simulation.evidence import gather
+from tests.simulation.gathering import gather
 from tests.simulation.kinds import (
     KINDS_OF_FAULTS,
     conflicting,

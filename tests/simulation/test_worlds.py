@@ -12,7 +12,7 @@ from memolith.core.errors import OutcomeUnknown
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.journal import JournalStateRow
 from tests.simulation.checkers import check
-from tests.simulation.evidence import gather, rows_of
+from tests.simulation.gathering import gather, rows_of
 from tests.simulation.options import (
     Links,
     Options,

@@ -26,7 +26,8 @@ from tests.simulation.claims import hear
 from tests.simulation.clients import Client, Plan, Shared, drawn_plans
 from tests.simulation.damages import Damages
 from tests.simulation.doomed import DoomedStore
-from tests.simulation.evidence import Evidence, gather
+from tests.simulation.evidence import Evidence
+from tests.simulation.gathering import gather
 from tests.simulation.history import History
 from tests.simulation.losses import Losses
 from tests.simulation.network import Network
