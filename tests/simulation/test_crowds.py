@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.simulation.checkers import CHECKERS, Violation, operations_are_linearizable
-from tests.simulation.checkers.exceptions import without
+from tests.simulation.checkers.register import without
 from tests.simulation.clients import Plan, Step
 from tests.simulation.evidence import Evidence
 from tests.simulation.options import Options, drawn

@@ -11,7 +11,7 @@ import pytest
 from tests.simulation import test_crowds, test_home_gaps, test_home_terms
 from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
-from tests.simulation.checkers.exceptions import EXCEPTIONS, without
+from tests.simulation.checkers.register import EXCEPTIONS, without
 from tests.simulation.kinds import damaging, deciding, losing, redacting, visiting, working
 from tests.simulation.options import PACES, Links, Options, Weights, failing_over, remembering, retaining, tearing
 from tests.simulation.world import World

@@ -6,59 +6,22 @@ each off and runs a world that fails then: an exception that nothing needs is a 
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, ParamSpec
+from typing import Any
 
 from memolith.app.kernel.results import Version
-from memolith.core.log_position import Epoch, LogRef
+from tests.simulation.checkers.facts import (
+    deletion_was_told,
+    epoch_of,
+    history_of,
+    leaves_its_path,
+    paths_been,
+    was_moved_on,
+)
+from tests.simulation.checkers.register import exception
 from tests.simulation.evidence import Apart, Evidence
 from tests.simulation.history import NEVER, Operation, Seen
-
-P = ParamSpec("P")
-
-
-@dataclass(frozen=True, slots=True)
-class Excepted:
-    """One exception: its name, and why what it lets pass breaks no promise."""
-
-    name: str
-    argument: str
-
-
-EXCEPTIONS: dict[str, Excepted] = {}
-_switched_off: set[str] = set()
-
-
-def exception(argument: str) -> Callable[[Callable[P, bool]], Callable[P, bool]]:
-    """Enters a predicate into the list. While it is switched off, it lets nothing pass."""
-
-    def enter(predicate: Callable[P, bool]) -> Callable[P, bool]:
-        name = predicate.__name__
-        EXCEPTIONS[name] = Excepted(name, argument)
-
-        @functools.wraps(predicate)
-        def ask(*args: P.args, **kwargs: P.kwargs) -> bool:
-            return name not in _switched_off and predicate(*args, **kwargs)
-
-        return ask
-
-    return enter
-
-
-@contextmanager
-def without(name: str) -> Iterator[None]:
-    """Meanwhile the checkers do not know the exception."""
-    assert name in EXCEPTIONS, name
-    _switched_off.add(name)
-    try:
-        yield
-    finally:
-        _switched_off.discard(name)
-
 
 # ---- versions that came late ----------------------------------------------------------------------------------------
 
@@ -121,7 +84,7 @@ def has_late_versions(evidence: Evidence, store_id: str, memory_id: str) -> bool
         return False
     apart = any(one.memory_id == memory_id for one in evidence.apart.get(store_id, ()))
     return apart or any(
-        came_late(evidence, store_id, version.id) for version in _history(evidence, store_id, memory_id)
+        came_late(evidence, store_id, version.id) for version in history_of(evidence, store_id, memory_id)
     )
 
 
@@ -145,7 +108,7 @@ def stands_apart(evidence: Evidence, operation: Operation) -> bool:
 def deletion_came_late(evidence: Evidence, store_id: str, memory_id: str) -> bool:
     if store_id not in evidence.taken_over:
         return False
-    newest = next(iter(_history(evidence, store_id, memory_id)), None)
+    newest = next(iter(history_of(evidence, store_id, memory_id)), None)
     adopted = newest is not None and newest.operation == "deleted" and came_late(evidence, store_id, newest.id)
     return adopted or deletion_stands_apart(evidence, store_id, memory_id)
 
@@ -158,12 +121,7 @@ def deletion_stands_apart(evidence: Evidence, store_id: str, memory_id: str) -> 
     if store_id not in evidence.taken_over:
         return False
     is_apart = any((one.memory_id, one.operation) == (memory_id, "deleted") for one in evidence.apart.get(store_id, ()))
-    return is_apart and (evidence.may_lack(store_id) or not _deletion_was_told(evidence, store_id, memory_id))
-
-
-def _deletion_was_told(evidence: Evidence, store_id: str, memory_id: str) -> bool:
-    deletions = (one for one in evidence.history.operations if one.kind == "delete" and one.store_id == store_id)
-    return any(one.acknowledged and one.asked["memory_id"] == memory_id for one in deletions)
+    return is_apart and (evidence.may_lack(store_id) or not deletion_was_told(evidence, store_id, memory_id))
 
 
 @exception(
@@ -174,12 +132,8 @@ def _deletion_was_told(evidence: Evidence, store_id: str, memory_id: str) -> boo
 def left_its_path_apart(evidence: Evidence, store_id: str, memory_id: str) -> bool:
     if not evidence.may_lack(store_id):
         return False
-    newest = next(iter(_history(evidence, store_id, memory_id)), None)
-    return any(one.memory_id == memory_id and _leaves(one, newest) for one in evidence.apart.get(store_id, ()))
-
-
-def _leaves(one: Apart, newest: Version | None) -> bool:
-    return one.operation == "deleted" or newest is None or one.path is None or one.path != newest.path
+    newest = next(iter(history_of(evidence, store_id, memory_id)), None)
+    return any(one.memory_id == memory_id and leaves_its_path(one, newest) for one in evidence.apart.get(store_id, ()))
 
 
 @exception(
@@ -210,7 +164,7 @@ def lists_a_path_and_its_ancestor(evidence: Evidence, store_id: str) -> bool:
     paths = {item.path for item in final.listed}
     if any(other.startswith(f"{path}/") for path in paths for other in paths):
         return True
-    been = _paths_been(evidence, store_id)
+    been = paths_been(evidence, store_id)
     stayed = [
         (one.memory_id, path)
         for one in evidence.apart[store_id]
@@ -224,18 +178,6 @@ def lists_a_path_and_its_ancestor(evidence: Evidence, store_id: str) -> bool:
         if other_id != id
         for other in others
     )
-
-
-def _paths_been(evidence: Evidence, store_id: str) -> dict[str, set[str]]:
-    """By memory: every path of its history. What was erased since has none, and was where its callers were told."""
-    told = {
-        one.answer.version_id: one.answer.path for one in evidence.history.operations if isinstance(one.answer, Seen)
-    }
-    final = evidence.final[store_id][evidence.homes[store_id]]
-    return {
-        id: {path for one in versions if (path := one.path or told.get(one.id))}
-        for id, versions in final.versions.items()
-    }
 
 
 @exception(
@@ -277,7 +219,7 @@ def was_redacted_before_what_came_late(
 ) -> bool:
     if store_id not in evidence.taken_over:
         return False
-    history = _history(evidence, store_id, memory_id)
+    history = history_of(evidence, store_id, memory_id)
     redacted = {one.id for one in history if one.redacted_at is not None and version_id in (None, one.id)}
     adopted = any(
         before.id in redacted and came_late(evidence, store_id, version.id) for version, before in pairwise(history)
@@ -293,7 +235,7 @@ def was_redacted_before_what_came_late(
 def brings_its_memory_back(evidence: Evidence, store_id: str, version: Version) -> bool:
     if version.content_sha256 is None or not came_late(evidence, store_id, version.id):
         return False
-    history = _history(evidence, store_id, version.memory_id)
+    history = history_of(evidence, store_id, version.memory_id)
     return any(late.id == version.id and before.redacted_at is not None for late, before in pairwise(history))
 
 
@@ -311,7 +253,7 @@ def is_gone_by_a_cut(evidence: Evidence, store_id: str, row: Mapping[str, Any]) 
     "free, and its history ends with the erased version."
 )
 def was_dismissed_and_counts(evidence: Evidence, store_id: str, memory_id: str) -> bool:
-    newest = next(iter(_history(evidence, store_id, memory_id)), None)
+    newest = next(iter(history_of(evidence, store_id, memory_id)), None)
     return newest is not None and any(
         operation.kind == "dismiss" and operation.asked["version_id"] == newest.id
         for operation in evidence.history.operations
@@ -343,11 +285,7 @@ def was_shown_in_passing(evidence: Evidence, store_id: str, memory_id: str) -> b
             continue
         written = evidence.written.get(row["version_id"])
         is_apart = any(one.version_id == row["version_id"] for one in evidence.apart[store_id])
-        if (
-            written is not None
-            and (is_apart or written.adopted)
-            and _was_moved_on(evidence, store_id, written.position)
-        ):
+        if written is not None and (is_apart or written.adopted) and was_moved_on(evidence, store_id, written.position):
             return True
     return False
 
@@ -362,12 +300,6 @@ def is_shown_before_its_adoption(evidence: Evidence, one: Operation) -> bool:
     written = evidence.written.get(one.answer.version_id)
     is_late = came_late(evidence, one.store_id, one.answer.version_id)
     return is_late and written is not None and (not written.adopted or (one.returned or 0) <= written.stands_since)
-
-
-def _was_moved_on(evidence: Evidence, store_id: str, position: str) -> bool:
-    """Whether a planned move ended the epoch of a version's position."""
-    later = [epoch for epoch in evidence.epochs[store_id] if epoch.number > epoch_of(position).number]
-    return bool(later) and later[0].attempt != 0
 
 
 # ---- versions that were imported -------------------------------------------------------------------------------------
@@ -436,12 +368,3 @@ def answered_by_another_region(operation: Operation) -> bool:
 @exception("Retention blanks what was superseded: that it waited as long as it had to, other checkers say.")
 def blanked_by_retention(evidence: Evidence, version: Version) -> bool:
     return evidence.kept is not None and version.redacted_at is None and version.content_sha256 is None
-
-
-def epoch_of(position: str) -> Epoch:
-    """The term of which a version's position is."""
-    return LogRef.parse(position).slot.epoch
-
-
-def _history(evidence: Evidence, store_id: str, memory_id: str) -> Sequence[Version]:
-    return evidence.final[store_id][evidence.homes[store_id]].versions.get(memory_id, ())

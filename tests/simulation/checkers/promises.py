@@ -10,7 +10,7 @@ from memolith.app.kernel.results import Version
 from memolith.core.fold import occupant_of
 from memolith.core.rows.content import LATE_PREFIX, LogRow
 from tests.simulation.checkers import exceptions
-from tests.simulation.checkers.exceptions import epoch_of
+from tests.simulation.checkers.facts import epoch_of
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.evidence import Evidence, Written
 from tests.simulation.history import Listed, Operation, Seen

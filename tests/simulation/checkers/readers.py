@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from memolith.app.kernel.results import Page, Version
 from tests.simulation.checkers import exceptions
-from tests.simulation.checkers.exceptions import epoch_of
+from tests.simulation.checkers.facts import epoch_of
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import NEVER, Listed, Operation, Seen

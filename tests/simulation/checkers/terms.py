@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from memolith.core.log_position import Epoch
 from tests.simulation.checkers import exceptions
-from tests.simulation.checkers.exceptions import epoch_of
+from tests.simulation.checkers.facts import epoch_of
 from tests.simulation.checkers.linearizability import Memory, State, linearizable
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import NEVER, Listed, Operation, Seen
