@@ -13,8 +13,9 @@ from memolith.core.objects.entry import Operation
 from tests.simulation.history import Seen
 
 if TYPE_CHECKING:
-    from tests.simulation.clients import Client, Step
+    from tests.simulation.clients import Client
     from tests.simulation.history import Operation as Call
+    from tests.simulation.plans import Step
 
 
 @dataclass(frozen=True, slots=True)

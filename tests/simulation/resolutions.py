@@ -9,7 +9,8 @@ from memolith.app.kernel.conflict_results import Conflict
 from memolith.app.kernel.results import RequestContext
 
 if TYPE_CHECKING:
-    from tests.simulation.clients import Client, Step
+    from tests.simulation.clients import Client
+    from tests.simulation.plans import Step
 
 LIMITS_S = (5, 30, 60)
 """What the memories say of one and the same thing: few values, so that the same two statements meet again."""

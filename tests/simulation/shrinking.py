@@ -12,9 +12,9 @@ from dataclasses import dataclass, fields, replace
 from memolith.adapters.layered import FaultRates
 from tests.simulation.checkers import Violation, check
 from tests.simulation.checkers.linearizability import Undecided
-from tests.simulation.clients import Plan, drawn_plans
 from tests.simulation.evidence import Evidence
 from tests.simulation.options import Links, Options, drawn
+from tests.simulation.plans import Plan, drawn_plans
 from tests.simulation.tasks import Stuck
 from tests.simulation.world import World
 

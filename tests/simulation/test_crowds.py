@@ -9,9 +9,9 @@ import pytest
 
 from tests.simulation.checkers import CHECKERS, Violation, operations_are_linearizable
 from tests.simulation.checkers.register import without
-from tests.simulation.clients import Plan, Step
 from tests.simulation.evidence import Evidence
 from tests.simulation.options import Options, drawn
+from tests.simulation.plans import Plan, Step
 from tests.simulation.shrinking import Case, run
 
 ROUNDS = 40

@@ -16,7 +16,6 @@ import pytest
 from memolith.core.objects.store_record import StoreState, parse_epoch
 from memolith.ports.objects import StoredObject
 from tests.simulation.checkers import operations_are_linearizable
-from tests.simulation.clients import Plan, Step
 from tests.simulation.gathering import gather
 from tests.simulation.kinds import (
     KINDS_OF_FAULTS,
@@ -38,6 +37,7 @@ from tests.simulation.kinds import (
     working,
 )
 from tests.simulation.options import Links, Options, drawn, failing_over, moving
+from tests.simulation.plans import Plan, Step
 from tests.simulation.ports import Passage
 from tests.simulation.sites import Sandbox, Site
 from tests.simulation.tasks import Crash

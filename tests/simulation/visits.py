@@ -13,7 +13,8 @@ from memolith.core.ids import ulid
 from tests.simulation.history import Listed, Seen
 
 if TYPE_CHECKING:
-    from tests.simulation.clients import Client, Step
+    from tests.simulation.clients import Client
+    from tests.simulation.plans import Step
 
 QUERY = "text"
 """A word of every memory's text."""

@@ -23,7 +23,7 @@ from memolith.ports.errors import OutcomeUnknown, Unavailable
 from memolith.wire.rpc import keys_calls
 from tests.simulation.calls import Calls
 from tests.simulation.claims import hear
-from tests.simulation.clients import Client, Plan, Shared, drawn_plans
+from tests.simulation.clients import Client, Shared
 from tests.simulation.damages import Damages
 from tests.simulation.doomed import DoomedStore
 from tests.simulation.evidence import Evidence
@@ -33,6 +33,7 @@ from tests.simulation.losses import Losses
 from tests.simulation.network import Network
 from tests.simulation.operators import Operators
 from tests.simulation.options import Options, drawn
+from tests.simulation.plans import Plan, drawn_plans
 from tests.simulation.ports import BIRTH_US, LIVES_S, LONGEST_LIFE_S, Passage, SkewedClock, TaskPeers, drawn_passage
 from tests.simulation.sites import BATCH_MAX_US, Site
 from tests.simulation.sweeps import Sweeps
