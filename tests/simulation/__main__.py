@@ -13,20 +13,8 @@ from functools import partial
 
 from tests.simulation.bugs import BUGS, Bug, caught_by, hunt
 from tests.simulation.kinds import KINDS_OF_FAULTS
-from tests.simulation.options import (
-    crowded,
-    doubled,
-    drawn,
-    eroding,
-    failing_over,
-    frozen,
-    judging,
-    moving,
-    remembering,
-    retaining,
-    saved,
-    tearing,
-)
+from tests.simulation.kinds_of_homes import failing_over, frozen, moving, saved, tearing
+from tests.simulation.options import crowded, doubled, drawn, eroding, judging, remembering, retaining
 from tests.simulation.shrinking import Failure, case_of, run, shrink
 from tests.simulation.world import World
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from tests.simulation.options import PACES, Options, Weights, drawn, eroding, failing_over, tearing
+from tests.simulation.kinds_of_homes import failing_over, tearing
+from tests.simulation.options import PACES, Options, Weights, drawn, eroding
 
 THREE = ("us-east-1", "eu-west-1", "ap-south-1")
 

@@ -249,7 +249,7 @@ def eroding(seed: int) -> Options:
 def retaining(seed: int) -> Options:
     """The world of a seed, whose stores keep little for long; much is written at few paths, by some who stand still.
 
-    Without fail-overs, for the reason that `_taken_over` gives.
+    Without fail-overs, for the reason that `taken_over` gives.
     """
     chance = random.Random(f"retaining {seed}")
     day_s = chance.choice([0.3, 2.0])
@@ -314,48 +314,6 @@ def unheard(seed: int) -> Options:
     return replace(options, rates=replace(options.rates, lost_reply=0.08))
 
 
-def moving(seed: int) -> Options:
-    """The world of a seed, in which homes move while clients write, stand still, and die."""
-    chance = random.Random(f"moving {seed}")
-    options = replace(drawn(seed), operations=30, moves=chance.choice([1, 2, 4]), failovers=0, paces=PACES)
-    return replace(options, think_s=3.0, wipes=0, rebuilds=0, stall=chance.choice([0.0, 0.01, 0.03]))
-
-
-def frozen(seed: int) -> Options:
-    """A world in which one store moves again and again, while its writers stand still for longer than a lease."""
-    chance = random.Random(f"frozen {seed}")
-    return Options(
-        clients=5,
-        operations=60,
-        paths=("/a",),
-        weights=Weights(create=1, write=14, rename=0, delete=0, read=1, list=0, redact=0, history=0),
-        links=Links(delay_s=chance.choice([0.05, 3.0])),
-        stall=0.05,
-        stall_s=chance.choice([2.5, 12.0]),
-        think_s=1.0,
-        moves=6,
-        paces=PACES,
-    )
-
-
-def failing_over(seed: int) -> Options:
-    """The world of a seed, in which regions are cut off while clients write, and others take their stores over."""
-    chance = random.Random(f"failing over {seed}")
-    return replace(_taken_over(chance, drawn(seed)), operations=30)
-
-
-def tearing(seed: int) -> Options:
-    """The world of a seed, in which memories are renamed above all, and homes are taken over meanwhile."""
-    weights = Weights(create=4, write=4, rename=12, delete=1, read=2, list=2, redact=0, history=0)
-    return replace(failing_over(seed), weights=weights)
-
-
-def saved(seed: int) -> Options:
-    """The world of a seed, whose stores ask for two regions, and whose homes are lost while indexes are behind."""
-    options = replace(failing_over(seed), two_regions=True, failovers=2, moves=0)
-    return replace(options, links=replace(options.links, delay_s=3.0, slow=0.4), think_s=1.0)
-
-
 def _with_operators(seed: int, options: Options) -> Options:
     """Homes move in one world of four, and are taken over in one of eight."""
     chance = random.Random(f"operators {seed}")
@@ -363,12 +321,12 @@ def _with_operators(seed: int, options: Options) -> Options:
     if drawn >= 3 / 8:
         return options
     if drawn >= 1 / 4:
-        return _taken_over(chance, options)
+        return taken_over(chance, options)
     think_s = options.think_s or chance.choice([1.0, 5.0])
     return replace(options, moves=chance.choice([1, 2]), think_s=think_s, paces=PACES)
 
 
-def _taken_over(chance: random.Random, options: Options) -> Options:
+def taken_over(chance: random.Random, options: Options) -> Options:
     """Without retention: a region that is cut off for longer than stores keep things has erased what nobody knows."""
     options = replace(options, moves=chance.choice([0, 1, 2]), failovers=chance.choice([1, 1, 2]), think_s=3.0)
     return replace(options, paces=PACES, stall=chance.choice([0.0, 0.01, 0.03]), day_s=0.0)

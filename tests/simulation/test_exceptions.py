@@ -13,7 +13,8 @@ from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
 from tests.simulation.checkers.register import EXCEPTIONS, without
 from tests.simulation.kinds import damaging, deciding, losing, redacting, visiting, working
-from tests.simulation.options import PACES, Links, Options, Weights, failing_over, remembering, retaining, tearing
+from tests.simulation.kinds_of_homes import failing_over, tearing
+from tests.simulation.options import PACES, Links, Options, Weights, remembering, retaining
 from tests.simulation.world import World
 
 MORE = 40

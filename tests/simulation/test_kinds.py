@@ -36,7 +36,8 @@ from tests.simulation.kinds import (
     visiting,
     working,
 )
-from tests.simulation.options import Links, Options, drawn, failing_over, moving
+from tests.simulation.kinds_of_homes import failing_over, moving
+from tests.simulation.options import Links, Options, drawn
 from tests.simulation.plans import Plan, Step
 from tests.simulation.ports import Passage
 from tests.simulation.sites import Sandbox, Site

@@ -13,20 +13,8 @@ from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.journal import JournalStateRow
 from tests.simulation.checkers import check
 from tests.simulation.gathering import gather, rows_of
-from tests.simulation.options import (
-    Links,
-    Options,
-    crowded,
-    doubled,
-    drawn,
-    eroding,
-    failing_over,
-    frozen,
-    judging,
-    moving,
-    remembering,
-    retaining,
-)
+from tests.simulation.kinds_of_homes import failing_over, frozen, moving
+from tests.simulation.options import Links, Options, crowded, doubled, drawn, eroding, judging, remembering, retaining
 from tests.simulation.shrinking import case_of, run, shrink
 from tests.simulation.world import World
 

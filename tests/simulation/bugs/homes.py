@@ -19,7 +19,7 @@ from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from tests.simulation.bugs.planting import Bug, in_place_of
 from tests.simulation.bugs.worlds import halving, moving_fast, outlasting
-from tests.simulation.options import failing_over, saved
+from tests.simulation.kinds_of_homes import failing_over, saved
 
 
 def _for_ever(self: fence.Fence, view: View, store: StoreRow) -> bool:

@@ -7,20 +7,8 @@ from dataclasses import replace
 
 from memolith.adapters.layered import FaultRates
 from tests.simulation.kinds import losing, repeating
-from tests.simulation.options import (
-    PACES,
-    PATHS,
-    REMEMBERED_S,
-    Links,
-    Options,
-    Weights,
-    crowded,
-    drawn,
-    failing_over,
-    frozen,
-    judging,
-    saved,
-)
+from tests.simulation.kinds_of_homes import failing_over, frozen, saved
+from tests.simulation.options import PACES, PATHS, REMEMBERED_S, Links, Options, Weights, crowded, drawn, judging
 
 
 def abandoned(seed: int) -> Options:
