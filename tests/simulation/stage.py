@@ -30,6 +30,7 @@ from tests.support.cloud import WORKSPACE, Cloud
 T = TypeVar("T")
 HOME = "us-east-1"
 AWAY = "eu-west-1"
+PUT = "objects.put_if_absent"
 __all__ = ["AWAY", "HOME", "WORKSPACE", "Actor", "Stage"]
 
 
