@@ -31,7 +31,7 @@ from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import MOVER, PlacedRecord, to_record
-from tests.simulation import test_home_races as races
+from tests.simulation import test_adoptions as adoptions
 from tests.simulation import test_home_scenarios as scenarios
 from tests.simulation.moving_stage import MovingStage
 
@@ -172,13 +172,13 @@ DEFECTS = {
     ),
     "what is late is adopted over what was written since": (
         replaced(FactReader, "builds_on", lambda *_: True),
-        lambda stage: races.test_a_write_and_an_adoption_at_once_follow_each_other_or_the_late_one_stands_apart(
+        lambda stage: adoptions.test_a_write_and_an_adoption_at_once_follow_each_other_or_the_late_one_stands_apart(
             stage, False
         ),
     ),
     "what was adopted is adopted again": (
         adopted_is_adopted_again,
-        races.test_a_late_version_is_adopted_once_however_often_and_wherever_it_is_met,
+        adoptions.test_a_late_version_is_adopted_once_however_often_and_wherever_it_is_met,
     ),
     "a move is committed whatever stands in the old home's log": (
         replaced(Handoff, "commit", commit_whatever_stands),

@@ -3,7 +3,7 @@
 Each section is one schedule. A scenario that ends with `at_rest` has found every acknowledged version in every region,
 in the history or listed as divergent; one memory at one path; the same rows in every region, and the same again when
 they are made anew from each bucket. `test_home_defects` takes away what each is about, and has to see it fail. Movers
-that die are in `test_home_crashes`, two changes at once and late arrivals in `test_home_races`.
+that die are in `test_home_crashes`, two changes at once in `test_home_races`, late arrivals in `test_adoptions`.
 """
 
 from __future__ import annotations
