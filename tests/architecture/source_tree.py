@@ -16,6 +16,7 @@ PRODUCT = ("functions", "infra", "scripts")
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
+_INSTALLED = frozenset({".venv", "node_modules"})
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -40,7 +41,7 @@ class Name:
 def python_files(*folders: str) -> tuple[Path, ...]:
     """Return every Python file below the folders, in order of path."""
     found = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
-    return tuple(sorted(path for path in found if ".venv" not in path.parts))
+    return tuple(sorted(path for path in found if _INSTALLED.isdisjoint(path.parts)))
 
 
 @cache
