@@ -144,7 +144,8 @@ class Memories:
     def _execute(self, access: StoreAccess, command: Command) -> Outcome:
         """Write here, if this is the store's home; otherwise there, and project the result here."""
         payload = {"call": "write", "workspace_id": access.workspace_id, **to_payload(command)}
-        store, answer = self._forwarding.reach(access.view, access.store, payload)
+        store = self._records.written_by(access.view, access.store, command.memory_id)
+        store, answer = self._forwarding.reach(access.view, store, payload)
         if answer is None:
             view, store = self._as_home(access.view, store, command)
             return self._writer.write(view, store, command)

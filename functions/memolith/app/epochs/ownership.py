@@ -14,6 +14,7 @@ from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
+from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import MOVER, PlacedRecord, to_record, to_row
 
@@ -63,6 +64,25 @@ class Ownership(StoreProjector):
             newest = self.newest(row.store_id, latest.home)
             if newest is not None:
                 self.fold(view, newest)
+
+    def written_by(self, view: View, row: StoreRow, memory_id: str) -> StoreRow:
+        """Return the record of the home of which `view` has a version of the memory, if that is later than the row's.
+
+        Such a version may come before its home's record. A home that was taken over, and does not know it, would answer
+        with an older version than this region has shown. No call where the version's epoch is no later; otherwise what
+        `learn` costs.
+
+        Raises:
+            Unavailable, OutcomeUnknown: the later home does not answer, or its record could not be projected.
+        """
+        key = MemoryRow.key(row.store_id, memory_id)
+        if key not in view.rows:
+            return row
+        written = MemoryRow.from_attributes(view.rows[key]).ref.slot.epoch
+        if written.number <= current_epoch(row).number:
+            return row
+        newest = self.newest(row.store_id, written.home)
+        return row if newest is None else self.fold(view, newest)
 
     def at_home(self, view: View, row: StoreRow) -> StoreRow:
         """Return the record under which this region is the store's home, if it is; `row` where no record says so.
