@@ -55,3 +55,28 @@ def test_a_write_is_refused_while_the_home_whose_version_its_region_shows_does_n
         stage.update(memory_id, "three", region=region)
     stage.at_rest()
     assert stage.read(memory_id, region).content == "two"
+
+
+def test_of_two_homes_that_took_over_at_once_a_write_goes_to_the_one_whose_version_its_region_shows(
+    stage: MovingStage,
+) -> None:
+    """The region has heard of the other one, whose epoch has the same number and is not accepted."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    with stage.dead(HOME), stage.dead(THIRD):
+        stage.fail_over(AWAY)
+    stage.hold_back()
+    with stage.dead(HOME), stage.dead(AWAY):
+        stage.fail_over(THIRD)
+    others = [event.key for event in stage.hold_back()]
+    stage.reach(HOME, *others)
+    with stage.dead(THIRD):
+        stage.update(memory.id, "two", region=AWAY)
+    keys = logged(stage)
+    stage.hold_back()
+    stage.reach(HOME, *keys)
+    shown = stage.read(memory.id, HOME)
+    assert (shown.content, stage.home(HOME)) == ("two", THIRD), "or this test shows nothing"
+    assert stage.update(memory.id, path="/a", region=HOME).version_id == shown.version_id
+    assert stage.home(HOME) == AWAY
+    stage.at_rest()

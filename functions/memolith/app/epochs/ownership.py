@@ -79,7 +79,7 @@ class Ownership(StoreProjector):
         if key not in view.rows:
             return row
         written = MemoryRow.from_attributes(view.rows[key]).ref.slot.epoch
-        if written.number <= current_epoch(row).number:
+        if written.rank <= current_epoch(row).rank:
             return row
         newest = self.newest(row.store_id, written.home)
         return row if newest is None else self.fold(view, newest)
