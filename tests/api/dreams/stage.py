@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import anthropic
 import httpx2
@@ -23,9 +23,7 @@ from memolith.core.objects.run_record import RunRecord
 from memolith.ports.model import Answer, Ask, Model, Models, Usage
 from memolith.wire.http import HttpApi
 from tests.api.transport import Gateway
-from tests.unit.app.scene import HOME, Scene
-
-T = TypeVar("T")
+from tests.unit.app.scene import AWAY, HOME, Scene
 
 SAME = "the staging database in Frankfurt is read-only for everyone but the release bot of the team"
 TEXTS = {
@@ -129,6 +127,15 @@ class Stage:
         keys = self.scene.cloud.buckets.page(region, "", None, 1_000).keys
         found = [self.scene.cloud.buckets.current(region, key) for key in keys if isinstance(parse_key(key), RunKey)]
         return [RunRecord.from_json(one.body) for one in found if one is not None]
+
+    def erase_store(self) -> None:
+        """Delete the store, and let time go by until both regions' sweeps have erased it."""
+        self.client.beta.memory_stores.delete(self.scene.store)
+        for _ in range(4):
+            self.scene.clock.advance(3_600)
+            self.scene.deliver()
+            for region in (HOME, AWAY):
+                self.scene.cloud.peers.call(region, "eraser", {"call": "sweep"})
 
 
 def choose(stage: Stage, **policy: Any) -> dict[str, Any]:

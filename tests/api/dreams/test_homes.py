@@ -26,12 +26,7 @@ def test_every_region_shows_the_dreams_of_a_store_and_a_deleted_store_takes_thei
     assert "words of the owner" not in json.dumps(rows)
     assert DreamRow.from_attributes(rows[0]).parsed.status == "completed"
     assert any(run.instructions for run in stage.runs(AWAY))
-    stage.client.beta.memory_stores.delete(stage.scene.store)
-    for _ in range(4):
-        stage.scene.clock.advance(3_600)
-        stage.scene.deliver()
-        for region in (HOME, AWAY):
-            stage.scene.cloud.peers.call(region, "eraser", {"call": "sweep"})
+    stage.erase_store()
     assert [run.instructions for run in (*stage.runs(HOME), *stage.runs(AWAY)) if run.instructions] == []
 
 

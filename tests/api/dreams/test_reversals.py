@@ -50,12 +50,7 @@ def test_what_a_dreams_edits_rest_on_is_erased_with_the_store(stage: Stage) -> N
     stage.done(stage.update())
     stage.scene.deliver()
     assert all(any(run.sources for run in stage.runs(region)) for region in (HOME, AWAY))
-    stage.client.beta.memory_stores.delete(stage.scene.store)
-    for _ in range(4):
-        stage.scene.clock.advance(3_600)
-        stage.scene.deliver()
-        for region in (HOME, AWAY):
-            stage.scene.cloud.peers.call(region, "eraser", {"call": "sweep"})
+    stage.erase_store()
     assert [run.sources for run in (*stage.runs(HOME), *stage.runs(AWAY)) if run.sources] == []
 
 

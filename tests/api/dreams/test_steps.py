@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from memolith.adapters.layered import Call, Crash
+from memolith.adapters.layered import Call, Crash, Fault, Faulty
 from memolith.app.api.dream_run import Taken
 from memolith.ports.model import Answer, Ask, Usage
-from tests.api.dreams.stage import TEXTS, Asked, Stage, T, do
+from tests.api.dreams.stage import TEXTS, Asked, Stage, do
 from tests.unit.app.scene import HOME
+
+
+class Killing:
+    """Has the caller die before one port call, and counts the calls."""
+
+    def __init__(self, at: int | None) -> None:
+        self._at, self.calls = at, 0
+
+    def strike(self, call: Call) -> Fault | None:
+        self.calls += 1
+        return Fault.CRASH_BEFORE if self.calls == self._at else None
 
 
 @pytest.mark.parametrize("behavior", ["create_new", "update_existing", "propose"])
@@ -25,17 +35,9 @@ def test_a_dream_that_is_killed_at_any_step_is_taken_up_again_and_comes_to_the_s
             dream = stage.create(extra_body={"output_behavior": {"type": "propose"}})
         else:
             dream = stage.create() if behavior == "create_new" else stage.update()
-        calls = 0
-
-        def kill(call: Call, act: Callable[[], T]) -> T:
-            nonlocal calls
-            calls += 1
-            if calls == kill_at:
-                raise Crash
-            return act()
-
+        killing = Killing(kill_at)
         assert stage.runner is not None
-        with stage.scene.intercepted_by(kill), suppress(Crash):
+        with stage.scene.intercepted_by(Faulty(killing)), suppress(Crash):
             stage.runner.tick(stage.workspace)
         for _ in range(2):
             stage.scene.clock.advance(61)
@@ -47,8 +49,8 @@ def test_a_dream_that_is_killed_at_any_step_is_taken_up_again_and_comes_to_the_s
             ).items
             assert proposal.id == ended.model_extra["x_memolith"]["proposal_id"]
             stage.memolith.proposals.approve(stage.scene.call(), stage.scene.store, proposal.id)
-            return stage.texts(), calls, ended.status
-        return stage.texts(ended.outputs[0].memory_store_id), calls, ended.status
+            return stage.texts(), killing.calls, ended.status
+        return stage.texts(ended.outputs[0].memory_store_id), killing.calls, ended.status
 
     whole, calls, status = after(None)
     assert status == "completed"
@@ -87,16 +89,8 @@ def test_a_dream_whose_model_answers_otherwise_each_time_carries_out_one_plan_wh
         stage.fill()
         listed = stage.client.beta.memory_stores.memories.list(stage.scene.store)
         model.source = next(one.memory_version_id for one in listed if one.type == "memory")
-        dream, calls = stage.update(), 0
-
-        def kill(call: Call, act: Callable[[], T]) -> T:
-            nonlocal calls
-            calls += 1
-            if calls == kill_at:
-                raise Crash
-            return act()
-
-        with stage.scene.intercepted_by(kill), suppress(Crash):
+        dream, killing = stage.update(), Killing(kill_at)
+        with stage.scene.intercepted_by(Faulty(killing)), suppress(Crash):
             stage.runner.tick(stage.workspace)
         for _ in range(2):
             stage.scene.clock.advance(61)
@@ -105,7 +99,7 @@ def test_a_dream_whose_model_answers_otherwise_each_time_carries_out_one_plan_wh
         over: Any = stage.client.beta.dreams.retrieve(dream.id)
         assert _steps(stage) == [], "what it kept is gone with its end"
         created = over.model_extra["x_memolith"]["created"]
-        return stage.texts(), calls, len(model.asks), over.status, created + over.usage.input_tokens
+        return stage.texts(), killing.calls, len(model.asks), over.status, created + over.usage.input_tokens
 
     whole, calls, asked, status, counted = after(None)
     assert (asked, status, counted) == (1, "completed", 14)

@@ -15,6 +15,11 @@ def epoch_of(position: str) -> Epoch:
     return LogRef.parse(position).slot.epoch
 
 
+def is_of_a_lost_term(evidence: Evidence, store_id: str, position: str) -> bool:
+    """Whether a version's position is of a term that somebody began, and that does not count."""
+    return epoch_of(position) in evidence.lost_terms.get(store_id, ())
+
+
 def history_of(evidence: Evidence, store_id: str, memory_id: str) -> Sequence[Version]:
     """A memory's versions at the store's home at rest, newest first."""
     return evidence.final[store_id][evidence.homes[store_id]].versions.get(memory_id, ())

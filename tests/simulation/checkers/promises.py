@@ -10,7 +10,7 @@ from memolith.app.kernel.results import Version
 from memolith.core.fold import occupant_of
 from memolith.core.rows.content import LATE_PREFIX, LogRow
 from tests.simulation.checkers import exceptions
-from tests.simulation.checkers.facts import epoch_of
+from tests.simulation.checkers.facts import epoch_of, is_of_a_lost_term
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.evidence import Evidence, Written
 from tests.simulation.history import Listed, Operation, Seen
@@ -249,7 +249,7 @@ def what_is_acknowledged_is_in_a_checkpoint(evidence: Evidence) -> Iterator[str]
 
 def _places_to_name(evidence: Evidence, store_id: str, written: Written) -> tuple[str, ...]:
     """Return the positions of a version of which a checkpoint has to name one, the one where it stands first."""
-    lost = epoch_of(written.stands) in evidence.lost_terms.get(store_id, ())
+    lost = is_of_a_lost_term(evidence, store_id, written.stands)
     return (written.stands, written.position) if lost else (written.stands,)
 
 

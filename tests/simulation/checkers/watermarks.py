@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from memolith.core.log_position import LogRef
 from memolith.core.rows.content import LATE_PREFIX
+from tests.simulation.checkers.facts import epoch_of, is_of_a_lost_term
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import Claim, Operation, Seen
 
@@ -41,7 +42,7 @@ def the_watermark_never_claims_what_is_missing(evidence: Evidence) -> Iterator[s
             if told_us < max(until, claim.complete or 0) and lacks:
                 yield f"{claim.region} at {claim.moment} claims {until}, and lacks, told at {told_us}: {one}"
         for (version_id, position), adopted_us in adoptions.items():
-            home = LogRef.parse(position).slot.epoch.home
+            home = epoch_of(position).home
             until = claim.until.get(home, 0)
             is_apart = (version_id, position) in lost and version_id in claim.late
             if adopted_us < until and version_id in claim.asked and not (is_apart or _has(claim, version_id, position)):
@@ -55,7 +56,7 @@ def _adoptions(evidence: Evidence) -> dict[tuple[str, str], int]:
     for claim in evidence.history.claims:
         for version_id, position in claim.counted.items():
             written = evidence.written.get(version_id)
-            by_home = LogRef.parse(position).slot.epoch.home == claim.region
+            by_home = epoch_of(position).home == claim.region
             if written is not None and by_home and position != written.position:
                 found.setdefault((version_id, position), claim.shown_us)
     return found
@@ -71,7 +72,7 @@ def _adopted_in_lost_terms(evidence: Evidence, adoptions: Iterable[tuple[str, st
     return frozenset(
         (version_id, position)
         for version_id, position in adoptions
-        if LogRef.parse(position).slot.epoch in evidence.lost_terms.get(stores.get(version_id, ""), ())
+        if is_of_a_lost_term(evidence, stores.get(version_id, ""), position)
     )
 
 

@@ -56,14 +56,9 @@ class Ownership(StoreProjector):
         call where no epoch is later; otherwise a LIST for each region and a GET, at the home of the latest. Where it
         does not answer, nothing is learned.
         """
-        known = current_epoch(row)
-        latest = max((known, *epochs), key=lambda epoch: epoch.rank)
-        if latest == known:
-            return
+        latest = max((current_epoch(row), *epochs), key=lambda epoch: epoch.rank)
         with suppress(Unavailable, OutcomeUnknown):
-            newest = self.newest(row.store_id, latest.home)
-            if newest is not None:
-                self.fold(view, newest)
+            self._follow(view, row, latest)
 
     def written_by(self, view: View, row: StoreRow, memory_id: str) -> StoreRow:
         """Return the record of the home of which `view` has a version of the memory, if that is later than the row's.
@@ -78,10 +73,13 @@ class Ownership(StoreProjector):
         key = MemoryRow.key(row.store_id, memory_id)
         if key not in view.rows:
             return row
-        written = MemoryRow.from_attributes(view.rows[key]).ref.slot.epoch
-        if written.rank <= current_epoch(row).rank:
+        return self._follow(view, row, MemoryRow.from_attributes(view.rows[key]).ref.slot.epoch)
+
+    def _follow(self, view: View, row: StoreRow, epoch: Epoch) -> StoreRow:
+        """Fold and return the newest record at an epoch's home; `row`, without a call, where the epoch is no later."""
+        if epoch.rank <= current_epoch(row).rank:
             return row
-        newest = self.newest(row.store_id, written.home)
+        newest = self.newest(row.store_id, epoch.home)
         return row if newest is None else self.fold(view, newest)
 
     def at_home(self, view: View, row: StoreRow) -> StoreRow:

@@ -10,7 +10,7 @@ from memolith.adapters.layered import Fault, Strike
 from memolith.app.kernel.results import DivergentVersion, RequestContext
 from memolith.core.errors import NotFound, OutcomeUnknown, PermissionDenied, PreconditionFailed
 from tests.unit.app.failing import diverged, fail_over, hold_back
-from tests.unit.app.homes.late_versions import THIRD, late
+from tests.unit.app.homes.late_versions import THIRD, late, rename_late
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 
@@ -76,13 +76,7 @@ def test_what_was_written_since_it_was_looked_at_is_not_restored_over(scene: Sce
 
 
 def test_a_divergent_rename_is_restored_with_its_path(scene: Scene) -> None:
-    memory = scene.create("/a", "one")
-    scene.deliver()
-    scene.update(memory, path="/b")
-    held = hold_back(scene)
-    fail_over(scene)
-    scene.cloud.pending.extend(held)
-    scene.deliver()
+    rename_late(scene)
     [renamed] = divergent(scene, THIRD)
     scene.at(THIRD).divergent.restore(scene.call(), scene.store, renamed.version_id, full=False)
     scene.deliver()

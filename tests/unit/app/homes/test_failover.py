@@ -13,7 +13,7 @@ from memolith.app.operations import operator
 from memolith.core.commands import ImportedVersion
 from memolith.ports import errors
 from tests.unit.app.failing import fail_over, hold_back
-from tests.unit.app.homes.late_versions import THIRD, late
+from tests.unit.app.homes.late_versions import THIRD, late, rename_late
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 T = TypeVar("T")
@@ -211,13 +211,7 @@ def test_what_an_archived_store_would_not_take_is_not_adopted(scene: Scene) -> N
 
 
 def test_a_rename_that_came_late_stays_apart_and_its_memory_at_its_source(scene: Scene) -> None:
-    memory = scene.create("/a", "one")
-    scene.deliver()
-    scene.update(memory, path="/b")
-    held = hold_back(scene)
-    fail_over(scene)
-    scene.cloud.pending.extend(held)
-    scene.deliver()
+    rename_late(scene)
     for region in (HOME, AWAY, THIRD):
         assert scene.paths(at=region) == ["/a"]
         assert len(late(scene, region)) == 1
