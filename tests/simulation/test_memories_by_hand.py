@@ -10,8 +10,9 @@ import pytest
 from memolith.app.kernel.results import Version
 from memolith.core.log_position import Epoch, LogRef, Slot
 from tests.simulation.checkers import operations_are_linearizable
+from tests.simulation.checkers.readers import a_region_never_goes_back
 from tests.simulation.checkers.terms import makers, memories_are_linearizable
-from tests.simulation.evidence import Apart, Evidence, Final, Written
+from tests.simulation.evidence import Apart, Evidence, Final, Tables, Written
 from tests.simulation.evidence_by_hand import ADOPTED, HOME, MEMORY, ORIGINAL, STORE, VERSION, evidence_with
 from tests.simulation.history import History, Operation, Refusal, Seen
 
@@ -171,6 +172,30 @@ def test_a_memory_that_was_dismissed_while_it_was_adopted_may_be_gone_until_what
     rest = [Operation(-1, "rest", "eu-west-1", STORE, True, "read", asked, 20, 21, there)]
     assert not list(memories_are_linearizable(_adopted_beside(VERSION), STORE, rest))
     assert list(memories_are_linearizable(_adopted_beside(), STORE, rest))
+
+
+def test_a_region_that_showed_a_memory_may_not_find_it_once_what_followed_was_dismissed_while_it_was_adopted() -> None:
+    shown = Operation(5, "c1", "eu-west-1", STORE, True, "read", {"memory_id": MEMORY}, 2, 3, CREATION.answer)
+    rows: Tables = {"versions": {(STORE, VERSION): {"generation": 1}, (STORE, "memver_l"): {"generation": 2}}}
+
+    def objections(*dismissed: str) -> list[str]:
+        evidence = _adopted_beside(*dismissed)
+        in_time = Written(HOME, ORIGINAL, adopted=False, stands=ORIGINAL, put_at=1)
+        versions = (
+            Version("memver_l", MEMORY, STORE, "modified", 0, None, None, None, None, 1, None),
+            Version(VERSION, MEMORY, STORE, "created", 0, None, "/a", _sha256(BEFORE), 0, None, None),
+        )
+        evidence = replace(
+            evidence,
+            final={STORE: {"eu-west-1": Final(versions={MEMORY: versions})}},
+            history=History(operations=[shown, *evidence.history.operations]),
+            rows={"eu-west-1": rows},
+            written={**evidence.written, VERSION: in_time},
+        )
+        return list(a_region_never_goes_back(evidence))
+
+    assert not objections("memver_l")
+    assert objections()
 
 
 # ---- what the lost home redacted ------------------------------------------------------------------------------------

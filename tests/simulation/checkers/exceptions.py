@@ -252,18 +252,17 @@ def is_gone_by_a_cut(evidence: Evidence, store_id: str, row: Mapping[str, Any]) 
     "somebody dismisses it: the order to erase it wins. The memory has no text left and is not found, its path is "
     "free, and its history ends with the erased version."
 )
-def was_dismissed_and_counts(evidence: Evidence, store_id: str, memory_id: str) -> bool:
-    newest = next(iter(history_of(evidence, store_id, memory_id)), None)
-    return newest is not None and any(
-        operation.kind == "dismiss" and operation.asked["version_id"] == newest.id
-        for operation in evidence.history.operations
-    )
+def was_dismissed_and_counts(evidence: Evidence, counting: Version) -> bool:
+    return any(one.kind == "dismiss" and one.asked["version_id"] == counting.id for one in evidence.history.operations)
 
 
 def has_no_head(evidence: Evidence, store_id: str, memory_id: str) -> bool:
     """Whether a memory may not be found though no deletion ends its history."""
-    reasons = (left_its_path_apart, was_dismissed_and_counts, was_redacted_before_what_came_late)
-    return any(excepted(evidence, store_id, memory_id) for excepted in reasons)
+    newest = next(iter(history_of(evidence, store_id, memory_id)), None)
+    return (newest is not None and was_dismissed_and_counts(evidence, newest)) or any(
+        excepted(evidence, store_id, memory_id)
+        for excepted in (left_its_path_apart, was_redacted_before_what_came_late)
+    )
 
 
 # ---- versions that came late in a planned move ----------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from memolith.app.kernel.results import Page, Version
 from tests.simulation.checkers import exceptions
-from tests.simulation.checkers.facts import epoch_of
+from tests.simulation.checkers.facts import epoch_of, history_of
 from tests.simulation.checkers.linearizability import sha256
 from tests.simulation.evidence import Evidence
 from tests.simulation.history import NEVER, Listed, Operation, Seen
@@ -192,8 +192,10 @@ def _generations_known(made: list[Operation], read: Operation, counted: Generati
 
 
 def _may_be_gone(evidence: Evidence, store_id: str, memory_id: str) -> bool:
-    versions = evidence.final[store_id][evidence.homes[store_id]].versions.get(memory_id, ())
+    versions = history_of(evidence, store_id, memory_id)
     if versions and versions[0].operation == "deleted":
+        return True
+    if any(exceptions.was_dismissed_and_counts(evidence, version) for version in versions):
         return True
     reasons = (
         exceptions.deletion_came_late,
