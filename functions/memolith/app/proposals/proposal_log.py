@@ -116,13 +116,16 @@ class ProposalLog:
         )
 
     def _changes(self, index: Index, record: ProposalRecord) -> list[Change]:
-        """Return what a record says that the index does not have yet. The proposal's own row guards the others."""
+        """Return what a record says that the index does not have yet. The proposal's own row guards the others.
+
+        A plan is kept though another decision holds: what it wrote may count all the same, after a failover.
+        """
         key = ProposalRow.key(record.store_id, record.proposal_id)
         attributes = self._region.read(index, [key]).get(key)
         before = None if attributes is None else ProposalRow.from_attributes(attributes)
         after = join(before, record)
         if after == before:
-            return []
+            return self._plan_beside(index, record)
         stale: dict[RowKey, None] = dict.fromkeys(() if before is None else derived_rows(before))
         rows = derived_rows(after) | planned_rows(record)
         return [
@@ -130,3 +133,9 @@ class ProposalLog:
             *(Change(one, None, None, unconditional=True) for one in stale if one not in rows),
             *(Change(one, None, row.to_attributes(), unconditional=True) for one, row in rows.items()),
         ]
+
+    def _plan_beside(self, index: Index, record: ProposalRecord) -> list[Change]:
+        """Return the rows of a plan that are missing beside a decision that holds. No call for any other record."""
+        rows = planned_rows(record)
+        known = self._region.read(index, list(rows)) if rows else {}
+        return [Change(one, None, row.to_attributes()) for one, row in rows.items() if one not in known]
