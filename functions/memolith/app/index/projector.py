@@ -242,13 +242,13 @@ class Projector:
         """Join the version; return whether it is new to the index where this entry has it.
 
         A call that went by an earlier record may have put the late original of an adopted version into the history:
-        that row does not stand for the copy.
+        that row does not stand for the copy. An import that was repeated at a later home is in two logs as well.
         """
         key = VersionRow.key(entry.key.store_id, entry.version_id)
         before = rows.version(key)
         after = fold.join_version(before, entry, fold.unseen_objects(entry, elsewhere))
         rows.after[key] = after
-        if entry.adopts is not None:
+        if entry.adopts is not None or (entry.imported and entry.key.slot.epoch.number > 1):
             late_key = VersionRow.late_key(entry.key.store_id, entry.version_id)
             rows.load([late_key])
             rows.after[late_key] = None
