@@ -84,6 +84,12 @@ def shows(row: ProposalRow, key: ProposalKey) -> bool:
     return epoch is not None
 
 
+def epochs_of(row: ProposalRow) -> list[Epoch]:
+    """Return the epochs of the records that a row is made of."""
+    texts = [getattr(row, step.name.lower()) for step in ProposalStep]
+    return [Epoch.parse(text) for text in texts if text is not None]
+
+
 def status_of(row: ProposalRow) -> str:
     """Return the status that a proposal is listed under."""
     if row.decided is None or row.outcome is None:

@@ -25,6 +25,7 @@ from memolith.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unava
 from memolith.core.graph.disputes import Version, conflicts_between
 from memolith.core.graph.note import is_note, parse
 from memolith.core.integrity import Acknowledged
+from memolith.core.log_position import Epoch
 from memolith.core.objects.resolution_record import ResolutionRecord
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
@@ -69,9 +70,11 @@ class ConflictResolutions:
             InvalidRequest: it is resolved otherwise, or is none between these versions. NotFound: there is no such id.
             Busy, Unavailable, OutcomeUnknown; Unauthenticated.
         """
-        access = self._authorizer.enter_store(call, Scope.write, store_id)
+        is_id = ids.CONFLICT.fullmatch(conflict_id) is not None
+        place = ResolutionRow.key(store_id, conflict_id if is_id else "-")
+        access = self._authorizer.enter_store(call, Scope.write, store_id, [place])
         require_person(call, access, "resolve a conflict")
-        if ids.CONFLICT.fullmatch(conflict_id) is None:
+        if not is_id:
             raise NotFound("conflict", conflict_id)
         if keep != BOTH and ids.STATEMENT.fullmatch(keep) is None:
             raise InvalidRequest("keep", f"must be the statement_id of one side, or {BOTH!r}")
@@ -79,7 +82,10 @@ class ConflictResolutions:
             raise InvalidRequest("memory_version_ids", "must be the memory_version_id of both sides")
         request: dict[str, Any] = {"store_id": store_id, "conflict_id": conflict_id, "actor": access.actor}
         request |= {"version_ids": list(version_ids), "keep": keep}
-        store, answer = self._forwarding.reach(access.view, access.store, {"call": "resolve_conflict", **request})
+        known = access.view.rows.get(place)
+        seen = [] if known is None else [Epoch.parse(ResolutionRow.from_attributes(known).record.epoch)]
+        payload = {"call": "resolve_conflict", **request}
+        store, answer = self._forwarding.reach(access.view, access.store, payload, seen)
         if answer is None:
             return to_resolution(self.resolve_at_home(store, request))
         record = ResolutionRecord.from_json(answer["record"].encode())

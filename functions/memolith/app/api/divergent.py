@@ -114,7 +114,7 @@ class Divergent:
         return restored
 
     def dismiss(self, call: RequestContext, store_id: str, version_id: str) -> str:
-        """Erase it in every region, by an order as for a redaction. Costs that order; elsewhere one invocation.
+        """Erase it in every region, by an order as for a redaction. An index read and the order, or an invocation.
 
         Raises:
             NotFound: there is none of this id, or no more. Unavailable, OutcomeUnknown: repeat it.
@@ -135,11 +135,13 @@ class Divergent:
         """
         key = VersionRow.key(store.store_id, request["version_id"])
         memory_key = MemoryRow.key(store.store_id, request.get("memory_id") or "-")
-        view = self._region.view([key, memory_key])
+        late_key = VersionRow.late_key(store.store_id, request["version_id"])
+        view = self._region.view([key, memory_key, late_key])
         adopted = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None
         head = MemoryRow.from_attributes(view.rows[memory_key]) if memory_key in view.rows else None
         is_head = head is not None and head.version_id == request["version_id"]
-        if is_head or (adopted is not None and adopted.position not in (None, request["position"])):
+        counts = None if adopted is None else adopted.position
+        if is_head or (counts is not None and (counts != request["position"] or late_key not in view.rows)):
             raise NotFound("divergent_version", request["version_id"])
         order = Redaction(
             store.store_id,
@@ -158,7 +160,9 @@ class Divergent:
             "position": row.position or "",
             "actor": access.actor,
         }
-        store, answer = self._forwarding.reach(access.view, access.store, {"call": "dismiss", **request})
+        head = self._head(access.view, row)
+        seen = [] if head is None else [head.ref.slot.epoch]
+        store, answer = self._forwarding.reach(access.view, access.store, {"call": "dismiss", **request}, seen)
         if answer is None:
             self.dismiss_at_home(store, request)
         else:

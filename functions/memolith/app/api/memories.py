@@ -144,8 +144,7 @@ class Memories:
     def _execute(self, access: StoreAccess, command: Command) -> Outcome:
         """Write here, if this is the store's home; otherwise there, and project the result here."""
         payload = {"call": "write", "workspace_id": access.workspace_id, **to_payload(command)}
-        store = self._records.written_by(access.view, access.store, command.memory_id)
-        store, answer = self._forwarding.reach(access.view, store, payload)
+        store, answer = self._forwarding.reach(access.view, self.home_of(access, command), payload)
         if answer is None:
             view, store = self._as_home(access.view, store, command)
             return self._writer.write(view, store, command)
@@ -154,6 +153,11 @@ class Memories:
         if isinstance(outcome.error, NotFound) and outcome.memory is None:
             self._require_unknown_here(access.view, command)
         return outcome
+
+    def home_of(self, access: StoreAccess, command: Command) -> StoreRow:
+        """Return the store's record by which a command is passed on. Costs and raises as `Ownership.written_by`."""
+        path = None if isinstance(command, DeleteMemory) else command.path
+        return self._records.written_by(access.view, access.store, command.memory_id, path)
 
     def _require_unknown_here(self, view: View, command: Command) -> None:
         """Raise Unavailable for a memory that is in the log, and so here, before its home has indexed it."""

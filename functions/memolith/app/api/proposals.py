@@ -24,8 +24,9 @@ from memolith.app.proposals.proposal_log import ProposalLog
 from memolith.core import ids
 from memolith.core.errors import NotFound, PermissionDenied, Unavailable, in_doubt
 from memolith.core.listing import check_position
+from memolith.core.log_position import Epoch
 from memolith.core.objects.proposal_record import ProposalRecord
-from memolith.core.proposals import OPEN, status_of
+from memolith.core.proposals import OPEN, epochs_of, status_of
 from memolith.core.proposed_edits import EditRequest, check_edits
 from memolith.core.rows.proposals import ProposalRow
 from memolith.core.trust import USER
@@ -79,7 +80,7 @@ class Proposals:
         store_id = access.store.store_id
         proposal_id = self._region.new_id("prop") if key is None else ids.keyed_id("prop", store_id, access.actor, key)
         asked = {"why": why, "edits": [asdict(edit) for edit in edits], "trust": access.trust}
-        records = self._ask(access, proposal_id, "open", **asked)
+        records = self._ask(access, proposal_id, "open", [], **asked)
         return self._views.of_records(access, records)
 
     # ---- looking ------------------------------------------------------------------------------------------------
@@ -159,7 +160,7 @@ class Proposals:
     def _decide(self, call: RequestContext, store_id: str, proposal_id: str, change: str, **asked: Any) -> Proposal:
         access, row = self._enter(call, Scope.write, store_id, proposal_id)
         _require_right(call, access, row, change)
-        records = self._ask(access, proposal_id, change, **asked)
+        records = self._ask(access, proposal_id, change, epochs_of(row), **asked)
         return self._views.of_records(access, records)
 
     # ---- at home, and elsewhere ---------------------------------------------------------------------------------
@@ -180,11 +181,15 @@ class Proposals:
             raise NotFound("proposal", proposal_id)
         return access, row
 
-    def _ask(self, access: StoreAccess, proposal_id: str, change: str, **asked: Any) -> list[ProposalRecord]:
-        """Do it here, if this is the store's home; otherwise there, and project what it did here."""
+    def _ask(
+        self, access: StoreAccess, proposal_id: str, change: str, seen: Sequence[Epoch], **asked: Any
+    ) -> list[ProposalRecord]:
+        """Do it here, if this is the store's home; otherwise there, and project what it did here. `seen` are the epochs
+        of the proposal's records that are known here.
+        """
         request = {"store_id": access.store.store_id, "proposal_id": proposal_id, "actor": access.actor, **asked}
         payload = {"call": "proposal", "change": change, **request}
-        store, answer = self._forwarding.reach(access.view, access.store, payload)
+        store, answer = self._forwarding.reach(access.view, access.store, payload, seen)
         if answer is None:
             return self._decisions.change_at_home(store, {"change": change, **request})[0]
         records = [ProposalRecord.from_json(text.encode()) for text in answer["records"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from memolith.app.api.forwarded_reads import ForwardedReads
 from memolith.app.api.linearizable_reads import LinearizableReads
@@ -46,8 +47,10 @@ class ReviewedMemories(Memories):
     def _execute(self, access: StoreAccess, command: Command) -> Outcome:
         """Carry a write out, or open it as a proposal where the store's policy says so. Raises Staged then.
 
-        No call more for a store without a policy. It goes by the store's record as this region knows it.
+        No call more for a store without a policy. It goes by the store's record as this region knows it, or as the
+        later home has it of which this region shows a version (`Memories.home_of`).
         """
+        access = replace(access, store=self.home_of(access, command))
         edit = self._edit_to_review(access, command)
         if edit is not None:
             raise Staged(self._open_proposal(access, edit))

@@ -7,7 +7,7 @@ against, and the region where the call landed folds them, so that the caller rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memolith.app.epochs.ownership import Ownership
@@ -16,8 +16,9 @@ from memolith.app.kernel.peer_messages import HOPS, NotHome, decode_error, decod
 from memolith.app.kernel.port_calls import repeatable
 from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Unavailable
-from memolith.core.log_position import Slot
+from memolith.core.log_position import Epoch, Slot
 from memolith.core.resolved_entry import ResolvedEntry
+from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.identity import StoreRow
 
 
@@ -30,16 +31,19 @@ class Forwarding:
         self._projector = projector
 
     def reach(
-        self, view: View, store: StoreRow, payload: Mapping[str, Any]
+        self, view: View, store: StoreRow, payload: Mapping[str, Any], seen: Iterable[Epoch] = ()
     ) -> tuple[StoreRow, Mapping[str, Any] | None]:
         """Return the home's answer; None where the home turns out to be this region: then it is the caller's to do.
 
         A region that is not the home any more does nothing and answers with the record that says so, which is folded
-        here and followed. The store's record, as known in the end, comes first.
+        here and followed. The store's record, as known in the end, comes first. `seen` are epochs of which this region
+        shows something that the call is about: a later one's home is asked, though its record has not come here. No
+        call more where none is later (`Ownership.follow`).
 
         Raises:
             as `call`; Unavailable: the home could not be found.
         """
+        store = self._records.follow(view, store, seen)
         for _ in range(HOPS):
             if store.home == self._region.name:
                 return self._records.at_home(view, store), None
@@ -51,6 +55,14 @@ class Forwarding:
                     raise Unavailable("the store's home is changing; try again") from elsewhere
                 store = newer
         raise Unavailable("the store's home is changing; try again")
+
+    def seen_of(self, view: View, store: StoreRow, memory_id: str | None) -> list[Epoch]:
+        """Return the epoch of a memory's version that this region shows, for `reach`. One index read; none at home."""
+        if memory_id is None or store.home == self._region.name:
+            return []
+        key = MemoryRow.key(store.store_id, memory_id)
+        rows = self._region.read(view.index, [key])
+        return [MemoryRow.from_attributes(rows[key]).ref.slot.epoch] if key in rows else []
 
     def fold(self, view: View, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> None:
         """Project here the entries that the home's answer brought, and learn of a home that they show to be later.

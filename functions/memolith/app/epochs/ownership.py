@@ -14,7 +14,8 @@ from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
-from memolith.core.rows.content import MemoryRow
+from memolith.core.paths import path_hash
+from memolith.core.rows.content import LogRow, MemoryRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import MOVER, PlacedRecord, to_record, to_row
 
@@ -56,24 +57,42 @@ class Ownership(StoreProjector):
         call where no epoch is later; otherwise a LIST for each region and a GET, at the home of the latest. Where it
         does not answer, nothing is learned.
         """
-        latest = max((current_epoch(row), *epochs), key=lambda epoch: epoch.rank)
         with suppress(Unavailable, OutcomeUnknown):
-            self._follow(view, row, latest)
+            self.follow(view, row, epochs)
 
-    def written_by(self, view: View, row: StoreRow, memory_id: str) -> StoreRow:
-        """Return the record of the home of which `view` has a version of the memory, if that is later than the row's.
+    def written_by(self, view: View, row: StoreRow, memory_id: str, path: str | None = None) -> StoreRow:
+        """Return the record of the home of which this region has a version of the memory, or knows who came to `path`
+        or left it, if that is later than the row's.
 
         Such a version may come before its home's record. A home that was taken over, and does not know it, would answer
-        with an older version than this region has shown. No call where the version's epoch is no later; otherwise what
-        `learn` costs.
+        by what is older than what this region has shown. No call where no epoch is later and `view` has asked for the
+        path's row; an index read where it has not, and another region is the home; otherwise what `learn` costs.
 
         Raises:
             Unavailable, OutcomeUnknown: the later home does not answer, or its record could not be projected.
         """
         key = MemoryRow.key(row.store_id, memory_id)
-        if key not in view.rows:
-            return row
-        return self._follow(view, row, MemoryRow.from_attributes(view.rows[key]).ref.slot.epoch)
+        epochs = [MemoryRow.from_attributes(view.rows[key]).ref.slot.epoch] if key in view.rows else []
+        return self.follow(view, row, [*epochs, *self._came_and_left(view, row, path)])
+
+    def _came_and_left(self, view: View, row: StoreRow, path: str | None) -> list[Epoch]:
+        """Return the epochs in which a memory came to a path or left it last, as this region knows it."""
+        if path is None or not row.salt:
+            return []
+        key = LogRow.key(row.store_id, path_hash(bytes.fromhex(row.salt), path))
+        rows = view.rows
+        if key not in view.asked:
+            rows = {} if row.home == self._region.name else self._region.read(view.index, [key])
+        if key not in rows:
+            return []
+        log = LogRow.from_attributes(rows[key])
+        return [Slot.parse(slot).epoch for slot in (log.arrived, log.vacated) if slot is not None]
+
+    def follow(self, view: View, row: StoreRow, epochs: Iterable[Epoch]) -> StoreRow:
+        """Fold and return the newest record at the home of the latest of `epochs`; `row`, without a call, where none is
+        later. Raises as `written_by`.
+        """
+        return self._follow(view, row, max((current_epoch(row), *epochs), key=lambda epoch: epoch.rank))
 
     def _follow(self, view: View, row: StoreRow, epoch: Epoch) -> StoreRow:
         """Fold and return the newest record at an epoch's home; `row`, without a call, where the epoch is no later."""

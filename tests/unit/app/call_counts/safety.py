@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.app.call_counts.rows import OPEN_STORE, Path
+from tests.unit.app.call_counts.rows import Path
 from tests.unit.app.call_counts.stage import Stage
 from tests.unit.app.scene import AWAY, HOME
 
@@ -11,7 +11,7 @@ REDACTIONS = [
         "a redaction",
         lambda s: s.scene.redact(s.a.version_id),
         [
-            OPEN_STORE,
+            "read control+keys+stores+versions",
             "read control+stores+versions",
             "read memories",
             "put redaction",
@@ -31,7 +31,7 @@ REDACTIONS = [
         "a redaction again",
         lambda s: s.scene.redact(s.a.version_id),
         [
-            OPEN_STORE,
+            "read control+keys+stores+versions",
             "read control+stores+versions",
             "read versions",
             f"invoke eraser@{HOME}",
