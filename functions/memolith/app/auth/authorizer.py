@@ -28,10 +28,9 @@ from memolith.app.kernel.results import (
 from memolith.app.log.store_log import StoreLog
 from memolith.core import ids
 from memolith.core.api_keys import reaches, why_ended
-from memolith.core.epochs import has_snapshot
 from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Unauthenticated, Unavailable
 from memolith.core.objects.session_record import SessionRecord
-from memolith.core.objects.store_record import parse_epoch
+from memolith.core.objects.store_record import StoreState, parse_epoch
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
@@ -232,14 +231,15 @@ class Authorizer:
     def _await(self, call: RequestContext, store: StoreRow, view: View, key: RowKey) -> None:
         """Return once the version is in this region's index; raise if even its home does not know it.
 
-        A home whose failover is under way does not know yet what its bucket has: it raises Unavailable.
+        While a home's term begins or ends it raises Unavailable: a new home has not indexed yet what its bucket has,
+        and an old one may have missed that another region has begun to write.
         """
         if _knows(view, key):
             return
         if store.home == self._region.name:
             view.require_complete()
-            if not has_snapshot(store):
-                raise Unavailable("the store's home is being failed over; try again")
+            if store.state != StoreState.ACTIVE:
+                raise Unavailable("the store's home is changing; try again")
             raise InvalidRequest("x-memolith-min-version", f"{key.sk} is not known in this store")
         for pause_s in WAITS_S:
             self._region.clock.pause(pause_s)
