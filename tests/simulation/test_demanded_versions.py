@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 
 from memolith.app.kernel.results import Memory, ReadConsistency
-from memolith.core.errors import Unavailable
+from memolith.core.errors import InvalidRequest, Unavailable
+from tests.simulation.lost_objects import minutes
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import PUT
 from tests.simulation.test_home_cuts import reach_untold
@@ -63,3 +64,17 @@ def test_an_old_home_that_has_not_indexed_its_last_record_does_not_say_that_a_ve
         read_from(stage, memory.id, version_id, region)
     stage.at_rest()
     assert read_from(stage, memory.id, version_id, region).version_id == version_id
+
+
+def test_a_new_home_says_that_a_version_is_unknown_once_it_has_all_that_the_old_one_acknowledged(
+    stage: MovingStage,
+) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.move(AWAY)
+    unknown = stage.new_version_id()
+    with pytest.raises(Unavailable):
+        read_from(stage, memory.id, unknown, AWAY)
+    minutes(stage, 5)
+    with pytest.raises(InvalidRequest, match="is not known in this store"):
+        read_from(stage, memory.id, unknown, AWAY)

@@ -232,13 +232,15 @@ class Authorizer:
         """Return once the version is in this region's index; raise if even its home does not know it.
 
         While a home's term begins or ends it raises Unavailable: a new home has not indexed yet what its bucket has,
-        and an old one may have missed that another region has begun to write.
+        and an old one may have missed that another region has begun to write. So it does while a version of an earlier
+        home may be on its way: a new home begins with the newest versions alone.
         """
         if _knows(view, key):
             return
         if store.home == self._region.name:
             view.require_complete()
-            if store.state != StoreState.ACTIVE:
+            earlier = {parse_epoch(epoch).home for epoch in store.epochs} - {self._region.name}
+            if store.state != StoreState.ACTIVE or view.may_lack(key.sk, earlier):
                 raise Unavailable("the store's home is changing; try again")
             raise InvalidRequest("x-memolith-min-version", f"{key.sk} is not known in this store")
         for pause_s in WAITS_S:
