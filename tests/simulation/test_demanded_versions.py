@@ -11,11 +11,13 @@ import pytest
 
 from memolith.app.kernel.results import Memory, ReadConsistency
 from memolith.core.errors import InvalidRequest, Unavailable
+from memolith.core.limits import ACKNOWLEDGED_WITHIN_US
 from tests.simulation.lost_objects import minutes
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import PUT
 from tests.simulation.test_home_cuts import reach_untold
 from tests.simulation.test_home_terms import about_to_move
+from tests.simulation.test_imports_of_two_homes import TOLD
 
 
 @pytest.fixture
@@ -66,15 +68,42 @@ def test_an_old_home_that_has_not_indexed_its_last_record_does_not_say_that_a_ve
     assert read_from(stage, memory.id, version_id, region).version_id == version_id
 
 
+@pytest.mark.parametrize("imported", [False, True])
+@pytest.mark.parametrize("follow", ["updated", "deleted"])
+def test_a_home_does_not_say_that_a_version_is_unknown_before_it_has_all_that_the_old_home_acknowledged(
+    stage: MovingStage, follow: str, imported: bool
+) -> None:
+    """A move indexes what memories are; of what they were the copies are here, and no event has come."""
+    memory = stage.create("/a", "one")
+    if imported:
+        stage.memolith().imports.import_versions(stage.call(), stage.store, [TOLD])
+        memory = stage.read(TOLD.memory_id)
+    stage.update(memory.id, "two") if follow == "updated" else stage.delete(memory.id)
+    reach_untold(stage)
+    stage.move(AWAY)
+    assert (stage.home(AWAY), stage.state(AWAY)) == (AWAY, "active")
+    with pytest.raises(Unavailable):
+        read_from(stage, memory.id, memory.version_id, AWAY)
+    stage.at_rest()
+
+
 def test_a_new_home_says_that_a_version_is_unknown_once_it_has_all_that_the_old_one_acknowledged(
     stage: MovingStage,
 ) -> None:
-    memory = stage.create("/a", "one")
+    memory, unknown = stage.create("/a", "one"), stage.new_version_id()
     stage.deliver()
     stage.move(AWAY)
-    unknown = stage.new_version_id()
     with pytest.raises(Unavailable):
         read_from(stage, memory.id, unknown, AWAY)
     minutes(stage, 5)
     with pytest.raises(InvalidRequest, match="is not known in this store"):
         read_from(stage, memory.id, unknown, AWAY)
+
+
+def test_a_new_home_says_that_a_version_of_its_own_term_is_unknown_at_once(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.move(AWAY)
+    stage.clock.advance(2 * ACKNOWLEDGED_WITHIN_US / 1_000_000)
+    with pytest.raises(InvalidRequest, match="is not known in this store"):
+        read_from(stage, memory.id, stage.new_version_id(), AWAY)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from memolith.core import ids
+from memolith.core.limits import ACKNOWLEDGED_WITHIN_US
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.identity import StoreRow
@@ -15,6 +17,21 @@ def current_epoch(store: StoreRow) -> Epoch:
 def has_snapshot(store: StoreRow) -> bool:
     """Tell whether the record names the present epoch's snapshot; it does not while a failover is under way."""
     return len(store.cuts or ()) == len(store.epochs) - 1
+
+
+def earlier_homes(store: StoreRow, region: str) -> set[str]:
+    """Return the regions other than this one that have been the store's home."""
+    return {parse_epoch(epoch).home for epoch in store.epochs} - {region}
+
+
+def ended_us(store: StoreRow) -> int:
+    """Return by when the earlier homes had acknowledged all that counts, by the id of the last cut; 0 in a first epoch.
+
+    Microseconds since 1970. A lost home may go on, but what it acknowledges does not count.
+    """
+    if not store.cuts:
+        return 0
+    return ids.ulid_time_ms(store.cuts[-1].rpartition("_")[2]) * 1000 + ACKNOWLEDGED_WITHIN_US
 
 
 BEGINNINGS = 2

@@ -28,6 +28,7 @@ from memolith.app.kernel.results import (
 from memolith.app.log.store_log import StoreLog
 from memolith.core import ids
 from memolith.core.api_keys import reaches, why_ended
+from memolith.core.epochs import earlier_homes, ended_us
 from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Unauthenticated, Unavailable
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.store_record import StoreState, parse_epoch
@@ -239,8 +240,10 @@ class Authorizer:
             return
         if store.home == self._region.name:
             view.require_complete()
-            earlier = {parse_epoch(epoch).home for epoch in store.epochs} - {self._region.name}
-            if store.state != StoreState.ACTIVE or view.may_lack(key.sk, earlier):
+            ended = ended_us(store)
+            is_later = ids.ulid_time_ms(key.sk.rpartition("_")[2]) * 1000 > ended
+            is_whole = is_later or not view.may_lack(earlier_homes(store, self._region.name), ended)
+            if store.state != StoreState.ACTIVE or not is_whole:
                 raise Unavailable("the store's home is changing; try again")
             raise InvalidRequest("x-memolith-min-version", f"{key.sk} is not known in this store")
         for pause_s in WAITS_S:

@@ -8,13 +8,7 @@ from typing import TypeVar
 
 from memolith.core import ids, watermark
 from memolith.core.errors import Unavailable
-from memolith.core.limits import (
-    ACKNOWLEDGED_WITHIN_US,
-    DRAIN_S,
-    ERASE_DELAY_DAYS_DEFAULT,
-    LEASE_US,
-    MEMORIES_PER_STORE_DEFAULT,
-)
+from memolith.core.limits import DRAIN_S, ERASE_DELAY_DAYS_DEFAULT, LEASE_US, MEMORIES_PER_STORE_DEFAULT
 from memolith.core.retention import DAY_US
 from memolith.core.rows.base import Attributes, RowKey, mark_key
 from memolith.core.rows.control import CompletenessRow, ControlRow
@@ -67,15 +61,11 @@ class View:
         """
         return watermark.least(self.watermarks, set(homes) - self.former)
 
-    def may_lack(self, version_id: str, homes: Iterable[str]) -> bool:
-        """Tell whether a version that one of these regions acknowledged under this id may not have arrived yet.
-
-        An id that an import brought may bear a time from before the import: of such a one this does not know.
-        """
+    def may_lack(self, homes: Iterable[str], ended_us: int) -> bool:
+        """Tell whether something that one of these regions acknowledged until then may not have arrived yet."""
         homes = set(homes) - self.former
         until = watermark.least(self.watermarks, homes)
-        acknowledged_us = ids.ulid_time_ms(version_id.rpartition("_")[2]) * 1000 + ACKNOWLEDGED_WITHIN_US
-        return bool(homes) and (until is None or until < acknowledged_us)
+        return bool(homes) and (until is None or until < ended_us)
 
     @property
     def indexes(self) -> tuple[Index, ...]:
