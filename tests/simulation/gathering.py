@@ -14,14 +14,13 @@ from memolith.app.indexer.indexer import Malformed
 from memolith.app.kernel.region import View
 from memolith.app.kernel.results import DelegatedCredentials, Memory, RequestContext, Version, VersionFilter
 from memolith.core.errors import MemolithError, PathConflict
-from memolith.core.fold import tail_of
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import LOCAL_PREFIX, parse_key
 from memolith.core.objects.entry import Entry
 from memolith.core.objects.resolution_record import ResolutionRecord
 from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.base import mark_key
-from memolith.core.rows.content import LATE_PREFIX, LogRow
+from memolith.core.rows.content import LATE_PREFIX
 from tests.simulation.evidence import Apart, Evidence, Final, Tables, Written
 from tests.simulation.history import NEVER, Seen
 from tests.simulation.workers import Worked
@@ -195,13 +194,13 @@ def rows_of(database: MemoryDatabase, table: str, generation: int) -> dict[tuple
 
 
 def _rows(site: Site) -> Tables:
-    return _tables(site.database, site.serving)
+    return tables_of(site.database, site.serving)
 
 
-def _tables(database: MemoryDatabase, generation: int) -> Tables:
-    """All rows; of a store that was taken over what they say: who lives, who is at a path, or its last taken slot.
+def tables_of(database: MemoryDatabase, generation: int) -> Tables:
+    """All rows; of a store that was taken over, how a memory went is left out: a cut does not tell it.
 
-    How a memory went, and whether a slot was taken by a departure or by a void, a cut does not tell.
+    A log's row stays as it is, so that checkers can tell an abort entry from a departure.
     """
     tables = {table: rows_of(database, table, generation) for table in TABLES}
     lost = {row["store_id"] for row in tables["stores"].values() if _was_taken_over(row.get("epochs") or ())}
@@ -209,11 +208,6 @@ def _tables(database: MemoryDatabase, generation: int) -> Tables:
         key: {"gone": True, "memory_id": row["memory_id"]} if key[0] in lost and row["gone"] else row
         for key, row in tables["memories"].items()
     }
-    for key, attributes in tables["logs"].items():
-        if key[0] in lost:
-            row = LogRow.from_attributes(attributes)
-            row = replace(row, vacated=None if row.occupant else tail_of(row), voided=None)
-            tables["logs"][key] = row.to_attributes()
     return tables
 
 
@@ -257,7 +251,7 @@ def _rebuilt(world: World, region: str, defects: list[str]) -> Tables:
             sandbox.indexing.repair(store_id, view=view)
         except MemolithError as error:
             defects.append(f"{store_id} cannot be judged in {region}: {error!r}")
-    return _tables(database, 1)
+    return tables_of(database, 1)
 
 
 def _memory_ids(world: World) -> dict[str, set[str]]:

@@ -15,11 +15,19 @@ from tests.simulation.checkers.exceptions import (
     was_imported_with_an_old_time,
     was_written_in_a_term_unheard_of,
 )
-from tests.simulation.checkers.promises import what_is_acknowledged_is_in_a_checkpoint
+from tests.simulation.checkers.promises import (
+    events_that_come_again_change_nothing,
+    what_is_acknowledged_is_in_a_checkpoint,
+)
 from tests.simulation.checkers.watermarks import the_watermark_never_claims_what_is_missing
 from tests.simulation.evidence import Apart, Evidence, Final, Written
 from tests.simulation.evidence_by_hand import ADOPTED, HOME, LOST, MEMORY, ORIGINAL, STORE, VERSION, evidence_with
+from tests.simulation.gathering import tables_of
 from tests.simulation.history import NEVER, Claim, History, Operation, Seen, Snapshot
+from tests.simulation.moving_stage import AWAY, MovingStage
+from tests.simulation.take_overs import logged
+from tests.simulation.test_crashes import PAST_A_CLAIM_S
+from tests.simulation.test_home_scenarios import PUT
 
 
 def _evidence(lost: frozenset[Epoch], late: dict[str, str]) -> Evidence:
@@ -210,3 +218,37 @@ def test_an_imported_version_is_excused_in_a_history_whoever_was_answered_with_i
         final={STORE: {"us-east-1": Final(versions={MEMORY: (version,)})}},
     )
     assert was_imported_with_an_old_time(evidence, update, "us-east-1") is excused
+
+
+@pytest.mark.parametrize(
+    ("lossy", "comes", "objected"),
+    [(True, "void", False), (False, "void", True), (True, "created", True)],
+    ids=["an abort whose event was lost for good", "an abort whose event was not", "a creation whose event was"],
+)
+def test_of_events_that_are_lost_for_good_after_a_failover_only_an_aborts_may_change_rows_later(
+    lossy: bool, comes: str, objected: bool
+) -> None:
+    """The home before the last has every object. One event did not come to it, and comes once it is at rest.
+
+    A rename to ``/a`` died before its first put. The creation of ``/a/b`` aborted the slot that it had claimed.
+    """
+    stage = MovingStage()
+    memory = stage.create("/d")
+    stage.deliver()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    stage.deliver()
+    stage.actor(lambda: stage.update(memory.id, path="/a", region=AWAY)).until(PUT, "/log/").die()
+    stage.clock.advance(PAST_A_CLAIM_S)
+    stage.create("/a/b", region=AWAY)
+    put = {stage.cloud.buckets.versions(AWAY, key)[-1].object.metadata["op"]: key for key in logged(stage)}
+    assert sorted(put) == ["created", "void"]
+    lost = put.pop(comes)
+    stage.reach(HOME, *put.values())
+    stage.copy(lost, HOME)
+    before = tables_of(stage.cloud.sites[HOME].database, 1)
+    stage.index(lost, HOME)
+    again = tables_of(stage.cloud.sites[HOME].database, 1)
+    assert before["logs"] != again["logs"]
+    evidence = replace(evidence_with(History(), {HOME: before}), again={HOME: again}, lossy=lossy)
+    assert any(": logs " in one for one in events_that_come_again_change_nothing(evidence)) is objected
