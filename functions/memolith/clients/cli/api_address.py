@@ -66,6 +66,14 @@ def laptop_root() -> Path:
     return Path(os.environ.get("MEMOLITH_ROOT") or LAPTOP_ROOT).expanduser()
 
 
+def is_laptop_meant() -> bool:
+    """Tell whether a command that names no deployment means this machine's folder.
+
+    It does where the folder has a server's key, and no local cloud runs here.
+    """
+    return not DEV_FILE.exists() and (laptop_root() / "key").is_file()
+
+
 def is_this_machine(url: str) -> bool:
     """Tell whether an address is of this machine itself."""
     return (urlsplit(url).hostname or "") in ("127.0.0.1", "localhost", "::1")
