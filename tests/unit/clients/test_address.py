@@ -211,6 +211,12 @@ def test_every_command_has_an_example_that_begins_as_one_types_it(words: str, co
         assert given - {"-"} <= known, example
 
 
+@pytest.mark.parametrize(("words", "command"), commands(), ids=[words for words, _ in commands()])
+def test_the_usage_of_every_command_brackets_an_argument_once(words: str, command: Any) -> None:
+    usage = " ".join(command.collect_usage_pieces(command.context_class(command, info_name=words)))
+    assert not re.search(r"\[\[|\]\]|\.\.\.[]}]", usage), usage
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

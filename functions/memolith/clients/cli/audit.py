@@ -42,7 +42,7 @@ def audit() -> None:
 
 @app.command()
 def verify(
-    store_id: Annotated[str | None, typer.Argument(metavar="[STORE]", help="Only what belongs to this store.")] = None,
+    store_id: Annotated[str | None, typer.Argument(metavar="STORE", help="Only what belongs to this store.")] = None,
     since: Annotated[
         str | None,
         typer.Option("--since", help="Only from here on: a period's number, or an instant, such as yesterday."),

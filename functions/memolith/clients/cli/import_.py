@@ -41,7 +41,7 @@ SOURCE_CHARS = 32
 @app.command("import")
 def import_(
     source: Annotated[
-        str | None, typer.Argument(metavar="[SOURCE]", help="A folder, a tar or a ZIP; with --from, the project.")
+        str | None, typer.Argument(metavar="SOURCE", help="A folder, a tar or a ZIP; with --from, the project.")
     ] = None,
     whose: Annotated[Format, typer.Option("--from", help="The program that the memories are from.")] = Format.FOLDER,
     store: Annotated[

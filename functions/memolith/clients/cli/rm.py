@@ -20,7 +20,7 @@ def rm(
     store: Store,
     what: Annotated[
         list[str],
-        typer.Argument(metavar="PATH|MEMORY...", help="Memories, by path or id.", autocompletion=complete_path),
+        typer.Argument(metavar="PATH|MEMORY", help="Memories, by path or id.", autocompletion=complete_path),
     ],
     recursive: Annotated[bool, typer.Option("--recursive", "-r", help="Delete every memory of a folder, too.")] = False,
     url: Url = None,
