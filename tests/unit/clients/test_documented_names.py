@@ -31,3 +31,10 @@ def test_a_name_that_a_page_uses_was_made_on_it_or_in_the_readme() -> None:
             for name in re.findall(r'"(\w+ notes)"', block)
         }
         assert used <= made, page
+
+
+def test_no_export_of_a_page_writes_over_another_one_which_is_refused() -> None:
+    text = (ROOT / "docs/cli.md").read_text()
+    targets = Counter(re.findall(r"^memolith export \$store (\S+\.tar\.gz)", text, re.M))
+    assert len(targets) >= 2
+    assert set(targets.values()) == {1}
