@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -132,6 +134,31 @@ def test_another_program_on_the_port_is_told_from_memolith(folder: Path) -> None
 def test_a_disk_with_no_room_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor_checks, "LITTLE_BYTES", 1 << 62)
     assert "MB free" in wrong(folder, "disk")[0]
+
+
+def test_a_read_only_file_system_is_told_as_what_it_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, *_: Any, **__: Any) -> NoReturn:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    def open_to_read(path: Any, flags: int, *rest: Any, **named: Any) -> int:
+        writes = flags & (os.O_RDWR | os.O_WRONLY) and folder in Path(path).parents
+        return refuse(path) if writes else opened(path, flags, *rest, **named)
+
+    def refuse_database(*_: Any, **__: Any) -> None:
+        error = sqlite3.OperationalError("unable to open database file")
+        error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+        raise error
+
+    opened = os.open
+    for name in ("touch", "unlink"):
+        monkeypatch.setattr(Path, name, refuse)
+    monkeypatch.setattr(os, "open", open_to_read)
+    monkeypatch.setattr(sqlite3, "connect", refuse_database)
+    looked = examine(folder, UNUSED_PORT)
+    found = {one.part: one.found for one in looked.findings if one.state is State.ERROR}
+    assert found["folder"] == f"Read-only file system: {folder}"
+    assert found["index"] == f"{index_path(folder)} cannot be opened: unable to open database file"
+    assert looked.broken == []
 
 
 def test_a_key_that_others_can_read_is_told_and_closed(folder: Path) -> None:

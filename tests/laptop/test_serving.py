@@ -79,13 +79,17 @@ def test_a_browser_is_in_order_where_memories_are_found_and_nothing_of_them(root
             refused.read()
 
 
-def test_a_port_that_is_taken_says_what_to_do(root: Path) -> None:
+@pytest.mark.parametrize("is_first", [False, True], ids=["a later start", "the first start"])
+def test_a_port_that_is_taken_says_what_to_do(root: Path, is_first: bool) -> None:
+    if is_first:
+        (root / "scanner.hsdb").unlink()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         failed = run(root, "--port", str(taken.getsockname()[1]))
     assert failed.returncode == 1
     assert "Choose another one with --port, or 0" in failed.stderr
+    assert "patterns are compiled" not in failed.stderr, "that would take long, and in vain"
     assert "Traceback" not in failed.stderr
 
 

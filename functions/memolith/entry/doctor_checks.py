@@ -11,7 +11,7 @@ import socket
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
@@ -20,7 +20,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from memolith.adapters.local import is_open_elsewhere
-from memolith.adapters.local.failures import explain
+from memolith.adapters.local.failures import explain, primary_code
 from memolith.adapters.local.files import is_shared
 from memolith.adapters.local.objects import OBJECTS, Look, look_at
 from memolith.entry.laptop_files import ASIDE, SERVING, index_path, others, queue_path
@@ -35,6 +35,9 @@ NAMED = 100
 NEEDED = ("waitress", "hyperscan", "pydantic")
 RESTART = "start `memolith serve`: it makes the file anew"
 FIX = "end the server and run `memolith doctor --fix`"
+
+NOT_OPENED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
+"""What SQLite says of a file that it may not use, which is not damaged for that."""
 
 
 class State(StrEnum):
@@ -107,8 +110,9 @@ def _folder(root: Path) -> Iterator[Finding]:
         yield Finding("folder", State.ERROR, cause, hint)
         return
     finally:
-        first.unlink(missing_ok=True)
-        second.unlink(missing_ok=True)
+        for path in (first, second):
+            with suppress(OSError):  # a file system that is read-only refuses this too
+                path.unlink()
     open_to = root.stat().st_mode & 0o077
     if open_to:
         yield Finding("folder", State.NOTE, f"{root} is open to other users", f"chmod 700 {root}")
@@ -151,6 +155,9 @@ def _database(name: str, path: Path, looked: Looked) -> Finding:
                 raise sqlite3.DatabaseError(answer)
             buried = _dead_letters(connection) if name == "queue" else 0
     except sqlite3.Error as error:
+        if path.is_file() and primary_code(error) in NOT_OPENED:
+            told = f"{path} cannot be opened: {error}"
+            return Finding(name, State.ERROR, told, "give the user that runs Memolith the right to read and write it")
         looked.broken.append(path)
         return Finding(name, State.ERROR, f"{path} is damaged: {error}", RESTART)
     if buried:

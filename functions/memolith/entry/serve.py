@@ -15,6 +15,7 @@ import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from socket import SO_REUSEADDR, SOL_SOCKET, socket
 from types import FrameType
 from typing import Any
 
@@ -48,6 +49,10 @@ ELSEWHERE = "Choose another folder with --root, or see what `memolith doctor` sa
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+
+
+class PortTaken(OSError):
+    """The port is not to be had, which was seen before the patterns were compiled."""
 
 
 class Server:
@@ -123,7 +128,10 @@ def main() -> int:
 def _serve(settings: LocalSettings) -> int:
     gc.disable()  # until all is loaded: looking for garbage among what stays takes a tenth of a start
     machine = Machine.real(settings.search_model, _reranker(settings))
-    scanner = load_scanner(settings.root, _say_compiling, meaning_of(machine.encoder))
+    try:
+        scanner = load_scanner(settings.root, partial(_say_compiling, settings.port), meaning_of(machine.encoder))
+    except PortTaken as error:
+        return _fail_port(settings.port, error)
     site = open_site(
         settings.root,
         scanner,
@@ -137,7 +145,7 @@ def _serve(settings: LocalSettings) -> int:
         server = Server(site, settings.port)
     except OSError as error:
         site.close()
-        return _fail(f"port {settings.port} is not to be had: {error.strerror}. Choose another one with --port, or 0.")
+        return _fail_port(settings.port, error)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, partial(_end, server))
     try:
@@ -151,7 +159,14 @@ def _serve(settings: LocalSettings) -> int:
     return 0
 
 
-def _say_compiling() -> None:
+def _say_compiling(port: int) -> None:
+    """Say why the start takes long. Raises PortTaken where it would be in vain."""
+    with socket() as probe:
+        probe.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise PortTaken(error.errno, error.strerror) from error
     _log.warning("the scanner's patterns are compiled for this machine, once; that takes about twenty seconds")
 
 
@@ -174,6 +189,10 @@ def _announce(settings: LocalSettings, url: str, api_key: str) -> None:
 def _end(server: Server, number: int, frame: FrameType | None) -> None:
     server.end_streams()
     raise SystemExit(0)
+
+
+def _fail_port(port: int, error: OSError) -> int:
+    return _fail(f"port {port} is not to be had: {error.strerror}. Choose another one with --port, or 0.")
 
 
 def _fail(problem: str, code: int = EXIT_FAILED) -> int:

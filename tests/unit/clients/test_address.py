@@ -77,6 +77,15 @@ def test_a_named_address_that_is_on_this_machine_needs_no_key(tmp_path: Path, mo
         find_address("http://127.0.0.1:4003", None)
 
 
+@pytest.mark.parametrize(
+    "url", ["foo", "127.0.0.1:8377", "ftp://x", "http://", "https:///v1", "http://x:y", "http://["]
+)
+def test_an_address_that_cannot_be_asked_is_refused_with_or_without_a_key(url: str) -> None:
+    for key in (None, "given"):
+        with pytest.raises(InvalidRequest, match="--api-url: must begin with http:// or https:// and name a host"):
+            find_address(url, key)
+
+
 def test_the_environments_key_goes_to_no_address_that_was_not_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="no Memolith is known here"):
         find_address(None, None)
@@ -200,6 +209,12 @@ def test_every_command_has_an_example_that_begins_as_one_types_it(words: str, co
         given = {word.partition("=")[0] for word in shlex.split(rest.partition("|")[0]) if word.startswith("-")}
         known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
         assert given - {"-"} <= known, example
+
+
+@pytest.mark.parametrize(("words", "command"), commands(), ids=[words for words, _ in commands()])
+def test_the_usage_of_every_command_brackets_an_argument_once(words: str, command: Any) -> None:
+    usage = " ".join(command.collect_usage_pieces(command.context_class(command, info_name=words)))
+    assert not re.search(r"\[\[|\]\]|\.\.\.[]}]", usage), usage
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,28 @@ def test_a_folder_is_not_compared_with_regions_and_keys_have_to_be_keys(folder: 
         assert words[0] in str(ended.exception)
 
 
+def test_this_machines_folder_is_meant_where_no_deployment_is_named(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEMOLITH_ROOT", str(folder.root))
+    of_version = [folder.store, str(tampering.read_raw(folder.root, folder.keys()[1]).metadata["id"])]
+    tasks = (["verify"], ["prove", *of_version], ["keys"])
+    (folder.root / "key").write_text("a server's")
+    for words in tasks:
+        assert CliRunner().invoke(audit.app, words).exit_code == 0, words
+    for words in (
+        ["verify", "--region", "us-east-1"],
+        ["verify", "--against", "us-east-1"],
+        *([*w, "--aws"] for w in tasks),
+    ):
+        assert "no deployment here" in str(CliRunner().invoke(audit.app, words).exception), words
+    (tmp_path / ".memolith").mkdir()
+    (tmp_path / ".memolith" / "dev.json").write_text("no JSON: the local cloud is meant")
+    for words in tasks:
+        assert isinstance(CliRunner().invoke(audit.app, words).exception, ValueError), words
+
+
 @pytest.mark.usefixtures("in_a_process")
 def test_a_folder_without_an_index_says_what_to_do(folder: Folder, capfd: pytest.CaptureFixture[str]) -> None:
     tampering.forget_tables(folder.root)

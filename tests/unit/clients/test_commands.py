@@ -86,6 +86,11 @@ def test_both_sides_of_a_contradiction_are_shown_with_their_time_and_author(desk
     assert "--conflicts" in desk.fails(Exit.USAGE, "observations", desk.store, "--conflicts", "-c", "day")
 
 
+def test_a_conflict_of_a_store_without_any_is_not_found(desk: Desk) -> None:
+    told = desk.fails(Exit.NOT_FOUND, "conflicts", "resolve", desk.store, "conf_x", "--keep", "both")
+    assert told.startswith("error: no conflict of this store is known")
+
+
 def test_what_matters_for_a_task_is_recalled_and_nothing_else(desk: Desk) -> None:
     desk.put("/deploys.md", "Deploys go out on Tuesdays.")
     assert desk.ok("recall", desk.store, "when", "do", "deploys", "go", "out?").startswith("/deploys.md  deploys (")
@@ -202,6 +207,7 @@ def test_a_put_may_demand_what_must_be_there(desk: Desk) -> None:
         (("/a", "nowhere.md"), b"", "nowhere.md cannot be read: No such file"),
         (("/a", "--new", "--if-sha256", "0" * 64), b"", "exclude each other"),
         (("/a", "--if-sha256", "0" * 64), b"", "no memory is at /a"),
+        (("/a", "--if-sha256", "zz"), b"", "--if-sha256: must be 64 hexadecimal digits"),
     ],
 )
 def test_what_cannot_be_put_is_told_and_nothing_is_written(

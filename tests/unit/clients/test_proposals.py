@@ -114,6 +114,7 @@ def test_a_mistake_is_told_before_anything_is_asked(desk: Desk, capsys: pytest.C
 def test_last_is_the_newest_that_the_command_may_be_about(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     code, error = failed(capsys, "approve", desk.scene.store, "last")
     assert code == Exit.NOT_FOUND and "is open" in error
+    assert "this store has no proposals" in failed(capsys, "show", desk.scene.store, "last")[1]
     first = desk.propose(EditRequest(op="create", path="/first.md", content="first"))
     desk.scene.clock.advance(1)
     second = desk.propose(EditRequest(op="create", path="/second.md", content="second"))

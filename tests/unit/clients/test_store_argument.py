@@ -255,3 +255,11 @@ def test_completion_is_silent_where_no_server_answers(desk: Desk, monkeypatch: p
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
     assert completed(desk, monkeypatch, "ls", "Te") == []
     assert completed(desk, monkeypatch, "cat", desk.store, "/no") == []
+
+
+@pytest.mark.parametrize("folder", ["/d", "/d/"])
+def test_a_folder_is_deleted_only_if_that_is_said_and_the_error_says_how(desk: Desk, folder: str) -> None:
+    desk.put("/d/a", "one")
+    told = desk.fails(Exit.NOT_FOUND, "rm", desk.store, folder)
+    assert f"{folder} is a folder; -r deletes every memory in it" in told
+    assert desk.ok("cat", desk.store, "/d/a") == "one"

@@ -114,6 +114,30 @@ def test_a_file_that_is_no_session_is_refused(tmp_path: Path) -> None:
         read_conversation(file, Program.CODEX)
 
 
+@pytest.mark.parametrize(
+    ("written", "asked"), [(CLAUDE, Program.CODEX), (CODEX, Program.CLAUDE_CODE)], ids=["Claude Code's", "Codex's"]
+)
+def test_a_file_of_the_other_program_is_refused(written: Path, asked: Program) -> None:
+    with pytest.raises(InvalidRequest, match=f"is not a session file of {asked.value}"):
+        read_conversation(written, asked)
+
+
+@pytest.mark.parametrize(
+    ("line", "program"),
+    [
+        ({"type": "summary", "summary": "Engine notes", "leafUuid": "u"}, Program.CLAUDE_CODE),
+        ({"type": "of-a-later-release", "sessionId": "s"}, Program.CLAUDE_CODE),
+        ({"type": "session_meta", "payload": {"id": "s"}}, Program.CODEX),
+        ({"type": "message", "role": "user", "content": []}, Program.CODEX),
+    ],
+)
+def test_a_session_in_which_nothing_was_said_yet_is_a_session(
+    tmp_path: Path, line: dict[str, Any], program: Program
+) -> None:
+    (tmp_path / "begun.jsonl").write_text(json.dumps(line))
+    assert read_conversation(tmp_path / "begun.jsonl", program).events == []
+
+
 # ---- through the API -----------------------------------------------------------------------------------------------
 
 

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from memolith.clients.cli import why
-from memolith.clients.cli.failures import ApiFailed
+from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.main import run
 from memolith.clients.cli.why import origin_of_line
 from memolith.core.proposed_edits import EditRequest
 from tests.api.dreams.stage import TEXTS, Stage
 from tests.api.loopback import serving
+from tests.unit.clients.desk import Desk
 
 
 def told(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
@@ -83,6 +84,13 @@ def test_a_line_that_only_moved_is_as_old_as_it_was() -> None:
 def test_an_erased_text_ends_the_search_and_is_said() -> None:
     found = origin_of_line([version("v3", "a\n"), version("v2", "a\n"), version("v1", None)], 1, "/p")
     assert (found.version["id"], found.is_certain) == ("v2", False)
+
+
+@pytest.mark.parametrize(("text", "said"), [("a\n", "1 line"), ("a\nb\n", "2 lines")])
+def test_a_line_after_the_last_is_told_how_many_there_are(text: str, said: str, desk: Desk) -> None:
+    desk.put("/p.md", text)
+    told = desk.fails(Exit.NOT_FOUND, "why", desk.store, "/p.md:99")
+    assert told.splitlines()[0] == f"error: /p.md has {said}"
 
 
 def test_a_line_that_is_not_there_is_not_found() -> None:

@@ -75,7 +75,7 @@ def shared(path: Path) -> Iterator[None]:
 def is_shared(path: Path) -> bool:
     """Tell whether anybody holds the lock of `shared` or `locked` on this file now. It is never waited for."""
     try:
-        descriptor = os.open(path, os.O_RDWR)
+        descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         return False
     try:

@@ -42,9 +42,10 @@ def find_address(url: str | None, key: str | None) -> Address:
         key: as given on the command line, if it was.
 
     Raises:
-        InvalidRequest: no address is known, or no key for it.
+        InvalidRequest: no address is known, or none that can be asked, or no key for it.
     """
     if url:
+        _check_named(url)
         chosen = key or os.environ.get("ANTHROPIC_API_KEY") or _kept_key(url)
         if not chosen:
             raise InvalidRequest(
@@ -66,9 +67,28 @@ def laptop_root() -> Path:
     return Path(os.environ.get("MEMOLITH_ROOT") or LAPTOP_ROOT).expanduser()
 
 
+def is_laptop_meant() -> bool:
+    """Tell whether a command that names no deployment means this machine's folder.
+
+    It does where the folder has a server's key, and no local cloud runs here.
+    """
+    return not DEV_FILE.exists() and (laptop_root() / "key").is_file()
+
+
 def is_this_machine(url: str) -> bool:
     """Tell whether an address is of this machine itself."""
     return (urlsplit(url).hostname or "") in ("127.0.0.1", "localhost", "::1")
+
+
+def _check_named(url: str) -> None:
+    """Raise InvalidRequest unless a request can be sent to an address."""
+    try:
+        parts = urlsplit(url)
+        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_good = False
+    if not is_good:
+        raise InvalidRequest("--api-url", "must begin with http:// or https:// and name a host")
 
 
 def _kept_key(url: str) -> str | None:

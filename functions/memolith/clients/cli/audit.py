@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memolith.clients.cli.api_address import is_laptop_meant, laptop_root
 from memolith.clients.cli.deployment_target import Aws, find_target
 from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, show_fields, show_rows
@@ -28,6 +29,9 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=T
 
 EXIT_BROKEN = 1
 PERIOD_MAX = 10**12 - 1
+ROOT_HELP = """A laptop's folder, as `memolith serve --root` has it; by default MEMOLITH_ROOT or ~/.memolith where
+that was served, and neither a local cloud runs here nor --aws, --region or --against names a deployment."""
+Root = Annotated[Path | None, typer.Option("--root", help=ROOT_HELP)]
 COLUMNS = ("home", "flaw", "period", "key", "detail")
 
 
@@ -38,7 +42,7 @@ def audit() -> None:
 
 @app.command()
 def verify(
-    store_id: Annotated[str | None, typer.Argument(metavar="[STORE]", help="Only what belongs to this store.")] = None,
+    store_id: Annotated[str | None, typer.Argument(metavar="STORE", help="Only what belongs to this store.")] = None,
     since: Annotated[
         str | None,
         typer.Option("--since", help="Only from here on: a period's number, or an instant, such as yesterday."),
@@ -52,9 +56,7 @@ def verify(
         Path | None,
         typer.Option("--keys", help="What `memolith audit keys` printed once: trusted beside the keys of today."),
     ] = None,
-    root: Annotated[
-        Path | None, typer.Option("--root", help="A laptop's folder, as `memolith serve --root` has it.")
-    ] = None,
+    root: Root = None,
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
@@ -66,7 +68,9 @@ def verify(
     too. It reads every object once and changes nothing. Where a region's key in KMS was replaced, --keys has the file
     with the public half of the old one.
 
-    Example: memolith audit verify --root ~/.memolith
+    Example: memolith audit verify
+
+    Example: memolith audit verify --aws
 
     Example: memolith audit verify memstore_… --region eu-west-1 --json
 
@@ -74,6 +78,7 @@ def verify(
     """
     if root is not None and against:
         raise InvalidRequest("--against", "is for regions: a laptop's folder has none")
+    root = _chosen(root, aws, region, against)
     first = _since(since)
     saved = {} if keys_file is None else _saved(keys_file)
     if root is None:
@@ -94,7 +99,7 @@ def prove(
     store_id: Annotated[str, typer.Argument(metavar="STORE", help="The version's store.")],
     version_id: Annotated[str, typer.Argument(metavar="VERSION", help="The version: memver_…")],
     region: Annotated[str | None, typer.Option("--region", help="The bucket to read; by default the first.")] = None,
-    root: Annotated[Path | None, typer.Option("--root", help="A laptop's folder.")] = None,
+    root: Root = None,
     aws: Aws = False,
 ) -> None:
     """Print the proof that a version was acknowledged as it is: JSON, for scripts/verify_proof.py.
@@ -102,8 +107,9 @@ def prove(
     Who checks it needs the file of `memolith audit keys` and nothing else. It tells the version's path, author and the
     hash of its text. A version of the last minute is not sealed yet.
 
-    Example: memolith audit prove memstore_… memver_… --root ~/.memolith > proof.json
+    Example: memolith audit prove memstore_… memver_… > proof.json
     """
+    root = _chosen(root, aws, region)
     if root is not None:
         show_fields(_on_laptop(root, "prove", store_id, version_id), True)
         return
@@ -117,13 +123,14 @@ def prove(
 
 @app.command()
 def keys(
-    root: Annotated[Path | None, typer.Option("--root", help="A laptop's folder.")] = None,
+    root: Root = None,
     aws: Aws = False,
 ) -> None:
     """Print the public keys that sign checkpoints, as a JWK set. Keep a copy where nobody else can change it.
 
-    Example: memolith audit keys --root ~/.memolith > keys.json
+    Example: memolith audit keys > keys.json
     """
+    root = _chosen(root, aws)
     if root is not None:
         show_fields(_on_laptop(root, "keys"), True)
         return
@@ -133,6 +140,13 @@ def keys(
     sealing = KmsSealing(target.clients, target.deployment())
     found = [{**key, "kid": id, "region": at} for at in target.regions for id, key in sealing.public(at).items()]
     show_fields({"keys": found}, True)
+
+
+def _chosen(root: Path | None, aws: bool, region: str | None = None, against: list[str] | None = None) -> Path | None:
+    """Return the laptop's folder that is meant: the one named, else this machine's own; None for a deployment."""
+    if root is not None or aws or region is not None or against:
+        return root
+    return laptop_root() if is_laptop_meant() else None
 
 
 def _show(reports: list[dict[str, Any]]) -> None:

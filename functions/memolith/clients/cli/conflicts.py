@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
+from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.output import Json, say, visible
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
@@ -75,7 +76,10 @@ def resolve(
     """
     client = connect(url, key)
     with speaking():
-        one = _named("CONFLICT", conflict, _listed(client, store), "id")
+        listed = _listed(client, store)
+        if not listed:
+            raise ApiFailed("no conflict of this store is known", Exit.NOT_FOUND)
+        one = _named("CONFLICT", conflict, listed, "id")
         keep = keep if keep == BOTH else str(_named("--keep", keep, one["sides"], "statement_id")["statement_id"])
         body = {"memory_version_ids": [side["memory_version_id"] for side in one["sides"]], "keep": keep}
         decided = client.post(f"/v1/memory_stores/{store}/conflicts/{one['id']}/resolve", body)
@@ -95,7 +99,7 @@ def _listed(client: Any, store: str) -> list[Any]:
 def _named(argument: str, beginning: str, rows: list[Any], name: str) -> Any:
     found = [one for one in rows if str(one[name]).startswith(beginning)]
     if len(found) != 1:
-        known = ", ".join(str(one[name]) for one in rows[:10]) or "none"
+        known = ", ".join(str(one[name]) for one in rows[:10])
         raise InvalidRequest(argument, f"must name one of {known}")
     return found[0]
 

@@ -36,7 +36,7 @@ def divergent() -> None:
 @app.command("list")
 def list_(
     store: Annotated[
-        str | None, typer.Argument(metavar="[STORE]", help="A store, by id or name; by default every store.")
+        str | None, typer.Argument(metavar="STORE", help="A store, by id or name; by default every store.")
     ] = None,
     url: Url = None,
     key: Key = None,

@@ -29,7 +29,7 @@ _TARS = {".tar": "w", ".tar.gz": "w:gz", ".tgz": "w:gz", ".tar.bz2": "w:bz2", ".
 def export_(
     store: Store,
     target: Annotated[
-        str | None, typer.Argument(metavar="[TARGET]", help="A folder, or NAME.tar[.gz]; with --to, the project.")
+        str | None, typer.Argument(metavar="TARGET", help="A folder, or NAME.tar[.gz]; with --to, the project.")
     ] = None,
     whose: Annotated[Format, typer.Option("--to", help="The program that the memories are for.")] = Format.FOLDER,
     history: Annotated[

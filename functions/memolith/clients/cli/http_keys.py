@@ -9,10 +9,9 @@ from typing import Any
 from urllib.parse import quote
 
 from memolith.clients.api.client import ApiClient
-from memolith.clients.cli.api_address import DEV_FILE, is_this_machine
+from memolith.clients.cli.api_address import is_laptop_meant, is_this_machine
 from memolith.clients.cli.api_client import connect, speaking
 from memolith.clients.cli.output import say
-from memolith.clients.cli.started_server import laptop_root
 from memolith.clients.cli.store_argument import store_called
 
 PATH = "/v1/api_keys"
@@ -53,7 +52,7 @@ def is_meant(url: str | None, region: str | None, aws: bool) -> bool:
     """
     if aws or region is not None:
         return False
-    return url is not None or (not DEV_FILE.exists() and (laptop_root() / "key").is_file())
+    return url is not None or is_laptop_meant()
 
 
 def create(asked: Asked, caller: Caller, as_json: bool) -> None:

@@ -41,7 +41,7 @@ SOURCE_CHARS = 32
 @app.command("import")
 def import_(
     source: Annotated[
-        str | None, typer.Argument(metavar="[SOURCE]", help="A folder, a tar or a ZIP; with --from, the project.")
+        str | None, typer.Argument(metavar="SOURCE", help="A folder, a tar or a ZIP; with --from, the project.")
     ] = None,
     whose: Annotated[Format, typer.Option("--from", help="The program that the memories are from.")] = Format.FOLDER,
     store: Annotated[
@@ -95,7 +95,7 @@ def import_(
         with ending_report(rows, as_json) as ending:
             _import_history(place.folder, store, name, max_trust or MAX_TRUST, rows, ending, lambda: connect(url, key))
         return
-    with _read(place, under) as read, ending_report(rows, as_json) as ending:
+    with _read(place, under, "--from" if source is None else "SOURCE") as read, ending_report(rows, as_json) as ending:
         rows += told(read.left_out)
         ending["source"], ending["store"] = str(place.folder), store
         ending["not_carried"] = NOT_CARRIED
@@ -182,8 +182,8 @@ def _own_store(
 
 
 @contextmanager
-def _read(place: KnownTool, under: str) -> Iterator[Found]:
-    """Read the source. Raises InvalidRequest: nothing has that name, or it cannot be read."""
+def _read(place: KnownTool, under: str, argument: str) -> Iterator[Found]:
+    """Read the source. Raises InvalidRequest, of the argument that named it: nothing is there, or it cannot be read."""
     source = place.folder
     try:
         if source.is_dir():
@@ -192,8 +192,8 @@ def _read(place: KnownTool, under: str) -> Iterator[Found]:
             with archives.archive(source, under) as read:
                 yield discovery.composed(read)
         elif place.program and not source.exists():
-            raise InvalidRequest("SOURCE", f"{place.program} has remembered nothing here yet: there is no {source}")
+            raise InvalidRequest(argument, f"{place.program} has remembered nothing here yet: there is no {source}")
         else:
-            raise InvalidRequest("SOURCE", f"{source} is neither a folder nor an archive")
+            raise InvalidRequest(argument, f"{source} is neither a folder nor an archive")
     except OSError as error:
-        raise InvalidRequest("SOURCE", f"{error.filename or source} cannot be read: {error.strerror}") from error
+        raise InvalidRequest(argument, f"{error.filename or source} cannot be read: {error.strerror}") from error

@@ -21,7 +21,7 @@ def log(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[PATH|MEMORY]",
+            metavar="PATH|MEMORY",
             help="A memory; by default all of the store.",
             autocompletion=complete_path,
         ),

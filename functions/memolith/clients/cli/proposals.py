@@ -185,6 +185,8 @@ def _id(client: ApiClient, store: str, named: str, command: str) -> str:
         one for status in statuses for one in islice(client.rows(_address(store), {"status": status, "limit": 1}), 1)
     ]
     if not found:
+        if statuses == STATUSES:
+            raise ApiFailed("this store has no proposals", Exit.NOT_FOUND)
         raise ApiFailed(
             f"no proposal of this store is {' or '.join(statuses)}",
             Exit.NOT_FOUND,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -47,6 +48,8 @@ def put(
         raise InvalidRequest("PATH", "must begin with /")
     if new and if_sha256:
         raise InvalidRequest("--new, --if-sha256", "exclude each other")
+    if if_sha256 is not None and re.fullmatch("[0-9a-f]{64}", if_sha256) is None:
+        raise InvalidRequest("--if-sha256", "must be 64 hexadecimal digits, in lower case")
     text = text_of(file)
     with speaking():
         client = connect(url, key)

@@ -28,7 +28,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def restore(
     store: Store,
     what: Annotated[
-        str | None, typer.Argument(metavar="[PATH|MEMORY]", help="One memory; without --version, one that was deleted.")
+        str | None, typer.Argument(metavar="PATH|MEMORY", help="One memory; without --version, one that was deleted.")
     ] = None,
     version: Annotated[str | None, typer.Option("--version", help="The version to restore, memver_…")] = None,
     as_of: Annotated[

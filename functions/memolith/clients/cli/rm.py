@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from memolith.clients.api.client import ApiClient, Record
 from memolith.clients.cli.api_client import Key, Store, Url, below, complete_path, connect, find_memory, speaking
-from memolith.clients.cli.failures import Exit, exit_of, explain
+from memolith.clients.cli.failures import ApiFailed, Exit, exit_of, explain
 from memolith.clients.cli.output import Json, show_rows
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import MemolithError
@@ -20,7 +21,7 @@ def rm(
     store: Store,
     what: Annotated[
         list[str],
-        typer.Argument(metavar="PATH|MEMORY...", help="Memories, by path or id.", autocompletion=complete_path),
+        typer.Argument(metavar="PATH|MEMORY", help="Memories, by path or id.", autocompletion=complete_path),
     ],
     recursive: Annotated[bool, typer.Option("--recursive", "-r", help="Delete every memory of a folder, too.")] = False,
     url: Url = None,
@@ -43,7 +44,7 @@ def rm(
     for one in chosen:
         try:
             with speaking():
-                memory = find_memory(client, store, one)
+                memory = find_memory(client, store, one) if recursive else _find(client, store, one)
                 client.memories.delete(memory.id, memory_store_id=store, expected_content_sha256=memory.content_sha256)
         except MemolithError as error:
             failures.append(error)
@@ -56,3 +57,13 @@ def rm(
     if failures:
         typer.echo(explain(failures[0]), err=True)
         raise typer.Exit(exit_of(failures[0]) if len(failures) == len(chosen) else Exit.IN_PART)
+
+
+def _find(client: ApiClient, store: str, what: str) -> Record:
+    """Find a memory as `find_memory` does; where a folder has that name, the error says how to delete it."""
+    try:
+        return find_memory(client, store, what)
+    except ApiFailed as error:
+        if error.exit != Exit.NOT_FOUND or not below(client, store, what):
+            raise
+        raise ApiFailed(f"{what} is a folder; -r deletes every memory in it", Exit.NOT_FOUND) from error

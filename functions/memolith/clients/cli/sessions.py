@@ -28,7 +28,7 @@ Lifetime = Annotated[int | None, typer.Option("--lifetime-s", help="For how many
 @app.command()
 def begin(
     stores: Annotated[
-        list[str] | None, typer.Argument(metavar="[STORE]...", help="Stores to read and write, by id or name.")
+        list[str] | None, typer.Argument(metavar="STORE", help="Stores to read and write, by id or name.")
     ] = None,
     read_only: Annotated[
         list[str] | None,

@@ -36,7 +36,7 @@ SessionId = Annotated[str, typer.Option("--session", metavar="SESSION", help="se
 
 @app.command("import")
 def import_(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Session files, *.jsonl.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Session files, *.jsonl.")],
     program: Of,
     store: Annotated[
         str | None, typer.Option("--store", help="The store of the sessions, by id or name; else the default one.")

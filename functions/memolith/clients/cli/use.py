@@ -18,7 +18,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def use(
     store: Annotated[
         str | None,
-        typer.Argument(metavar="[STORE]", help="Its id or its name.", autocompletion=complete_store),
+        typer.Argument(metavar="STORE", help="Its id or its name.", autocompletion=complete_store),
     ] = None,
     none: Annotated[bool, typer.Option("--none", help="Have no default store any more.")] = False,
     url: Url = None,

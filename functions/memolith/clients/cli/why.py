@@ -58,7 +58,7 @@ def why(
         api = connect(url, key)
         memory_id = memory_id_of(api, store, path)
         versions = islice(api.versions.list(store, memory_id=memory_id, view="full", limit=20), VERSIONS_MAX)
-        found = origin_of_line(list(_as_needed(versions, number)), number, what)
+        found = origin_of_line(list(_as_needed(versions, number)), number, path)
         origin = _origin(api, store, found.version)
     row = {
         "path": path,
@@ -90,19 +90,19 @@ def _as_needed(versions: Iterator[Any], number: int) -> Iterator[Any]:
     return versions if number else islice(versions, 1)
 
 
-def origin_of_line(versions: Sequence[Any], number: int, what: str) -> Line:
+def origin_of_line(versions: Sequence[Any], number: int, path: str) -> Line:
     """Return what brought line `number` of the newest of `versions`, which are the newest first. Pure.
 
     Raises:
         ApiFailed: there is no such line, or no text.
     """
     if not versions or (number and versions[0]["content"] is None):
-        raise ApiFailed(f"{what} has no text: it was deleted, erased or is withheld", Exit.NOT_FOUND)
+        raise ApiFailed(f"{path} has no text: it was deleted, erased or is withheld", Exit.NOT_FOUND)
     if not number:
         return Line(0, "", versions[0], True)
     lines = _lines(versions[0])
     if number > len(lines):
-        raise ApiFailed(f"{what} has {len(lines)} lines", Exit.NOT_FOUND)
+        raise ApiFailed(f"{path} has {len(lines)} line{'s' * (len(lines) != 1)}", Exit.NOT_FOUND)
     text, at = lines[number - 1], number - 1
     for newer, older in pairwise(versions):
         if older["content"] is None:

@@ -57,7 +57,8 @@ def read_conversation(path: Path, program: Program) -> Conversation:
     Raises:
         OSError: it cannot be read. InvalidRequest: nothing in it looks like a session of that program.
     """
-    read = _of_claude_code if program is Program.CLAUDE_CODE else _of_codex
+    is_claude = program is Program.CLAUDE_CODE
+    read, is_own = (_of_claude_code, _is_claude_codes) if is_claude else (_of_codex, _is_codexs)
     conversation = Conversation(path.stem)
     lines, known = [], False
     for number, text in enumerate(path.read_bytes().decode(errors="replace").splitlines(), 1):
@@ -68,12 +69,12 @@ def read_conversation(path: Path, program: Program) -> Conversation:
         except (ValueError, RecursionError):
             line = None
         if isinstance(line, dict):
-            known = known or isinstance(line.get("type"), str)
+            known = known or is_own(line)
             lines.append((number, line))
         else:
             conversation.unreadable += 1
     if not known:
-        raise InvalidRequest(str(path), f"is not a session file of {program.value}: no line is an object with a type")
+        raise InvalidRequest(str(path), f"is not a session file of {program.value}: no line has a type of its own")
     conversation.name = _name_of(lines, program) or conversation.name
     for _, line in lines:
         conversation.events += read(conversation.name, line)
@@ -111,6 +112,16 @@ def _name_of(lines: list[tuple[int, dict[str, Any]]], program: Program) -> str |
 
 
 # ---- Claude Code ---------------------------------------------------------------------------------------------------
+
+
+_CLAUDE_TYPES = frozenset({"user", "assistant", "system", "summary", "file-history-snapshot"})
+"""Some of the types of its lines; the others' have the session's id."""
+
+
+def _is_claude_codes(line: Mapping[str, Any]) -> bool:
+    """Tell whether Claude Code writes such a line."""
+    kind = line.get("type")
+    return isinstance(kind, str) and (kind in _CLAUDE_TYPES or isinstance(line.get("sessionId"), str))
 
 
 def _of_claude_code(_: str, line: Mapping[str, Any]) -> Iterator[Event]:
@@ -162,6 +173,16 @@ _SHAPES: Mapping[str, Callable[[Mapping[str, Any]], Event | None]] = {
     "function_call_output": lambda item: _answered(item.get("call_id"), _codex_output(item), False),
     "custom_tool_call_output": lambda item: _answered(item.get("call_id"), _codex_output(item), False),
 }
+
+
+_CODEX_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "reasoning"})
+"""The types of its lines that are no items with events."""
+
+
+def _is_codexs(line: Mapping[str, Any]) -> bool:
+    """Tell whether Codex writes such a line."""
+    kind = line.get("type")
+    return isinstance(kind, str) and (kind in _CODEX_TYPES or kind in _SHAPES)
 
 
 def _of_codex(name: str, line: Mapping[str, Any]) -> Iterator[Event]:

@@ -115,7 +115,8 @@ def basic_memory(what: str | None) -> KnownTool:
         folder = Path(what).expanduser()
         return _basic_place(folder, folder.absolute().name)
     names = ", ".join(sorted(known)) or "none"
-    raise InvalidRequest("SOURCE", f"Basic Memory has no project {name} (it has: {names}); or name its folder")
+    asked = "--from" if what is None else "SOURCE"
+    raise InvalidRequest(asked, f"Basic Memory has no project {name} (it has: {names}); or name its folder")
 
 
 def _basic_home() -> Path:

@@ -133,7 +133,8 @@ def test_codexs_memories_go_in_and_come_back(desk: Desk, home: Path, tmp_path: P
 
 
 def test_a_program_that_has_remembered_nothing_is_told_by_its_name(desk: Desk, home: Path, tmp_path: Path) -> None:
-    for words, program in ((("claude-code", str(tmp_path)), "Claude Code"), (("codex",), "Codex")):
+    named = (("claude-code", str(tmp_path)), "SOURCE: Claude Code"), (("codex",), "--from: Codex")
+    for words, program in named:
         told = desk.fails(Exit.USAGE, "import", "--from", *words)
         assert f"{program} has remembered nothing here yet" in told
 
@@ -154,4 +155,7 @@ def test_a_project_of_basic_memory_goes_in_by_its_name_and_comes_back(
     desk.ok("export", report["store"], "--to", "basic-memory", str(tmp_path / "back"))
     assert texts(tmp_path / "back") == {name: text for name, text in texts(notes).items() if name != "a.png"}
     told = desk.fails(Exit.USAGE, "import", "--from", "basic-memory", "work")
-    assert "Basic Memory has no project work (it has: main)" in told
+    assert "SOURCE: Basic Memory has no project work (it has: main)" in told
+    fill(home, {".basic-memory/config.json": "{}"})
+    told = desk.fails(Exit.USAGE, "import", "--from", "basic-memory")
+    assert "--from: Basic Memory has no project main (it has: none)" in told
