@@ -78,30 +78,30 @@ class Needed:
 
 
 NEEDED = {
-    "came_late": Needed(failing_over, 53, "a_region_never_goes_back"),
+    "came_late": Needed(failing_over, 5, "redacted_text_is_nowhere"),
     "came_late_in_a_lost_term": Needed(deciding, 17, "a_region_never_goes_back"),
     "landed_without_an_answer": Needed(remembering, 300360, "a_snapshot_is_what_the_history_says"),
     "was_written_in_a_term_unheard_of": Needed(
-        remembering_where_the_home_is_lost, 17, "a_snapshot_is_what_the_history_says"
+        remembering_where_the_home_is_lost, 118, "a_snapshot_is_what_the_history_says"
     ),
     "has_late_versions": Needed(failing_over, 108, "a_listing_shows_each_path_once"),
     "stands_apart": Needed(failing_over, 101, "nothing_acknowledged_is_lost"),
     "deletion_came_late": Needed(deciding, 37, "a_region_never_goes_back"),
     "deletion_stands_apart": Needed(failing_over, 218, "an_acknowledged_deletion_is_kept"),
     "left_its_path_apart": Needed(crowded_families, 1, "what_is_in_order_is_what_the_history_ends_with"),
-    "precedes_what_arrived": Needed(failing_over, 662, "history_has_no_gaps"),
+    "precedes_what_arrived": Needed(failing_over, 138, "history_has_no_gaps"),
     "lists_a_path_and_its_ancestor": Needed(crowded_families, 64, "operations_are_linearizable"),
-    "was_redacted_before_what_came_late": Needed(redacting, 334, "a_region_never_goes_back"),
-    "brings_its_memory_back": Needed(redacting_at_one_path, 43, "operations_are_linearizable"),
+    "was_redacted_before_what_came_late": Needed(redacting, 164, "a_region_never_goes_back"),
+    "brings_its_memory_back": Needed(redacting_at_one_path, 517, "operations_are_linearizable"),
     "is_gone_by_a_cut": Needed(tearing, 43, "replicas_converge"),
     "was_imported_with_an_old_time": Needed(visiting, 137, "a_history_of_the_store_is_whole"),
-    "lacks_an_abort_entry": Needed(losing, 850186, "replicas_converge"),
-    "was_dismissed_and_counts": Needed(deciding, 45, "a_head_is_never_blanked"),
+    "lacks_an_abort_entry": Needed(losing, 588, "replicas_converge"),
+    "was_dismissed_and_counts": Needed(deciding, 110, "a_head_is_never_blanked"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
     "was_put_behind": Needed(damaging, 650, "redacted_text_is_nowhere"),
-    "unknown_since_a_take_over": Needed(failing_over, 793, "a_demanded_read_is_no_older"),
-    "answered_by_another_region": Needed(failing_over, 91, "a_listing_shows_each_path_once"),
+    "unknown_since_a_take_over": Needed(failing_over, 188, "a_demanded_read_is_no_older"),
+    "answered_by_another_region": Needed(failing_over, 242, "a_region_never_goes_back"),
     "was_done_by_the_lost_home": Needed(working_where_the_home_is_lost, 8, "one_run_of_a_watermark_counts"),
     "blanked_by_retention": Needed(retaining, 0, "nothing_acknowledged_is_lost"),
 }
