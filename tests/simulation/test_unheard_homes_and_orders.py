@@ -146,6 +146,21 @@ def test_a_release_by_a_lost_home_frees_no_text_that_a_later_home_withholds_unle
     assert _withheld_in(stage) == [0, 0, 0]
 
 
+def test_a_text_is_released_at_the_home_whose_version_its_region_shows(stage: MovingStage) -> None:
+    """The lost home does not know the version, and no verdict on it."""
+    memory = stage.create("/a", "one")
+    _taken_over(stage)
+    version_id = stage.update(memory.id, "BAD", region=AWAY).version_id
+    _withheld_for(stage, memory.id, AWAY, "rule")
+    _seen_in(stage, THIRD)
+    release = stage.memolith(THIRD).quarantine.release
+    with stage.dead(AWAY), pytest.raises(Unavailable):
+        release(stage.call(), stage.store, version_id, reason="fine")
+    assert release(stage.call(), stage.store, version_id, reason="fine").withheld is None
+    stage.at_rest()
+    assert _withheld_in(stage) == [0, 0, 0]
+
+
 # ---- proposals ------------------------------------------------------------------------------------------------------
 
 

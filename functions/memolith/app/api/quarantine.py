@@ -193,8 +193,7 @@ class Quarantine:
         """
         access = self._enter(call, store_id, version_id)
         request = {"store_id": store_id, "version_id": version_id, "actor": access.actor, "reason": reason}
-        memory_id = access.view.rows.get(VersionRow.key(store_id, version_id), {}).get("memory_id")
-        seen = self._forwarding.seen_of(access.view, access.store, memory_id)
+        seen = self._forwarding.seen_of(access.view, access.store, version_id)
         store, answer = self._forwarding.reach(access.view, access.store, {"call": "release", **request}, seen)
         if answer is None:
             records = self.release_at_home(store, request)

@@ -85,10 +85,8 @@ class Redactions:
         """
         if ids.VERSION.fullmatch(version_id) is None:
             raise NotFound("memory_version", version_id)
-        version = VersionRow.key(store_id, version_id)
-        access = self._authorizer.enter_store(call, Scope.admin, store_id, [version])
-        memory_id = access.view.rows.get(version, {}).get("memory_id")
-        seen = self._forwarding.seen_of(access.view, access.store, memory_id)
+        access = self._authorizer.enter_store(call, Scope.admin, store_id, [VersionRow.key(store_id, version_id)])
+        seen = self._forwarding.seen_of(access.view, access.store, version_id)
         request = {"store_id": store_id, "version_id": version_id, "actor": access.actor}
         store, answer = self._forwarding.reach(access.view, access.store, {"call": "redact", **request}, seen)
         if answer is None:

@@ -18,7 +18,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.resolved_entry import ResolvedEntry
-from memolith.core.rows.content import MemoryRow
+from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 
 
@@ -56,8 +56,12 @@ class Forwarding:
                 store = newer
         raise Unavailable("the store's home is changing; try again")
 
-    def seen_of(self, view: View, store: StoreRow, memory_id: str | None) -> list[Epoch]:
-        """Return the epoch of a memory's version that this region shows, for `reach`. One index read; none at home."""
+    def seen_of(self, view: View, store: StoreRow, version_id: str) -> list[Epoch]:
+        """Return, for `reach`, the epoch of what this region shows of the memory that a version in `view` is of.
+
+        One index read; none at home, or where `view` has no such version.
+        """
+        memory_id = view.rows.get(VersionRow.key(store.store_id, version_id), {}).get("memory_id")
         if memory_id is None or store.home == self._region.name:
             return []
         key = MemoryRow.key(store.store_id, memory_id)
