@@ -105,7 +105,8 @@ class MissingObjects:
 
     def _gone(self, names: Iterable[Named]) -> list[Named]:
         """Return those that a row shows, perhaps for another object, and that are not in this region's bucket."""
-        alone = sorted(name for name in names if isinstance(_parsed(name), (StoreKey, ApiKeyKey, RedactionKey)))
+        alone = [name for name in names if isinstance(_parsed(name), (StoreKey, ApiKeyKey, RedactionKey))]
+        alone.sort(key=lambda name: (name.key, name.version_id or ""))
         here: list[bool] = []
         for start in range(0, len(alone), AT_ONCE):
             tasks = [partial(self._is_here, name.key) for name in alone[start : start + AT_ONCE]]
