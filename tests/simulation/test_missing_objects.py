@@ -9,8 +9,12 @@ from __future__ import annotations
 import pytest
 
 from memolith.adapters.layered import Fault, Strike
+from memolith.app.epochs.parts import EpochParts
+from memolith.app.indexer.service import make_indexer
+from memolith.app.replication.missing_objects import MissingObjects
 from memolith.app.replication.watermark import FETCH_AFTER_US
 from memolith.core.errors import PathConflict
+from memolith.core.objects.checkpoint import Named
 from memolith.core.rows.control import CompletenessRow
 from memolith.ports.index import Change
 from memolith.wire.rpc import indexer_calls, keys_calls
@@ -357,3 +361,15 @@ def test_a_memory_that_left_its_path_unseen_and_was_deleted_elsewhere_still_hold
     stage.deliver()
     stage.at_rest(divergent=None)
     assert moved.version_id in stage.divergent(AWAY) and len(stage.divergent(AWAY)) == 2
+
+
+# ---- names of one record --------------------------------------------------------------------------------------------
+
+
+def test_a_record_that_is_named_with_a_version_and_without_one_is_looked_for(stage: MovingStage) -> None:
+    """Two homes may name one key, of which one tells no version."""
+    region = stage.cloud.sites[HOME].region
+    parts = EpochParts.of(region)
+    key = next(one for one in stage.all_keys() if "/store/" in one)
+    objects = MissingObjects(region, make_indexer(region, parts), parts.snapshots)
+    assert objects.missing(region.view(), [Named(key, "memver_a"), Named(key, None)]) == []

@@ -7,6 +7,7 @@ import pytest
 from memolith.core.errors import Unavailable
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.take_overs import logged
+from tests.simulation.unheard_homes import seen_in, taken_over
 
 
 @pytest.fixture
@@ -17,16 +18,10 @@ def stage() -> MovingStage:
 def _shown_before_its_home_is_known(stage: MovingStage, region: str) -> str:
     """`AWAY` took over and has written. `region` shows its version; no region but `AWAY` has its record."""
     memory = stage.create("/a", "one")
-    stage.deliver()
-    with stage.dead(HOME):
-        stage.fail_over(AWAY)
-    stage.hold_back()
+    taken_over(stage)
     stage.update(memory.id, "two", region=AWAY)
-    keys = logged(stage)
-    stage.hold_back()
-    stage.reach(region, *keys)
+    seen_in(stage, region)
     assert stage.read(memory.id, region).content == "two", "or this test shows nothing"
-    assert stage.home(region) == HOME, "or this test shows nothing"
     return memory.id
 
 

@@ -11,6 +11,7 @@ import pytest
 from memolith.core.errors import NotFound, Unavailable
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.take_overs import logged
+from tests.simulation.unheard_homes import seen_in, taken_over
 
 
 @pytest.fixture
@@ -18,19 +19,13 @@ def stage() -> MovingStage:
     return MovingStage()
 
 
-def _seen_in_third(stage: MovingStage, dead: bool = False) -> tuple[str, str, str]:
+def _seen_in_third(stage: MovingStage) -> tuple[str, str, str]:
     """A memory of three versions, the last two by `AWAY`, of which `THIRD` has not heard: it, and the first two."""
     memory = stage.create("/a", "SECRET one")
-    stage.deliver()
-    with stage.dead(HOME):
-        stage.fail_over(AWAY)
-    stage.hold_back()
+    taken_over(stage)
     second = stage.update(memory.id, "SECRET two", region=AWAY)
     stage.update(memory.id, "three", region=AWAY)
-    keys = logged(stage)
-    stage.hold_back()
-    stage.reach(THIRD, *keys)
-    assert stage.home(THIRD) == HOME, "or this test shows nothing"
+    seen_in(stage, THIRD)
     return memory.id, memory.version_id, second.version_id
 
 

@@ -22,6 +22,7 @@ from memolith.core.objects.verdict_record import VerdictRecord
 from memolith.core.proposed_edits import EditRequest
 from tests.simulation.clients import withhold
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
+from tests.simulation.unheard_homes import seen_in, taken_over
 
 REFUSALS = (Busy, InvalidRequest, NotFound, Unavailable)
 
@@ -29,22 +30,6 @@ REFUSALS = (Busy, InvalidRequest, NotFound, Unavailable)
 @pytest.fixture
 def stage() -> MovingStage:
     return MovingStage()
-
-
-def _taken_over(stage: MovingStage) -> None:
-    """`AWAY` takes over; nobody else hears of it."""
-    stage.deliver()
-    with stage.dead(HOME):
-        stage.fail_over(AWAY)
-    stage.hold_back()
-
-
-def _seen_in(stage: MovingStage, region: str) -> None:
-    """What `AWAY` has put since arrives in `region`, except for the record that tells of it."""
-    keys = [event.key for event in stage.cloud.pending if "/store/" not in event.key]
-    stage.hold_back()
-    stage.reach(region, *keys)
-    assert stage.home(region) == HOME, "or a test of this shows nothing"
 
 
 def _version(stage: MovingStage, memory_id: str, region: str) -> Version:
@@ -63,11 +48,11 @@ def test_a_redaction_of_what_a_later_home_followed_or_put_is_carried_out_everywh
 ) -> None:
     memory = stage.create("/a", "one" if which == "what the new home put" else "SECRET")
     asked = memory.version_id
-    _taken_over(stage)
+    taken_over(stage)
     if which == "what the new home put":
         asked = stage.update(memory.id, "SECRET", region=AWAY).version_id
     stage.update(memory.id, "newest", region=AWAY)
-    _seen_in(stage, region)
+    seen_in(stage, region)
     done = False
     with suppress(*REFUSALS):
         stage.redact(asked, region)
@@ -93,7 +78,7 @@ def test_a_redaction_that_a_lost_home_takes_by_what_it_alone_has_erases_the_text
         stage.fail_over(AWAY)
     stage.hold_back()
     stage.update(memory.id, "newest", region=AWAY)
-    _seen_in(stage, region)
+    seen_in(stage, region)
     stage.redact(memory.version_id, region)
     blanked = next(one for one in stage.history_of(memory.id, region) if one.id == memory.version_id)
     assert blanked.redacted_at is not None
@@ -132,9 +117,9 @@ def test_a_release_by_a_lost_home_frees_no_text_that_a_later_home_withholds_unle
     """The answer says whether the text is still withheld; releasing it again once the record has come frees it."""
     one, other = stage.create("/a", "BAD"), stage.create("/b", "BAD")
     _withheld_for(stage, one.id, HOME, "first")
-    _taken_over(stage)
+    taken_over(stage)
     _withheld_for(stage, other.id, AWAY, "second")
-    _seen_in(stage, region)
+    seen_in(stage, region)
     release = stage.memolith(region).quarantine.release
     told = release(stage.call(), stage.store, one.version_id, reason="fine")
     known = region == HOME
@@ -149,10 +134,10 @@ def test_a_release_by_a_lost_home_frees_no_text_that_a_later_home_withholds_unle
 def test_a_text_is_released_at_the_home_whose_version_its_region_shows(stage: MovingStage) -> None:
     """The lost home does not know the version, and no verdict on it."""
     memory = stage.create("/a", "one")
-    _taken_over(stage)
+    taken_over(stage)
     version_id = stage.update(memory.id, "BAD", region=AWAY).version_id
     _withheld_for(stage, memory.id, AWAY, "rule")
-    _seen_in(stage, THIRD)
+    seen_in(stage, THIRD)
     release = stage.memolith(THIRD).quarantine.release
     with stage.dead(AWAY), pytest.raises(Unavailable):
         release(stage.call(), stage.store, version_id, reason="fine")
@@ -180,9 +165,9 @@ def test_a_proposal_that_a_lost_home_opens_again_for_the_same_key_is_the_one_of_
 ) -> None:
     agent, person = _call(stage, "agent"), _call(stage, "person")
     memory = stage.create("/a", "one")
-    _taken_over(stage)
+    taken_over(stage)
     proposal_id = _opened(stage, agent, AWAY)
-    _seen_in(stage, region)
+    seen_in(stage, region)
     assert _opened(stage, agent, region) == proposal_id
     stage.at_rest()
     approved = stage.memolith(THIRD).proposals.approve(person, stage.store, proposal_id)
@@ -215,10 +200,10 @@ def test_a_version_that_a_lost_home_imported_over_what_it_had_stands_apart_or_fo
 ) -> None:
     first, second = _told(1, "created"), _told(2, "modified")
     stage.memolith().imports.import_versions(stage.call(), stage.store, [first])
-    _taken_over(stage)
+    taken_over(stage)
     other = stage.create("/other", region=AWAY)
     since(stage, first.memory_id)
-    _seen_in(stage, THIRD)
+    seen_in(stage, THIRD)
     [became] = stage.memolith(THIRD).imports.import_versions(stage.call(), stage.store, [second])
     assert became.status == "imported"
     stage.at_rest(divergent=[second.version_id] if since is _edit else [])

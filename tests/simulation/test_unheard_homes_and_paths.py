@@ -14,7 +14,7 @@ from memolith.app.kernel.results import Memory
 from memolith.core.errors import PathConflict, Unavailable
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.take_overs import logged
-from tests.simulation.unheard_homes import apart_and_unheard_of
+from tests.simulation.unheard_homes import apart_and_unheard_of, seen_in, taken_over
 
 
 @pytest.fixture
@@ -24,15 +24,9 @@ def stage() -> MovingStage:
 
 def _seen_in_third(stage: MovingStage, write: Callable[[], object]) -> None:
     """`AWAY` took over and wrote; `THIRD` shows what it wrote, and takes `HOME` for the home."""
-    stage.deliver()
-    with stage.dead(HOME):
-        stage.fail_over(AWAY)
-    stage.hold_back()
+    taken_over(stage)
     write()
-    keys = logged(stage)
-    stage.hold_back()
-    stage.reach(THIRD, *keys)
-    assert stage.home(THIRD) == HOME, "or this test shows nothing"
+    seen_in(stage, THIRD)
 
 
 def _create(stage: MovingStage, other: Memory) -> Memory:

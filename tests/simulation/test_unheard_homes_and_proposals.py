@@ -12,6 +12,7 @@ from memolith.app.kernel.results import RequestContext
 from memolith.core.errors import InvalidRequest, Unavailable
 from memolith.core.proposed_edits import EditRequest
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
+from tests.simulation.unheard_homes import seen_in, taken_over
 
 
 @pytest.fixture
@@ -28,27 +29,13 @@ def _opened(stage: MovingStage, region: str) -> str:
     return stage.memolith(region).proposals.open(_call(stage, "agent"), stage.store, why="w", edits=edits).id
 
 
-def _taken_over(stage: MovingStage) -> None:
-    stage.deliver()
-    with stage.dead(HOME):
-        stage.fail_over(AWAY)
-    stage.hold_back()
-
-
-def _seen_in_third(stage: MovingStage) -> None:
-    keys = [event.key for event in stage.cloud.pending if "/store/" not in event.key]
-    stage.hold_back()
-    stage.reach(THIRD, *keys)
-    assert stage.home(THIRD) == HOME, "or this test shows nothing"
-
-
 @pytest.mark.parametrize("dead", [False, True])
 def test_a_proposal_that_a_region_shows_is_found_when_it_is_approved_there(stage: MovingStage, dead: bool) -> None:
     memory, person = stage.create("/a", "one"), _call(stage, "person")
     _call(stage, "agent")
-    _taken_over(stage)
+    taken_over(stage)
     proposal_id = _opened(stage, AWAY)
-    _seen_in_third(stage)
+    seen_in(stage, THIRD)
     approve = stage.memolith(THIRD).proposals.approve
     if dead:
         with stage.dead(AWAY), pytest.raises(Unavailable):
@@ -62,9 +49,9 @@ def test_a_proposal_that_a_region_shows_is_found_when_it_is_approved_there(stage
 def test_what_a_region_shows_as_rejected_is_not_approved_there(stage: MovingStage) -> None:
     memory, person = stage.create("/a", "one"), _call(stage, "person")
     proposal_id = _opened(stage, HOME)
-    _taken_over(stage)
+    taken_over(stage)
     stage.memolith(AWAY).proposals.reject(person, stage.store, proposal_id, reason="no")
-    _seen_in_third(stage)
+    seen_in(stage, THIRD)
     assert stage.memolith(THIRD).proposals.retrieve(person, stage.store, proposal_id).status == "rejected"
     with pytest.raises(InvalidRequest, match="rejected already"):
         stage.memolith(THIRD).proposals.approve(person, stage.store, proposal_id)
@@ -75,9 +62,9 @@ def test_what_a_region_shows_as_rejected_is_not_approved_there(stage: MovingStag
 def test_what_a_region_shows_as_approved_is_not_rejected_there(stage: MovingStage) -> None:
     stage.create("/a", "one")
     person, proposal_id = _call(stage, "person"), _opened(stage, HOME)
-    _taken_over(stage)
+    taken_over(stage)
     stage.memolith(AWAY).proposals.approve(person, stage.store, proposal_id)
-    _seen_in_third(stage)
+    seen_in(stage, THIRD)
     assert stage.memolith(THIRD).proposals.retrieve(person, stage.store, proposal_id).status == "approved"
     with pytest.raises(InvalidRequest, match="approved already"):
         stage.memolith(THIRD).proposals.reject(person, stage.store, proposal_id, reason="no")

@@ -8,18 +8,16 @@ from __future__ import annotations
 import pytest
 
 from memolith.core.errors import InvalidRequest
-from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
+from tests.simulation.moving_stage import AWAY, THIRD, MovingStage
 from tests.simulation.resolutions import _page, statement
+from tests.simulation.unheard_homes import seen_in, taken_over
 
 
 def test_a_conflict_that_a_region_shows_as_resolved_is_not_resolved_otherwise_there() -> None:
     stage = MovingStage()
     for number in (0, 1):
         stage.create(f"/{number}.md", statement(number))
-    stage.deliver()
-    with stage.dead(HOME):
-        stage.fail_over(AWAY)
-    stage.hold_back()
+    taken_over(stage)
     (conflict,) = _page(stage.memolith(AWAY), stage.call(), stage.store)
     versions = [side.version_id for side in conflict.sides]
     kept = conflict.sides[0].statement_id
@@ -29,10 +27,7 @@ def test_a_conflict_that_a_region_shows_as_resolved_is_not_resolved_otherwise_th
         return resolve(stage.call(), stage.store, conflict.id, version_ids=versions, keep=keep)
 
     resolve(AWAY, kept)
-    keys = [event.key for event in stage.cloud.pending if "/store/" not in event.key]
-    stage.hold_back()
-    stage.reach(THIRD, *keys)
-    assert stage.home(THIRD) == HOME, "or this test shows nothing"
+    seen_in(stage, THIRD)
     assert _page(stage.memolith(THIRD), stage.call(), stage.store) == ()
     with pytest.raises(InvalidRequest, match="resolved already"):
         resolve(THIRD, "both")

@@ -12,8 +12,8 @@ import pytest
 from memolith.app.kernel.proposal_results import Proposal, Staged
 from memolith.app.kernel.results import RequestContext
 from memolith.core.errors import Unavailable
-from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
-from tests.simulation.take_overs import logged
+from tests.simulation.moving_stage import AWAY, THIRD, MovingStage
+from tests.simulation.unheard_homes import seen_in, taken_over
 
 
 @pytest.fixture
@@ -33,15 +33,9 @@ def _reviewed_and_taken_over(stage: MovingStage, **changed: str) -> tuple[str, R
     stage.memolith().stores.update(
         stage.call(), stage.store, name="s", description="", metadata={}, approval={"agents": "propose"}
     )
-    stage.deliver()
-    with stage.dead(HOME):
-        stage.fail_over(AWAY)
-    stage.hold_back()
+    taken_over(stage)
     _update(stage, person, memory.id, AWAY, **changed)
-    keys = logged(stage)
-    stage.hold_back()
-    stage.reach(THIRD, *keys)
-    assert stage.home(THIRD) == HOME, "or this test shows nothing"
+    seen_in(stage, THIRD)
     return memory.id, agent, person
 
 

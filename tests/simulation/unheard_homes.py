@@ -7,6 +7,22 @@ from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.take_overs import logged
 
 
+def taken_over(stage: MovingStage) -> None:
+    """`AWAY` takes over, with all that was under way; nobody else hears of it."""
+    stage.deliver()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    stage.hold_back()
+
+
+def seen_in(stage: MovingStage, region: str) -> None:
+    """What `AWAY` has put since arrives in `region`, except for the record that tells of it."""
+    keys = [event.key for event in stage.cloud.pending if "/store/" not in event.key]
+    stage.hold_back()
+    stage.reach(region, *keys)
+    assert stage.home(region) == HOME, "or a test of this shows nothing"
+
+
 def apart_and_unheard_of(stage: MovingStage, region: str, late: str, now: str) -> tuple[Memory, str]:
     """`late` was the text of a lost home, and is divergent everywhere; `THIRD` took over since and has written `now`.
 

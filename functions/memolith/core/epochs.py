@@ -19,9 +19,9 @@ def has_snapshot(store: StoreRow) -> bool:
     return len(store.cuts or ()) == len(store.epochs) - 1
 
 
-def earlier_homes(store: StoreRow, region: str) -> set[str]:
-    """Return the regions other than this one that have been the store's home."""
-    return {parse_epoch(epoch).home for epoch in store.epochs} - {region}
+def homes_of(store: StoreRow) -> tuple[str, ...]:
+    """Return the regions that have been the store's home, each once, the first one first."""
+    return tuple(dict.fromkeys(parse_epoch(epoch).home for epoch in store.epochs))
 
 
 def ended_us(store: StoreRow) -> int:
@@ -32,6 +32,11 @@ def ended_us(store: StoreRow) -> int:
     if not store.cuts:
         return 0
     return ids.ulid_time_ms(store.cuts[-1].rpartition("_")[2]) * 1000 + ACKNOWLEDGED_WITHIN_US
+
+
+def is_of_the_last_term(store: StoreRow, version_id: str) -> bool:
+    """Tell whether an id was made after all that earlier homes acknowledged and that counts."""
+    return ids.ulid_time_ms(version_id.rpartition("_")[2]) * 1000 > ended_us(store)
 
 
 BEGINNINGS = 2

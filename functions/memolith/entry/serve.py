@@ -129,7 +129,7 @@ def _serve(settings: LocalSettings) -> int:
     gc.disable()  # until all is loaded: looking for garbage among what stays takes a tenth of a start
     machine = Machine.real(settings.search_model, _reranker(settings))
     try:
-        scanner = load_scanner(settings.root, partial(_say_compiling, settings.port), meaning_of(machine.encoder))
+        scanner = load_scanner(settings.root, partial(_before_compiling, settings.port), meaning_of(machine.encoder))
     except PortTaken as error:
         return _fail_port(settings.port, error)
     site = open_site(
@@ -159,7 +159,7 @@ def _serve(settings: LocalSettings) -> int:
     return 0
 
 
-def _say_compiling(port: int) -> None:
+def _before_compiling(port: int) -> None:
     """Say why the start takes long. Raises PortTaken where it would be in vain."""
     with socket() as probe:
         probe.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)

@@ -142,9 +142,15 @@ class Memories:
         return memory_id
 
     def _execute(self, access: StoreAccess, command: Command) -> Outcome:
+        """Carry a write out by the record of the later home of which this region shows something (`written_by`)."""
+        path = None if isinstance(command, DeleteMemory) else command.path
+        store = self._records.written_by(access.view, access.store, command.memory_id, path)
+        return self._carry_out(replace(access, store=store), command)
+
+    def _carry_out(self, access: StoreAccess, command: Command) -> Outcome:
         """Write here, if this is the store's home; otherwise there, and project the result here."""
         payload = {"call": "write", "workspace_id": access.workspace_id, **to_payload(command)}
-        store, answer = self._forwarding.reach(access.view, self.home_of(access, command), payload)
+        store, answer = self._forwarding.reach(access.view, access.store, payload)
         if answer is None:
             view, store = self._as_home(access.view, store, command)
             return self._writer.write(view, store, command)
@@ -153,11 +159,6 @@ class Memories:
         if isinstance(outcome.error, NotFound) and outcome.memory is None:
             self._require_unknown_here(access.view, command)
         return outcome
-
-    def home_of(self, access: StoreAccess, command: Command) -> StoreRow:
-        """Return the store's record by which a command is passed on. Costs and raises as `Ownership.written_by`."""
-        path = None if isinstance(command, DeleteMemory) else command.path
-        return self._records.written_by(access.view, access.store, command.memory_id, path)
 
     def _require_unknown_here(self, view: View, command: Command) -> None:
         """Raise Unavailable for a memory that is in the log, and so here, before its home has indexed it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from memolith.app.api.forwarded_reads import ForwardedReads
 from memolith.app.api.linearizable_reads import LinearizableReads
@@ -44,17 +43,15 @@ class ReviewedMemories(Memories):
         super().__init__(region, authorizer, writer, forwarding, reads, texts, linearizable_reads, records, listing)
         self._open_proposal = open_proposal
 
-    def _execute(self, access: StoreAccess, command: Command) -> Outcome:
+    def _carry_out(self, access: StoreAccess, command: Command) -> Outcome:
         """Carry a write out, or open it as a proposal where the store's policy says so. Raises Staged then.
 
-        No call more for a store without a policy. It goes by the store's record as this region knows it, or as the
-        later home has it of which this region shows a version (`Memories.home_of`).
+        No call more for a store without a policy. It goes by the store's record as this region knows it.
         """
-        access = replace(access, store=self.home_of(access, command))
         edit = self._edit_to_review(access, command)
         if edit is not None:
             raise Staged(self._open_proposal(access, edit))
-        return super()._execute(access, command)
+        return super()._carry_out(access, command)
 
     def _edit_to_review(self, access: StoreAccess, command: Command) -> EditRequest | None:
         if access.store.approval is None:

@@ -28,10 +28,10 @@ from memolith.app.kernel.results import (
 from memolith.app.log.store_log import StoreLog
 from memolith.core import ids
 from memolith.core.api_keys import reaches, why_ended
-from memolith.core.epochs import earlier_homes, ended_us
+from memolith.core.epochs import ended_us, homes_of, is_of_the_last_term
 from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Unauthenticated, Unavailable
 from memolith.core.objects.session_record import SessionRecord
-from memolith.core.objects.store_record import StoreState, parse_epoch
+from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
@@ -106,8 +106,7 @@ class StoreAccess(Access):
     @property
     def complete_until(self) -> int | None:
         """Up to when this region has everything that was acknowledged in any home that the store has had."""
-        homes = {parse_epoch(epoch).home for epoch in self.store.epochs}
-        return self.view.complete_until_of(homes)
+        return self.view.complete_until_of(homes_of(self.store))
 
 
 class Authorizer:
@@ -240,10 +239,9 @@ class Authorizer:
             return
         if store.home == self._region.name:
             view.require_complete()
-            ended = ended_us(store)
-            is_later = ids.ulid_time_ms(key.sk.rpartition("_")[2]) * 1000 > ended
-            is_whole = is_later or not view.may_lack(earlier_homes(store, self._region.name), ended)
-            if store.state != StoreState.ACTIVE or not is_whole:
+            earlier = set(homes_of(store)) - {self._region.name}
+            is_known = is_of_the_last_term(store, key.sk) or not view.may_lack(earlier, ended_us(store))
+            if store.state != StoreState.ACTIVE or not is_known:
                 raise Unavailable("the store's home is changing; try again")
             raise InvalidRequest("x-memolith-min-version", f"{key.sk} is not known in this store")
         for pause_s in WAITS_S:

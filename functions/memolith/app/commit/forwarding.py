@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memolith.app.epochs.ownership import Ownership
+from memolith.app.epochs.ownership import Ownership, epochs_in
 from memolith.app.index.projector import Projector, not_of
 from memolith.app.kernel.peer_messages import HOPS, NotHome, decode_error, decode_placed
 from memolith.app.kernel.port_calls import repeatable
@@ -65,8 +65,7 @@ class Forwarding:
         if memory_id is None or store.home == self._region.name:
             return []
         key = MemoryRow.key(store.store_id, memory_id)
-        rows = self._region.read(view.index, [key])
-        return [MemoryRow.from_attributes(rows[key]).ref.slot.epoch] if key in rows else []
+        return epochs_in(self._region.read(view.index, [key]), key)
 
     def fold(self, view: View, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> None:
         """Project here the entries that the home's answer brought, and learn of a home that they show to be later.

@@ -23,12 +23,11 @@ from memolith.app.log.conditional_put import ConditionalPut
 from memolith.app.log.copy import put_copy
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
-from memolith.core.epochs import current_epoch, has_snapshot
+from memolith.core.epochs import current_epoch, has_snapshot, homes_of
 from memolith.core.errors import OutcomeUnknown, Unavailable, in_doubt
 from memolith.core.log_position import LogKey, LogRef, Slot, epoch_number_text
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.entry import Entry, Operation
-from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.identity import StoreRow
 from memolith.core.sync_replica import is_stand_in, second_of
 from memolith.ports.objects import StoredObject
@@ -154,7 +153,7 @@ class SyncReplica:
         named = [LogRef(hash, slot) for hash, slot in self._snapshots.tails(store).items()]
         named += self._snapshots.places(store).values()
         missing = {str(ref.key_in(store.store_id)) for ref in named}
-        for home in sorted({parse_epoch(epoch).home for epoch in store.epochs}):
+        for home in sorted(homes_of(store)):
             missing -= set(keys_under(self._region.objects, f"{home}/log/{store.store_id}/"))
         return not missing
 

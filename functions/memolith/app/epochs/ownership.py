@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -15,6 +15,7 @@ from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
 from memolith.core.paths import path_hash
+from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import MOVER, PlacedRecord, to_record, to_row
@@ -71,9 +72,8 @@ class Ownership(StoreProjector):
         Raises:
             Unavailable, OutcomeUnknown: the later home does not answer, or its record could not be projected.
         """
-        key = MemoryRow.key(row.store_id, memory_id)
-        epochs = [MemoryRow.from_attributes(view.rows[key]).ref.slot.epoch] if key in view.rows else []
-        return self.follow(view, row, [*epochs, *self._came_and_left(view, row, path)])
+        shown = epochs_in(view.rows, MemoryRow.key(row.store_id, memory_id))
+        return self.follow(view, row, [*shown, *self._came_and_left(view, row, path)])
 
     def _came_and_left(self, view: View, row: StoreRow, path: str | None) -> list[Epoch]:
         """Return the epochs in which a memory came to a path or left it last, as this region knows it."""
@@ -92,13 +92,11 @@ class Ownership(StoreProjector):
         """Fold and return the newest record at the home of the latest of `epochs`; `row`, without a call, where none is
         later. Raises as `written_by`.
         """
-        return self._follow(view, row, max((current_epoch(row), *epochs), key=lambda epoch: epoch.rank))
-
-    def _follow(self, view: View, row: StoreRow, epoch: Epoch) -> StoreRow:
-        """Fold and return the newest record at an epoch's home; `row`, without a call, where the epoch is no later."""
-        if epoch.rank <= current_epoch(row).rank:
+        known = current_epoch(row)
+        latest = max((known, *epochs), key=lambda epoch: epoch.rank)
+        if latest.rank <= known.rank:
             return row
-        newest = self.newest(row.store_id, epoch.home)
+        newest = self.newest(row.store_id, latest.home)
         return row if newest is None else self.fold(view, newest)
 
     def at_home(self, view: View, row: StoreRow) -> StoreRow:
@@ -136,3 +134,8 @@ class Ownership(StoreProjector):
             raise Unavailable("the store's new home has another record; try again")
         self.fold_own(view, placed, name)
         return to_row(placed)
+
+
+def epochs_in(rows: Mapping[RowKey, Attributes], memory: RowKey) -> list[Epoch]:
+    """Return the epoch of the version that a memory's row shows; none where it is not among `rows`."""
+    return [MemoryRow.from_attributes(rows[memory]).ref.slot.epoch] if memory in rows else []

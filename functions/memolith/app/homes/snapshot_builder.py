@@ -18,12 +18,11 @@ from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.region import Region
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
-from memolith.core.epochs import current_epoch, has_snapshot
+from memolith.core.epochs import current_epoch, has_snapshot, homes_of
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.epoch_cut import Cut
-from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.identity import StoreRow
 
 HEADS_AT_ONCE = 32
@@ -130,7 +129,7 @@ class EpochSnapshotBuilder:
 
     def _keys(self, store: StoreRow) -> Iterator[LogKey]:
         """Yield every log's keys: of a small store in one LIST for each home, of another in sixteen side by side."""
-        places = [f"{home}/log/{store.store_id}/" for home in self._homes(store)]
+        places = [f"{home}/log/{store.store_id}/" for home in sorted(homes_of(store))]
         pages = self._region.parallel.run([partial(self._region.objects.list, place) for place in places])
         for place, page in zip(places, pages, strict=True):
             if page.next_after is None:
@@ -141,9 +140,6 @@ class EpochSnapshotBuilder:
 
     def _all_under(self, prefix: str) -> list[LogKey]:
         return _log_keys(keys_under(self._region.objects, prefix))
-
-    def _homes(self, store: StoreRow) -> list[str]:
-        return sorted({parse_epoch(text).home for text in store.epochs})
 
     # ---- who is at a path ---------------------------------------------------------------------------------------
 

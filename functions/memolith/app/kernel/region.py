@@ -64,7 +64,7 @@ class View:
     def may_lack(self, homes: Iterable[str], ended_us: int) -> bool:
         """Tell whether something that one of these regions acknowledged until then may not have arrived yet."""
         homes = set(homes) - self.former
-        until = watermark.least(self.watermarks, homes)
+        until = self.complete_until_of(homes)
         return bool(homes) and (until is None or until < ended_us)
 
     @property

@@ -10,9 +10,9 @@ from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.core.epochs import homes_of
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.run_record import RunRecord
-from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.dreams import EVERY_OPEN_DREAM, DreamRow, join_dream
 from memolith.core.rows.identity import StoreRow
 from memolith.ports.index import Change, Index, Query
@@ -99,7 +99,7 @@ class RunLog:
         Raises:
             Unavailable: the bucket or the index does not answer. OutcomeUnknown: as `fold`.
         """
-        homes = {parse_epoch(epoch).home for epoch in store.epochs} - {self._region.name}
+        homes = set(homes_of(store)) - {self._region.name}
         found = record
         for home in sorted(homes):
             known = str(record.key(home))

@@ -8,6 +8,7 @@ from memolith.app.index.ack_journal import commit_joined_everywhere
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.core.epochs import homes_of
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.object_keys import ResolutionKey
 from memolith.core.objects.checkpoint import Named
@@ -61,7 +62,7 @@ class ResolutionLog:
         A planned move has brought all of them, but not indexed those that had been replicated before. Raises
         Unavailable.
         """
-        homes = dict.fromkeys(parse_epoch(text).home for text in store.epochs)
+        homes = homes_of(store)
         keys = [ResolutionKey(home, store.store_id, conflict_id) for home in homes if home != self._region.name]
         records = [record for key in keys if (record := self._read(key)) is not None]
         return max(records, key=lambda record: parse_epoch(record.epoch).rank, default=None)

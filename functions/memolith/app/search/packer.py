@@ -23,9 +23,10 @@ from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.packs import Heads, KeptPacks, OpenedPack, differences
 from memolith.app.search.passage_vectors import encode_passages
 from memolith.core import ids
+from memolith.core.epochs import homes_of
 from memolith.core.errors import Busy, InvalidRequest
 from memolith.core.objects.search_pack import SIZE_MAX_BYTES, Manifest, PackKey, text_max_bytes
-from memolith.core.objects.store_record import StoreState, parse_epoch
+from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.identity import StoreRow
 from memolith.ports.packs import DamagedPack, Pack, Packs
@@ -124,7 +125,7 @@ class Packer:
                 return opened.key.number
             if pack.size_bytes > SIZE_MAX_BYTES and opened is not None:
                 return self._attempt(store_id, newest, from_scratch=True)
-            homes = {parse_epoch(epoch).home for epoch in store.epochs}
+            homes = homes_of(store)
             body, count = pack.to_bytes(), pack.extent()[0]
             until = view.complete_until_of(homes)
             manifest = Manifest(began_at, until, count, hashlib.sha256(body).hexdigest())
