@@ -17,6 +17,7 @@ from memolith.core.pipelines.jobs import Claim, Claimant, JobName
 from tests.simulation import sites
 from tests.simulation.bugs.commits import UnconditionalObjects
 from tests.simulation.bugs.planting import Bug, in_place_of
+from tests.simulation.bugs.worlds import working_and_moved
 from tests.simulation.kinds import working
 
 _claim = jobs.claim
@@ -102,7 +103,7 @@ BUGS = (
         "a dream is ended where its store was at home before",
         lambda: in_place_of((dream_runner, "DreamRunner", UnfencedEnds)),
         ("one_run_of_a_watermark_counts",),
-        working,
+        working_and_moved,
     ),
     Bug(
         "a dream writes over what it has not read",

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 from memolith.adapters.layered import FaultRates
-from tests.simulation.kinds import losing, repeating
+from tests.simulation.kinds import losing, repeating, working
 from tests.simulation.kinds_of_homes import failing_over, frozen, saved
 from tests.simulation.options import PACES, PATHS, REMEMBERED_S, Links, Options, Weights, crowded, drawn, judging
 
@@ -243,3 +243,8 @@ def moving_fast(seed: int) -> Options:
     """A frozen world in which one move follows the other, and nobody stands still for longer than a lease lasts."""
     options = replace(frozen(seed), operations=100, links=Links(delay_s=0.05), stall=0.05, stall_s=2.8)
     return replace(options, think_s=0.3, moves=10, moved_s=30.0)
+
+
+def working_and_moved(seed: int) -> Options:
+    """Workers do dreams of stores whose homes move twice as planned, and are not lost."""
+    return replace(working(seed), moves=2, failovers=0)
