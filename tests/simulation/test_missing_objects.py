@@ -114,6 +114,31 @@ def test_the_end_of_a_late_rename_that_never_came_to_the_new_home_is_fetched(sta
     stage.at_rest(divergent=[renamed.version_id])
 
 
+@pytest.mark.parametrize(("content", "path", "puts"), [("second", None, 1), (None, "/b", 2)])
+def test_a_late_version_whose_writer_died_is_fetched_by_the_new_home_too(
+    stage: MovingStage, content: str | None, path: str | None, puts: int
+) -> None:
+    """Nobody acknowledged it, and its home heard of the failover before its event: the home logs it all the same."""
+    memory = stage.create("/a", "first")
+    stage.deliver()
+    minutes(stage)
+    writer = stage.actor(lambda: stage.update(memory.id, content, path=path))
+    writer.until(PUT, occurrence=puts, after=True).die()
+    put = stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    stage.deliver()
+    stage.held.clear()
+    stage.cloud.pending += put
+    lost = lose(stage, "/log/")
+    assert lost == put and stage.home(HOME) == AWAY
+    minutes(stage, 4)
+    stage.clock.advance(FETCH_AFTER_US / 1_000_000)
+    minutes(stage, 3)
+    assert all(is_here(stage, event) for event in lost)
+    stage.at_rest(divergent=stage.divergent(THIRD))
+
+
 def test_once_its_object_has_come_the_row_is_that_of_any_other_region(stage: MovingStage) -> None:
     memory = stage.create("/a", "first", region=AWAY)
     stage.update(memory.id, path="/b", region=AWAY)

@@ -167,14 +167,17 @@ class EpochRepair:
             restored.elsewhere.add(departure.key)
         return entry
 
-    def mark_straggler(self, view: View, store: StoreRow, version: Entry) -> None:
+    def mark_straggler(self, view: View, store: StoreRow, version: Entry, departure: Entry | None) -> None:
         """Mark a straggler's version as divergent, and correct a row that had it for a head. Repeatable.
+
+        `departure` is the end of the rename that made it, if one did.
 
         Raises:
             Unavailable, OutcomeUnknown: not all of it is done.
         """
         if not self._stragglers.counts_elsewhere(view, store, version):
-            self._rows.mark_divergent(view, store, version, partial(self._stragglers.is_straggler, view, store))
+            is_straggler = partial(self._stragglers.is_straggler, view, store)
+            self._rows.mark_divergent(view, store, version, is_straggler, departure)
         self._repair_rows(view, store, version, *self._rows_of(view, store, version))
 
     def is_over(self, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> bool:

@@ -121,18 +121,26 @@ class EpochRows:
         return {row.path: row.path_hash for row in here if row.path is not None}
 
     def mark_divergent(
-        self, view: View, store: StoreRow, entry: Entry, is_straggler: Callable[[VersionRow], bool] = _counts
+        self,
+        view: View,
+        store: StoreRow,
+        entry: Entry,
+        is_straggler: Callable[[VersionRow], bool] = _counts,
+        departure: Entry | None = None,
     ) -> None:
         """Move a straggler's version out of the history as divergent, unless it was replayed. A read and a transaction.
 
-        `is_straggler` says of its row in the history whether the position that it names is a straggler's too.
+        `is_straggler` says of its row in the history whether the position that it names is a straggler's too. One of
+        this region's own that is new to the tables is logged, with the `departure` that completed it: its writer may
+        have died before it was, and no other region would ever miss what was lost on the way there.
         Raises as `restore`, and what `is_straggler` raises; Unavailable also where the tables know a later record, by
         which the version may count.
         """
         row = fold.join_version(None, entry)
         keys = _version_keys(store.store_id, row.version_id)
         change = partial(self._move_out, row=row, is_straggler=is_straggler)
-        _require_decided(self._commit(view, store, keys, change))
+        entries = [entry] if departure is None else [entry, departure]
+        _require_decided(self._commit(view, store, keys, change, entries))
 
     def return_to_history(
         self,
@@ -166,7 +174,7 @@ class EpochRows:
         `change` may return keys of rows that it went by without changing them.
 
         Returns whether any changed, or None where a generation knows something later, and stays as it is. Of the
-        `entries`, which come into the history, those are logged that are of this home and new.
+        `entries`, which come into the history or become divergent, those are logged that are of this home and new.
         """
         store_key, changed, overtaken = StoreRow.key(store.store_id), list[Change](), False
 
@@ -191,11 +199,10 @@ class EpochRows:
         attributes = rows.before[store_key]
         salt = "" if attributes is None else StoreRow.from_attributes(attributes).salt
         own = [entry for entry in entries if entry.slot.epoch.home == self._region.name]
-        keys = {entry: VersionRow.key(entry.key.store_id, entry.version_id) for entry in own}
         return [
-            Named(str(entry.key), entry.version_id, entry_digest(entry, salt))
-            for entry, key in keys.items()
-            if _comes_in(rows, key, entry)
+            Named(str(entry.key), entry.projected_version_id, entry_digest(entry, salt))
+            for entry in own
+            if _comes_in(rows, entry) or _is_first_divergent(rows, entry)
         ]
 
     def _join_history(
@@ -247,10 +254,18 @@ class EpochRows:
             rows.after[key] = None if row.redacted_at is None else order
 
 
-def _comes_in(rows: RowChanges, key: RowKey, entry: Entry) -> bool:
+def _comes_in(rows: RowChanges, entry: Entry) -> bool:
     """Tell whether the change brings a version into the history at its entry, be it that it was there at another."""
-    before, after, position = rows.before.get(key) or {}, rows.version(key), str(entry.ref)
+    key, position = VersionRow.key(entry.key.store_id, entry.version_id), str(entry.ref)
+    before, after = rows.before.get(key) or {}, rows.version(key)
     return after is not None and after.position == position and before.get("position") != position
+
+
+def _is_first_divergent(rows: RowChanges, entry: Entry) -> bool:
+    """Tell whether the change makes the entry's version divergent, which the tables had nowhere."""
+    key, late_key = _version_keys(entry.key.store_id, entry.projected_version_id or "")
+    before = [rows.before.get(one) or {} for one in (key, late_key)]
+    return rows.after.get(late_key) is not None and all(one.get("position") is None for one in before)
 
 
 def _version_keys(store_id: str, version_id: str) -> tuple[RowKey, RowKey]:

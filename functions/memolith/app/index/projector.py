@@ -299,11 +299,10 @@ class Projector:
     def _names(self, resolved: Sequence[ResolvedEntry], version_ids: set[str], salt: str) -> list[Named]:
         """Return what a checkpoint must name of this home's versions: their entries, and those that completed them."""
         here = [one.entry for one in resolved if not one.void and one.entry.slot.epoch.home == self._region.name]
-        pairs = [(entry, _projected_version_id(entry)) for entry in here]
         return [
-            Named(str(entry.key), version_id, entry_digest(entry, salt), _put_as(entry))
-            for entry, version_id in pairs
-            if version_id in version_ids
+            Named(str(entry.key), entry.projected_version_id, entry_digest(entry, salt), _put_as(entry))
+            for entry in here
+            if entry.projected_version_id in version_ids
         ]
 
 
@@ -321,11 +320,6 @@ def _salt_in(view: View, resolved: Sequence[ResolvedEntry]) -> str:
 def _put_as(entry: Entry) -> str | None:
     """Return the object's version that this process has put for an ordinary text of the present epoch, or None."""
     return entry.object_version if entry.has_content and entry.adopts is None else None
-
-
-def _projected_version_id(entry: Entry) -> str | None:
-    """Return the version that the index has once the entry is projected."""
-    return entry.moved_version_id if entry.operation is Operation.MOVED_OUT else entry.version_id
 
 
 def _without_text(rows: RowChanges, key: RowKey) -> Row | None:

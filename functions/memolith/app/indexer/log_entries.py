@@ -182,7 +182,8 @@ class LogEntries:
             if half and view.complete and entry.slot.epoch.home == self._region.name:
                 return [lambda: self._fence(entry.key)]
             return [] if entry.path is None else [lambda: self._erasures.erase(entry.key)]
-        self._repair.mark_straggler(view, store, version)
+        departure = next((one.entry for one in raw if one.entry.operation is Operation.MOVED_OUT), None)
+        self._repair.mark_straggler(view, store, version, departure)
         reactions: list[Callable[[], object]] = [lambda: self._erasures.erase_all(view, raw)]
         if view.complete and store.home == self._region.name:
             reactions.append(lambda: self._writer.replay(version.key))

@@ -102,6 +102,11 @@ class Entry:
         return LogRef(self.key.path_hash, self.key.slot)
 
     @property
+    def projected_version_id(self) -> str | None:
+        """Return the version that the index has once the entry is projected: of a rename's end, what it completes."""
+        return self.moved_version_id if self.operation is Operation.MOVED_OUT else self.version_id
+
+    @property
     def has_content(self) -> bool:
         return self.operation in (Operation.CREATED, Operation.MODIFIED, Operation.MOVED_IN) and not self.blank
 
