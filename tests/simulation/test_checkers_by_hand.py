@@ -19,6 +19,7 @@ from tests.simulation.checkers.promises import (
     events_that_come_again_change_nothing,
     what_is_acknowledged_is_in_a_checkpoint,
 )
+from tests.simulation.checkers.snapshots import a_snapshot_is_what_the_history_says
 from tests.simulation.checkers.watermarks import the_watermark_never_claims_what_is_missing
 from tests.simulation.evidence import Apart, Evidence, Final, Written
 from tests.simulation.evidence_by_hand import ADOPTED, HOME, LOST, MEMORY, ORIGINAL, STORE, VERSION, evidence_with
@@ -203,6 +204,25 @@ def test_a_snapshot_may_lack_what_a_new_home_wrote_only_where_nobody_had_heard_o
         },
     )
     assert was_written_in_a_term_unheard_of(evidence, past, VERSION) is excused
+
+
+@pytest.mark.parametrize("stands_apart", [True, False])
+def test_a_snapshot_may_show_a_memory_that_has_no_history_only_where_its_version_stands_apart(
+    stands_apart: bool,
+) -> None:
+    """Its only version is divergent: a home that was taken over and did not know it had shown it until then."""
+    shown = Seen(MEMORY, VERSION, "/a", "text")
+    past = Operation(0, "c0", HOME, STORE, True, "past", {"as_of": 9, "term": 1}, 1, 2, Snapshot((shown,)))
+    evidence = replace(
+        evidence_with(History(operations=[past])),
+        final={STORE: {HOME: Final(versions={})}},
+        homes={STORE: HOME},
+        epochs={STORE: (Epoch(1, HOME), LOST)},
+        taken_over={STORE: 1},
+        apart={STORE: (Apart(VERSION, MEMORY, 1, "created", "/a", None),) if stands_apart else ()},
+    )
+    objections = list(a_snapshot_is_what_the_history_says(evidence))
+    assert len(objections) == (0 if stands_apart else 1)
 
 
 @pytest.mark.parametrize(("brought", "excused"), [(VERSION, True), ("memver_other", False)])

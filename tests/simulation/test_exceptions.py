@@ -60,6 +60,13 @@ def remembering_where_the_home_is_lost(seed: int) -> Options:
     return replace(remembering(seed), moves=0, failovers=2, moved_s=120.0, lost_s=240.0, paces=PACES, day_s=0.0)
 
 
+def remembering_where_writers_die(seed: int) -> Options:
+    """Writers die once their put is done, and copies and events take minutes, or are lost until all is repaired."""
+    options = remembering(seed)
+    links = replace(options.links, dropped=0.3, slow=0.3, slow_s=300.0)
+    return replace(options, links=links, rates=replace(options.rates, crash_after=0.03))
+
+
 def working_where_the_home_is_lost(seed: int) -> Options:
     """The home in which two workers do dreams is lost in every world, and another region goes on with them."""
     return replace(working(seed), moves=0, failovers=1)
@@ -80,7 +87,7 @@ class Needed:
 NEEDED = {
     "came_late": Needed(failing_over, 5, "redacted_text_is_nowhere"),
     "came_late_in_a_lost_term": Needed(deciding, 17, "a_region_never_goes_back"),
-    "landed_without_an_answer": Needed(remembering, 300360, "a_snapshot_is_what_the_history_says"),
+    "landed_without_an_answer": Needed(remembering_where_writers_die, 8, "a_snapshot_is_what_the_history_says"),
     "was_written_in_a_term_unheard_of": Needed(
         remembering_where_the_home_is_lost, 118, "a_snapshot_is_what_the_history_says"
     ),

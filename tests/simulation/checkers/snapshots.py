@@ -45,7 +45,8 @@ def _unlike(
         elif seen is not None and seen.sha256 not in ("", known.get((memory_id, seen.version_id), seen.sha256)):
             yield f"{memory_id} had another text: {operation}"
     for seen in shown.values():
-        yield f"{seen} was never there: {operation}"
+        if not _may_change(evidence, operation, seen.memory_id, seen.version_id):
+            yield f"{seen} was never there: {operation}"
 
 
 def a_snapshot_does_not_change(evidence: Evidence) -> Iterator[str]:
