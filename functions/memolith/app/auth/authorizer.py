@@ -218,6 +218,9 @@ class Authorizer:
         if least:
             self._await(call, store, view, least[0])
             later = self._region.view([StoreRow.key(store_id), *keys], tables) if keys else view
+            if not later.complete and store.home != self._region.name:
+                self._ask_home(call, store, later)  # of an emptied table, older rows may come back first
+            later.require_complete()
             view = replace(later, ticks_us=view.ticks_us)
         access = _in_store(replace(entered, view=view), store, call)
         call.complete_until = access.complete_until

@@ -140,6 +140,27 @@ def test_an_old_row_that_came_back_into_an_emptied_table_claims_nothing(scene: S
         scene.versions(memory_id=memory.id)
 
 
+@pytest.mark.parametrize("at", [HOME, AWAY])
+def test_an_old_row_that_came_back_into_an_emptied_table_does_not_answer_a_read_that_demands_a_later_version(
+    scene: Scene, at: str
+) -> None:
+    """The table of heads alone is emptied, so that the one of versions has what is demanded. The home can tell."""
+    memory = scene.create("/b", "first")
+    first = next(event.key for event in scene.cloud.pending if "/log/" in event.key)
+    later = scene.update(memory, "second")
+    scene.deliver()
+    settle(scene)
+    empty(scene, "memories", at)
+    scene.cloud.sites[at].indexing.object_arrived(first)
+    assert scene.at(at).memories.retrieve(scene.call(), scene.store, memory.id, full=True).content == "first"
+    call = demanding(scene, min_version=later.version_id)
+    if at == HOME:
+        with pytest.raises(Unavailable):
+            scene.at(HOME).memories.retrieve(call, scene.store, memory.id, full=True)
+    else:
+        assert scene.at(at).memories.retrieve(call, scene.store, memory.id, full=True).content == "second"
+
+
 def test_tables_that_are_whole_say_of_what_is_not_there_that_it_is_not(scene: Scene) -> None:
     with pytest.raises(NotFound):
         scene.read(UNKNOWN)
