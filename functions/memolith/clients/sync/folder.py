@@ -116,6 +116,7 @@ class SyncFolder:
     def __init__(self, root: Path, store_id: str) -> None:
         self.root = root
         self._own = root / OWN
+        _require_place(root, store_id)
         self._own.mkdir(parents=True, exist_ok=True)
         self.memory = self._read(store_id)
 
@@ -278,3 +279,24 @@ class SyncFolder:
             now = None
         if now != (None if was is None else was.stamp):
             raise OSError(errno.EBUSY, "it was changed here meanwhile")
+
+
+def _require_place(root: Path, store_id: str) -> None:
+    """Raise InvalidRequest where a folder cannot be kept in step with a store: another program has it, or one above."""
+    if (root / OWN / "objects").is_dir():
+        raise InvalidRequest("DIR", f"`memolith serve` keeps its data in {root / OWN}: sync another folder")
+    root = root.resolve()
+    for place in (root, *root.parents):
+        if os.path.ismount(place) and (place / OWN / "versions").is_dir():
+            raise InvalidRequest("DIR", f"{root} is in a mount of a store, {place}, which needs no sync")
+        if place != root and _store_of(place) == store_id:
+            raise InvalidRequest("DIR", f"{root} lies in {place}, which is in step with this store: sync {place}")
+
+
+def _store_of(folder: Path) -> str | None:
+    """Return the store that a folder is in step with, as far as it can be read."""
+    try:
+        told = json.loads((folder / OWN / "sync.json").read_text())
+    except (OSError, ValueError):
+        return None
+    return str(told.get("memory_store_id")) if isinstance(told, dict) else None

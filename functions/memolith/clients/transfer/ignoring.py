@@ -21,6 +21,7 @@ LINES_MAX = 1_000
 
 DEFAULTS = (
     FILE,
+    ".memolith/",
     ".DS_Store",
     "Thumbs.db",
     "desktop.ini",

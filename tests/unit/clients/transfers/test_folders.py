@@ -129,12 +129,13 @@ def test_what_programs_keep_for_themselves_and_what_the_folder_ignores_is_left_o
             "drafts/b.md": "2",
             "drafts/keep.md": "3",
             ".idea/notes.md": "4",
+            ".memolith/sync.json": "{}",
             ".memolithignore": "drafts/*\n!drafts/keep.md\n!.idea/\n",
         },
     )
     report = moved(desk, "import", str(folder), "--store", desk.store)
-    assert report["results"] == {"created": 3, "noted": 5}
-    ignored = {"/.obsidian/", "/n/.DS_Store", "/node_modules/", "/drafts/b.md", "/.memolithignore"}
+    assert report["results"] == {"created": 3, "noted": 6}
+    ignored = {"/.memolith/", "/.obsidian/", "/n/.DS_Store", "/node_modules/", "/drafts/b.md", "/.memolithignore"}
     assert set(reasons(report)) == ignored and all("ignored" in why for why in reasons(report).values())
     assert desk.ok("ls", desk.store, "-r").split() == ["/.idea/notes.md", "/a.md", "/drafts/keep.md"]
     assert moved(desk, "import", str(folder), "--under", "/v/", "--store", desk.store)["results"]["created"] == 3
