@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -57,16 +58,13 @@ def sync(
     except OSError as error:
         raise InvalidRequest("DIR", f"{folder} cannot be used: {error.strerror}") from error
     syncing = Syncing(client, side, clock, SystemRandomness(), many_deletions=delete)
-    rows: list[Row] = []
-    while True:
-        rows = _pass(syncing, as_json, before=rows if watch else None)
-        if not watch:
-            break
-        try:
-            clock.pause(interval_s)
-        except KeyboardInterrupt:
-            return
-    if not complete(rows):
+    if watch:
+        with suppress(KeyboardInterrupt):
+            rows: list[Row] = []
+            while True:
+                rows = _pass(syncing, as_json, before=rows)
+                clock.pause(interval_s)
+    elif not complete(_pass(syncing, as_json, before=None)):
         raise typer.Exit(Exit.IN_PART)
 
 
@@ -86,6 +84,9 @@ def _pass(syncing: Syncing, json_wanted: bool, before: list[Row] | None) -> list
             return rows
         advice = "What was done so far is kept; run it again to continue."
         raise unanswered(error, advice) from error
+    except KeyboardInterrupt:
+        _show(rows, json_wanted, before or [])
+        raise
     except StoreClientError as error:
         raise unanswered(error) from error
     _show(rows, json_wanted, before)
