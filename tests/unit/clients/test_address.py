@@ -257,6 +257,11 @@ def test_rows_are_tab_separated_and_whole_where_no_terminal_shows_them(capsys: p
     assert capsys.readouterr().out == f"{row['id']}\ta\\tb\\x1b[2J\\x9b\\x07\t\n"
 
 
+def test_a_list_in_a_row_is_shown_with_commas(capsys: pytest.CaptureFixture[str]) -> None:
+    show_rows([{"id": "x", "stores": ["a", "b\t"]}, {"id": "y", "stores": []}], ("id", "stores"), as_json=False)
+    assert capsys.readouterr().out == "x\ta,b\\t\ny\t\n"
+
+
 def test_a_table_cuts_no_id_off_and_is_bold_only_where_color_is_wanted(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,7 +32,7 @@ def show_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], as_json
     if as_json:
         print(json.dumps(list(rows)))
         return
-    cells = [["" if row.get(column) is None else visible(str(row[column])) for column in columns] for row in rows]
+    cells = [[_cell(row.get(column)) for column in columns] for row in rows]
     if not sys.stdout.isatty():
         for line in cells:
             print("\t".join(line))
@@ -41,6 +41,13 @@ def show_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], as_json
     for number, line in enumerate([list(columns), *cells]):
         padded = [cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)]
         say("  ".join(padded).rstrip(), "" if number else "bold")
+
+
+def _cell(value: Any) -> str:
+    """Show a value in one cell: nothing for none, a list with commas."""
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(_cell, value))
+    return "" if value is None else visible(str(value))
 
 
 def show_fields(fields: Mapping[str, Any], as_json: bool) -> None:
