@@ -22,6 +22,7 @@ from memolith.clients.working_copy.store_client import (
     Head,
     NoAnswer,
     Overtaken,
+    Refused,
     Staged,
     StoreClient,
     StoreClientError,
@@ -163,8 +164,12 @@ class Syncing:
     def _delete_there(self, paths: list[str], one: _Pass) -> None:
         usual = max(DELETIONS_MIN, DELETIONS_SHARE * len(self._folder.memory.common))
         if len(paths) > usual and not self._many_deletions:
+            reason = (
+                f"{len(paths)} files are gone here: --delete deletes their memories too; "
+                "to have the files again, delete .memolith in the folder"
+            )
             for path in paths:
-                one.tell(Row(path, "kept", f"{len(paths)} files are gone here: --delete deletes their memories too"))
+                one.tell(Row(path, "kept", reason))
             return
         for path in paths:
             head = one.there[path]
@@ -205,7 +210,8 @@ class Syncing:
         except NoAnswer:
             raise
         except StoreClientError as error:
-            self._folder.memory.refused[path] = seen.sha256
+            if isinstance(error, Refused):  # another key may be allowed what this one is denied
+                self._folder.memory.refused[path] = seen.sha256
             one.tell(Row(path, "staged" if isinstance(error, Staged) else "refused", error.message))
         else:
             if done.text != text:
@@ -219,7 +225,7 @@ class Syncing:
         """Tell whether an earlier pass was refused the same; report it then. It is not asked for again."""
         if self._folder.memory.refused.get(path) != what:
             return False
-        one.tell(Row(path, "refused", "as before: it has not changed since"))
+        one.tell(Row(path, "refused", "as before: it is offered again once it has changed"))
         return True
 
     # ---- to the folder ------------------------------------------------------------------------------------------
