@@ -16,7 +16,7 @@ from tests.simulation.history import Operation, Refusal, Seen
 HISTORIES = 400
 OPERATIONS = 5
 PATHS = ("/a", "/b")
-TEXTS = ("one", "two")
+TEXTS = ("one", "two", "three")
 UPDATE = {"memory_id": "m0", "path": None, "expected": None}
 
 
@@ -56,7 +56,9 @@ def drawn_history(chance: random.Random) -> list[Operation]:
             asked |= {"path": chance.choice(PATHS), "content": chance.choice(TEXTS)}
         elif kind == "update":
             asked |= {"path": chance.choice((None, None, *PATHS)), "content": chance.choice((None, *TEXTS))}
-        answered = chance.random() < 0.8
+        if kind in ("update", "delete") and chance.random() < 0.3:
+            asked["expected"] = sha256(chance.choice(TEXTS))
+        answered = chance.random() < 0.7
         if kind == "update" and asked["content"] and not answered:
             asked["back"] = chance.choice((None, *PATHS))
         operation = Operation(number, "c", "r", "s", True, kind, asked, invoked)
@@ -81,6 +83,8 @@ def drawn_answer(chance: random.Random, kind: str, asked: dict[str, Any]) -> Any
         return Refusal("NotFound")
     if kind in ("create", "update") and chance.random() < 0.1:
         return Refusal("PathConflict", path=asked["path"] or "/a", memory_id=chance.choice(("m0", "m1")))
+    if asked["expected"] is not None and chance.random() < 0.3:
+        return Refusal("PreconditionFailed")
     memory_id = asked["memory_id"]
     if kind == "delete":
         return memory_id
@@ -142,6 +146,24 @@ def test_many_updates_whose_outcome_nobody_knows_are_decided_upon() -> None:
     seen = [told("read", 100, Seen("m0", "memver", "/a", sha256(text))) for text in ("7", "of nobody")]
     assert linearizable([*unknown, seen[0]], {}, begin=begin)
     assert not linearizable([*unknown, seen[1]], {}, begin=begin)
+
+
+def test_many_updates_of_two_memories_that_may_have_moved_meanwhile_are_decided_upon() -> None:
+    begin = [(("m0", "/a", sha256("before")), ("m1", "/b", sha256("before")))]
+    asked: list[dict[str, Any]] = [{"memory_id": f"m{number % 2}", "content": str(number)} for number in range(24)]
+    asked += [{"memory_id": f"m{number % 2}", "content": None, "path": f"/moved-{number}"} for number in range(4)]
+    unknown = [Operation(0, "c", "r", "s", True, "update", {**UPDATE, **one}, 0) for one in asked]
+    seen = [told("read", 100, Seen("m0", "memver", "/moved-2", sha256(text))) for text in ("8", "of nobody")]
+    assert linearizable([*unknown, seen[0]], {}, begin=begin)
+    assert not linearizable([*unknown, seen[1]], {}, begin=begin)
+
+
+def test_an_update_of_unknown_outcome_explains_that_another_met_a_content_that_it_did_not_expect() -> None:
+    begin = [(("m0", "/a", sha256("before")),)]
+    unknown = Operation(0, "c", "r", "s", True, "update", {**UPDATE, "content": "of nobody"}, 0)
+    refused = told("update", 1, Refusal("PreconditionFailed"), path=None, content="x", expected=sha256("before"))
+    assert linearizable([unknown, refused], {}, begin=begin)
+    assert not linearizable([refused], {}, begin=begin)
 
 
 def test_each_of_two_updates_of_unknown_outcome_counts_where_another_expected_it() -> None:

@@ -105,9 +105,8 @@ def linearizable(
     Raises:
         Undecided: after `STATES_MAX` states.
     """
-    steps = sorted(
-        (_step(one, created, wiped) for one in operations if _counts(one, wiped is None)), key=lambda step: step.invoked
-    )
+    counted = [_step(one, created, wiped) for one in operations if _counts(one, wiped is None)]
+    steps = sorted(_without_needless(counted), key=lambda step: step.invoked)
     must = sum(1 << number for number, step in enumerate(steps) if not step.open)
     seen: set[tuple[int, State, frozenset[Optional]]] = set()
     stack: list[tuple[int, State, frozenset[Optional]]] = [(0, state, frozenset()) for state in begin]
@@ -136,6 +135,38 @@ def linearizable(
                     left = _unseen(unseen, step)
                     stack.extend((done | 1 << number, after, left) for after in _after(state, step))
     return False
+
+
+def _without_needless(steps: list[Step]) -> list[Step]:
+    """Leave out the open updates of a content that no other operation knows: an order with one is right without it.
+
+    No answer shows the content, no operation expects or erases it; and no answer says of the memory that its content
+    was another than the expected one, which any content explains.
+    """
+    refused = {step.memory_id for step in steps if _is_refused_its_content(step.operation)}
+    known = {sha for step in steps for sha in _known_contents(step.operation)}
+    needed = [
+        step
+        for step in steps
+        if step.optional != ("content", step.memory_id)
+        or step.memory_id in refused
+        or sha256(step.operation.asked["content"] or "") in known
+    ]
+    return needed if len(needed) == len(steps) else _without_needless(needed)
+
+
+def _is_refused_its_content(operation: Operation) -> bool:
+    return isinstance(operation.answer, Refusal) and operation.answer.name == "PreconditionFailed"
+
+
+def _known_contents(operation: Operation) -> Iterator[str]:
+    """The hashes of the contents that an operation was shown, expected, or erases."""
+    if isinstance(operation.answer, Seen):
+        yield operation.answer.sha256
+    if operation.asked.get("expected") is not None:
+        yield operation.asked["expected"]
+    if operation.asked.get("erases") is not None:
+        yield operation.asked["erases"][2]
 
 
 def _unseen(unseen: frozenset[Optional], step: Step) -> frozenset[Optional]:
