@@ -19,12 +19,13 @@ from tests.simulation.checkers.promises import (
     events_that_come_again_change_nothing,
     what_is_acknowledged_is_in_a_checkpoint,
 )
+from tests.simulation.checkers.readers import who_is_refused_can_read_why
 from tests.simulation.checkers.snapshots import a_snapshot_is_what_the_history_says
 from tests.simulation.checkers.watermarks import the_watermark_never_claims_what_is_missing
 from tests.simulation.evidence import Apart, Evidence, Final, Written
 from tests.simulation.evidence_by_hand import ADOPTED, HOME, LOST, MEMORY, ORIGINAL, STORE, VERSION, evidence_with
 from tests.simulation.gathering import tables_of
-from tests.simulation.history import NEVER, Claim, History, Operation, Seen, Snapshot
+from tests.simulation.history import NEVER, Claim, History, Operation, Refusal, Seen, Snapshot
 from tests.simulation.moving_stage import AWAY, MovingStage
 from tests.simulation.take_overs import logged
 from tests.simulation.test_crashes import PAST_A_CLAIM_S
@@ -204,6 +205,30 @@ def test_a_snapshot_may_lack_what_a_new_home_wrote_only_where_nobody_had_heard_o
         },
     )
     assert was_written_in_a_term_unheard_of(evidence, past, VERSION) is excused
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_what_a_refusal_was_for_may_still_be_shown_only_where_nobody_was_told_of_the_late_version(told: bool) -> None:
+    """It was put after the drain of a planned move, and is shown until the region has indexed the move."""
+    late, at = Seen(MEMORY, VERSION, "/a", "late"), str(LogRef("ec2d", Slot(Epoch(1, HOME), 2)))
+    asked = {"memory_id": MEMORY, "path": None, "content": "x", "expected": None}
+    write = Operation(0, "c0", HOME, STORE, True, "update", asked, 1, 2 if told else NEVER, late if told else None)
+    reads = [
+        Operation(number, "c1", HOME, STORE, True, "read", {"memory_id": MEMORY}, 3 * number, 3 * number + 1, late)
+        for number in (1, 3)
+    ]
+    refusal = Refusal("PreconditionFailed")
+    refused = Operation(2, "c1", HOME, STORE, True, "update", {**asked, "expected": "late"}, 6, 7, refusal)
+    row = {"version_id": VERSION, "memory_id": MEMORY}
+    evidence = replace(
+        evidence_with(History(operations=[write, *reads, refused]), {HOME: {"versions": {(STORE, VERSION): row}}}),
+        final={STORE: {HOME: Final(versions={})}},
+        homes={STORE: HOME},
+        epochs={STORE: (Epoch(1, HOME), Epoch(2, "eu-west-1", 2))},
+        written={VERSION: Written(HOME, at, adopted=False, stands=at, put_at=1)},
+        apart={STORE: (Apart(VERSION, MEMORY, 2, "modified", "/a", "late"),)},
+    )
+    assert len(list(who_is_refused_can_read_why(evidence))) == int(told)
 
 
 @pytest.mark.parametrize("stands_apart", [True, False])

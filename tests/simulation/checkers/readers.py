@@ -243,7 +243,8 @@ def who_is_refused_can_read_why(evidence: Evidence) -> Iterator[str]:
             if not refused.refused or refused.kind not in ("update", "delete"):
                 continue
             memory_id = refused.asked["memory_id"]
-            if exceptions.has_late_versions(evidence, store_id, memory_id):
+            in_passing = exceptions.was_shown_in_passing(evidence, store_id, memory_id)
+            if in_passing or exceptions.has_late_versions(evidence, store_id, memory_id):
                 continue
             for later in made:
                 if later.kind != "read" or later.invoked < (refused.returned or 0):
