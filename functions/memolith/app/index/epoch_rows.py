@@ -91,6 +91,10 @@ class EpochRows:
     def _restore(self, rows: RowChanges, restored: RestoredRows) -> list[RowKey]:
         """Change the rows; return those that the listing follows from, also where they tell of no memory at a path.
 
+        Where a memory's row has changed since the check and is older than the entry, its version does not come into the
+        history before its head does: a read that demands the version would be answered with the older head. Whoever
+        changed the row repairs it.
+
         A version that comes meanwhile, over an erased one, changes its memory's row alone: by the row of the log, which
         is yet to be restored, the memory is not at the path.
         """
@@ -100,6 +104,8 @@ class EpochRows:
             stored = rows.memory(key)
             if (None if stored is None else stored.ref) == before:
                 rows.after[key] = None if entry is None else fold.join_memory(None, entry)
+            elif entry is not None and _is_older(stored, entry):
+                continue
             if entry is not None:
                 self._join_history(rows, entry, elsewhere=restored.elsewhere)
         for hash, log in restored.logs.items():
@@ -259,6 +265,11 @@ def _comes_in(rows: RowChanges, entry: Entry) -> bool:
     key, position = VersionRow.key(entry.key.store_id, entry.version_id), str(entry.ref)
     before, after = rows.before.get(key) or {}, rows.version(key)
     return after is not None and after.position == position and before.get("position") != position
+
+
+def _is_older(stored: MemoryRow | None, entry: Entry) -> bool:
+    """Tell whether a memory's row is of a version before the entry's, or is missing."""
+    return stored is None or fold.join_memory(stored, entry).version_id != stored.version_id
 
 
 def _is_first_divergent(rows: RowChanges, entry: Entry) -> bool:

@@ -123,6 +123,26 @@ def test_a_row_that_moved_to_the_same_slot_of_another_path_since_the_check_is_le
     assert (left.path, left.ref) == ("/third", moved.ref)
 
 
+def test_a_version_comes_into_the_history_no_sooner_than_the_head_of_a_row_that_changed_since_the_check() -> None:
+    """The row was missing at the check; then the event of an older version came. Its projection ends with a repair."""
+    scene = Scene()
+    memory = scene.create("/a", "1")
+    scene.deliver()
+    newer = scene.update(memory, "2")
+    region = scene.cloud.sites[AWAY].region
+    store_key, memory_key = StoreRow.key(scene.store), MemoryRow.key(scene.store, memory.id)
+    known = region.index.read([store_key, memory_key])
+    store, head = StoreRow.from_attributes(known[store_key]), MemoryRow.from_attributes(known[memory_key])
+    next_slot = replace(head.ref.slot, sequence=head.ref.slot.sequence + 1)
+    entry = LogReader(region, EpochSnapshots(region)).entry(LogKey(scene.store, head.path_hash, next_slot), HOME)
+    rows, version_key = EpochRows(region, RowTransactions(region)), VersionRow.key(scene.store, newer.version_id)
+    for before, shown in ((None, memory.version_id), (head.ref, newer.version_id)):
+        rows.restore(region.view([]), RestoredRows(store, memories={memory.id: (before, entry)}))
+        found = region.index.read([memory_key, version_key])
+        assert MemoryRow.from_attributes(found[memory_key]).version_id == shown
+        assert (version_key in found) == (shown == newer.version_id)
+
+
 @pytest.mark.parametrize("known", ["its own", "another's", "none yet"])
 def test_rows_are_restored_only_while_the_tables_know_no_other_snapshot_of_the_epoch(known: str) -> None:
     """Two who fail over at once may go by two snapshots, where the claim of the first was lost with its table."""
