@@ -98,7 +98,7 @@ NEEDED = {
     "left_its_path_apart": Needed(crowded_families, 1, "what_is_in_order_is_what_the_history_ends_with"),
     "precedes_what_arrived": Needed(failing_over, 137, "history_has_no_gaps"),
     "lists_a_path_and_its_ancestor": Needed(crowded_families, 64, "operations_are_linearizable"),
-    "was_redacted_before_what_came_late": Needed(redacting, 174, "a_region_never_goes_back"),
+    "was_redacted_before_what_came_late": Needed(redacting, 607, "a_region_never_goes_back"),
     "brings_its_memory_back": Needed(redacting_at_one_path, 78, "operations_are_linearizable"),
     "is_gone_by_a_cut": Needed(tearing, 688, "replicas_converge"),
     "was_imported_with_an_old_time": Needed(visiting, 62, "a_history_of_the_store_is_whole"),
