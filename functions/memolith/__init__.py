@@ -6,3 +6,5 @@ An agent sees files. Behind them every write is one conditional S3 put into the 
 
 Imports point one way: ``entry, clients -> wire, adapters -> app -> scanner, ports -> core``.
 """
+
+__version__ = "0.1.0"

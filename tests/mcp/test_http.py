@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -109,10 +110,11 @@ def test_a_client_of_either_age_of_the_protocol_lists_calls_and_reads(remote: Re
             (await client.call_tool("read_note", {"path": "/memories/a.md"})).structured_content,
             [resource.uri for resource in (await client.list_resources()).resources],
             (await client.get_prompt("memory_guide")).messages[0].role,
+            client.server_info.version,
         ]
 
-    tools, first, second, note, uris, role = remote.ask(act, mode=mode)
-    assert (len(tools), role) == (len(TOOLS), "user")
+    tools, first, second, note, uris, role, server_version = remote.ask(act, mode=mode)
+    assert (len(tools), role, server_version) == (len(TOOLS), "user", version("memolith"))
     assert isinstance(first.content[0], TextContent)
     assert (first.is_error, first.content[0].text) == (False, "File created successfully at: /memories/a.md")
     assert second.is_error

@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from uuid import uuid4
 
+from memolith import __version__
 from memolith.adapters.local import is_open_elsewhere
 from memolith.adapters.local.failures import explain, primary_code
 from memolith.adapters.local.files import is_shared
@@ -82,11 +82,8 @@ def examine(root: Path, port: int) -> Looked:
 
 
 def _versions() -> Iterator[Finding]:
-    try:
-        ours = version("memolith")
-    except PackageNotFoundError:
-        ours = "not installed as a package"
-    told = f"memolith {ours}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {sys.platform}"
+    python, sqlite = platform.python_version(), sqlite3.sqlite_version
+    told = f"memolith {__version__}, Python {python}, SQLite {sqlite}, {sys.platform}"
     yield Finding("versions", State.OK, told)
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:

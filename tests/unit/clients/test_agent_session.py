@@ -109,5 +109,8 @@ def test_stores_are_named_by_id_or_name(program: Program) -> None:
 
 def test_an_address_that_does_not_answer_is_said_in_words(program: Program) -> None:
     program.url = "http://127.0.0.1:9"
-    with pytest.raises(ToolFailure, match="does not answer"):
+    with pytest.raises(ToolFailure, match="does not answer; `memolith serve` starts it"):
+        program.session("memstore_useast1_01kb0000000000000000000000").store_ids()
+    program.url = "http://nowhere.invalid"
+    with pytest.raises(ToolFailure, match=r"nowhere\.invalid does not answer\)"):
         program.session("memstore_useast1_01kb0000000000000000000000").store_ids()

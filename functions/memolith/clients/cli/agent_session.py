@@ -13,6 +13,7 @@ from typing import Any
 from memolith.app.auth.session_tokens import PREFIX
 from memolith.clients.api.client import ApiClient
 from memolith.clients.api.http import ApiError, ApiRefused, ApiUnanswered, HttpApi
+from memolith.clients.cli.api_address import is_this_machine
 from memolith.clients.cli.failures import ApiFailed
 from memolith.clients.cli.store_argument import one_called
 from memolith.core.errors import MemolithError
@@ -85,7 +86,7 @@ class AgentSession:
         except ApiRefused as error:
             return Reply(error.status, error.body if isinstance(error.body, Mapping) else {})
         except ApiUnanswered as error:
-            raise ToolFailure(texts.UNANSWERED.format(reason=str(error))) from error
+            raise _unanswered(error) from error
 
     def _ready(self, *, refused: bool = False) -> HttpApi:
         """Return the way to the API with a token that is good for a while. Raises ToolFailure."""
@@ -99,7 +100,7 @@ class AgentSession:
             except ApiRefused as error:
                 raise ToolFailure(texts.REFUSED.format(reason=error.message)) from error
             except ApiUnanswered as error:
-                raise ToolFailure(texts.UNANSWERED.format(reason=str(error))) from error
+                raise _unanswered(error) from error
             except MemolithError as error:
                 advice = error.advice if isinstance(error, ApiFailed) else ""
                 raise ToolFailure(texts.REFUSED.format(reason=f"{error.message}. {advice}".strip())) from error
@@ -158,3 +159,9 @@ class AgentSession:
         self._renew_at_us = now_us + max(left_us * 0.9, LEAST_US)
         self._http = HttpApi(owner.http.url, str(session["token"]), self._clock)
         return self._http
+
+
+def _unanswered(error: ApiUnanswered) -> ToolFailure:
+    """Say that nobody answers; where a server of this machine never got the request, say what starts it."""
+    start = "" if error.maybe_done or not is_this_machine(error.url) else "; `memolith serve` starts it"
+    return ToolFailure(texts.UNANSWERED.format(reason=f"{error}{start}"))

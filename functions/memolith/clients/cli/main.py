@@ -16,6 +16,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from memolith import __version__
 from memolith.clients.cli.failures import Exit, exit_of, explain, explain_defect, explain_missing, explain_os
 from memolith.core.errors import MemolithError
 
@@ -172,9 +173,7 @@ app = typer.Typer(cls=LazyGroup, no_args_is_help=True, rich_markup_mode=None, pr
 def _print_version(wanted: bool) -> None:
     """Print the version and end, if it is asked for."""
     if wanted:
-        from importlib.metadata import version
-
-        print(f"memolith {version('memolith')}")
+        print(f"memolith {__version__}")
         raise typer.Exit()
 
 

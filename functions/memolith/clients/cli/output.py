@@ -44,9 +44,11 @@ def show_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], as_json
 
 
 def _cell(value: Any) -> str:
-    """Show a value in one cell: nothing for none, a list with commas."""
+    """Show a value in one cell: nothing for none, a list with commas, true and false as JSON says them."""
     if isinstance(value, (list, tuple)):
         return ",".join(map(_cell, value))
+    if isinstance(value, bool):
+        return json.dumps(value)
     return "" if value is None else visible(str(value))
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from importlib.metadata import version
 from typing import Any
 
+from memolith import __version__
 from memolith.clients.cli.scan_results import Results, Scanned
 from memolith.scanner import Finding, Severity
 
@@ -30,7 +30,7 @@ def sarif(results: Results) -> dict[str, Any]:
                 "tool": {
                     "driver": {
                         "name": "memolith scan",
-                        "version": version("memolith"),
+                        "version": __version__,
                         "rules": [_rule(rules[rule]) for rule in order],
                     }
                 },

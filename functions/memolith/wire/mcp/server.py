@@ -37,6 +37,7 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ValidationError
 
+from memolith import __version__
 from memolith.ports.clock import Clock
 from memolith.wire.mcp import answers, proposals, schemas, texts
 from memolith.wire.mcp.notes import Notes
@@ -154,6 +155,7 @@ def server_on(stores: Stores) -> Server[Any]:
     handlers = _Handlers(stores)
     return Server(
         NAME,
+        version=__version__,
         title="Memolith memory",
         instructions=texts.INSTRUCTIONS,
         on_list_tools=handlers.list_tools,
@@ -325,12 +327,9 @@ class _Handlers:
 
     async def call_tool(self, _: Context, params: CallToolRequestParams) -> CallToolResult:
         """Call a tool. A tool that fails is a result too, in words for the model."""
-        try:
-            offered = TOOLS[params.name]
-        except KeyError:
-            raise MCPError(
-                INVALID_PARAMS, texts.NO_SUCH_TOOL.format(name=params.name, names=", ".join(TOOLS))
-            ) from None
+        offered = TOOLS.get(params.name)
+        if offered is None:
+            raise MCPError(INVALID_PARAMS, texts.NO_SUCH_TOOL.format(name=params.name, names=", ".join(TOOLS)))
         if len(params.arguments or {}) > ARGUMENTS_MAX:
             return _told(texts.TOO_MANY_ARGUMENTS.format(most=ARGUMENTS_MAX))
         try:
