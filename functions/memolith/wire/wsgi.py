@@ -26,6 +26,8 @@ _TEXTUAL = ("text/", "application/json", "application/xml", "application/javascr
 def application(answer: Answer) -> WSGIApplication:
     """Serve `answer` (`HttpApi.answer`) behind WSGI. A stream is sent piece by piece, and closed by the server.
 
+    The answer to a HEAD has no body: what followed its headers would be taken for the connection's next answer.
+
     The server must give the path as it was sent, as ``REQUEST_URI``: what WSGI itself gives is decoded, and a ``%2F``
     in it cannot be told from a slash any more.
     """
@@ -40,7 +42,7 @@ def application(answer: Answer) -> WSGIApplication:
         content = body_of(response)
         headers = [*response["headers"].items(), ("content-length", str(len(content)))]
         start_response(f"{status.value} {status.phrase}", headers)
-        return [content]
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [content]
 
     return respond
 
