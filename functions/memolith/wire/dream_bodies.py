@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from memolith.app.api.dreams import DreamRequest
 from memolith.core import limits
@@ -35,10 +35,14 @@ class DreamSessionsInput(Body):
 
 
 class DreamModel(Body):
-    """The object form of a model."""
+    """A model: as an object, or its id alone."""
 
     id: ModelId
     speed: Literal["standard"] | None = None
+
+
+def _as_object(model: object) -> object:
+    return model if isinstance(model, dict) else {"id": model}
 
 
 class DreamCreateNew(Body):
@@ -67,7 +71,7 @@ class DreamCreate(Body):
         list[Annotated[DreamStoreInput | DreamSessionsInput, Field(discriminator="type")]],
         Field(min_length=1, max_length=2, fail_fast=True),
     ]
-    model: ModelId | DreamModel
+    model: Annotated[DreamModel, BeforeValidator(_as_object)]
     instructions: (
         Annotated[str, Field(min_length=1, max_length=limits.INSTRUCTIONS_MAX_CHARS), AfterValidator(_unicode)] | None
     ) = None
@@ -87,12 +91,11 @@ class DreamCreate(Body):
         behavior = self.output_behavior
         if isinstance(behavior, DreamUpdateExisting) and behavior.memory_store_id != stores[0].memory_store_id:
             raise InvalidRequest("output_behavior.memory_store_id", "must be the memory store of inputs")
-        model = self.model if isinstance(self.model, DreamModel) else DreamModel(id=self.model)
         return DreamRequest(
             store_id=stores[0].memory_store_id,
             session_ids=session_ids,
-            model=model.id,
-            speed=model.speed,
+            model=self.model.id,
+            speed=self.model.speed,
             instructions=self.instructions,
             behavior=CREATE_NEW if behavior is None else behavior.type,
         )

@@ -316,11 +316,14 @@ def parse(schema: type[B], body: bytes, objects_max: int = strict_json.OBJECTS_M
     Raises:
         InvalidRequest: naming the first field at fault, or ``body``. It is `too_large` for a memory's content.
     """
+    sent = strict_json.decode(body, objects_max)
     try:
-        return schema.model_validate(strict_json.decode(body, objects_max))
+        return schema.model_validate(sent)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=True)[0]
-    location = first["loc"]
+    location = _as_sent(first["loc"], sent)
+    if first["type"].startswith("union_tag_"):
+        location = (*location, "type")
     if location[-1:] == ("content",) and first["type"] in ("string_too_long", _CONTENT_TOO_LARGE):
         raise InvalidRequest(_field(location), _CONTENT_RULE, too_large=location == ("content",))
     raise InvalidRequest(_field(location), _rule(first))
@@ -333,6 +336,18 @@ def check_no_body(body: bytes) -> None:
     """
     if body.strip():
         parse(Body, body)
+
+
+def _as_sent(location: tuple[int | str, ...], sent: Any) -> tuple[int | str, ...]:
+    """Return the location without what the schema alone has: the tags by which it tells apart what a field may be."""
+    kept: list[int | str] = []
+    for number, part in enumerate(location, 1):
+        if part in sent if isinstance(sent, dict) else isinstance(sent, list) and isinstance(part, int):
+            sent = sent[part]
+        elif number < len(location) or not isinstance(sent, dict):
+            continue  # but not the last one in an object: it is missing there
+        kept.append(part)
+    return tuple(kept)
 
 
 def _field(location: tuple[int | str, ...]) -> str:
@@ -348,6 +363,9 @@ _RULES = {
     "dict_type": "must be an object",
     "list_type": "must be a list",
     "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "union_tag_invalid": "must be one of {expected_tags}",
+    "union_tag_not_found": "is required",
     "int_type": "must be a whole number",
     "bool_type": "must be true or false",
     "greater_than_equal": "must be at least {ge}",
@@ -361,12 +379,14 @@ _RULES = {
 }
 
 
-_ITEMS = {name: name for name in ("rules", "versions", "events")} | {
+_ITEMS = {name: name for name in ("rules", "versions", "events", "edits", "entries", "paths", "inputs")} | {
     "allow": "rules",
     "sources": "versions",
     "resources": "memory stores",
+    "memory_store_ids": "memory stores",
+    "session_ids": "sessions",
 }
-"""What a list is of, by its field."""
+"""What a list is of, by its field; what is no list has pairs."""
 
 
 def _rule(error: ErrorDetails) -> str:

@@ -10,9 +10,11 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from memolith.core.errors import InvalidRequest
+from memolith.wire.dream_bodies import DreamCreate
 from memolith.wire.mcp import schemas
+from memolith.wire.proposal_bodies import ProposalOpen
 from memolith.wire.request_bodies import Body, SessionCreate, VersionsToImport, parse
-from memolith.wire.store_bodies import ScanPolicy, StoreCreate
+from memolith.wire.store_bodies import ScanPolicy, StoreCreate, StoreUpdate
 from memolith.wire.strict_json import OBJECTS_MAX
 
 LET_PASS = {"agent", "environment_id", "vault_ids"}
@@ -87,6 +89,8 @@ def test_the_search_for_what_has_no_limit_finds_it() -> None:
             {"name": "n", "metadata": {str(n): "" for n in range(17)}},
             "metadata: must have at most 16 pairs",
         ),
+        (StoreUpdate, {"approval": {"paths": [{"prefix": "/a/"}] * 17}}, "approval.paths: must have at most 16 paths"),
+        (ProposalOpen, {"edits": [{"op": "delete", "path": "/a"}] * 61}, "edits: must have at most 60 edits"),
         (VersionsToImport, {"versions": [0] * 300_000}, "versions.0: must be an object"),
         (ScanPolicy, {"allow": [{}] * (OBJECTS_MAX + 1)}, "body: must have at most 1,000 objects"),
     ],
@@ -96,6 +100,47 @@ def test_what_is_too_much_is_told_by_field_and_rule(schema: type[Body], body: ob
     with pytest.raises(InvalidRequest) as told:
         parse(schema, json.dumps(body).encode())
     assert told.value.message == message
+
+
+STORE = {"type": "memory_store", "memory_store_id": "memstore_1"}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"model": 5}, "model: must be a string"),
+        ({"model": ""}, "model: must be at least 1 character long"),
+        ({"model": {"id": 5}}, "model.id: must be a string"),
+        ({"model": {"speed": "standard"}}, "model.id: is required"),
+        ({"model": None}, "model: must be a string"),
+        ({"inputs": [5]}, "inputs.0: must be an object"),
+        ({"inputs": [STORE, {"type": "pipes"}]}, "inputs.1.type: must be one of 'memory_store', 'sessions'"),
+        ({"inputs": [{}]}, "inputs.0.type: is required"),
+        ({"inputs": [{"type": "memory_store"}]}, "inputs.0.memory_store_id: is required"),
+        ({"inputs": [STORE, {"type": "sessions", "session_ids": []}]}, "inputs.1.session_ids: must not be empty"),
+        ({"inputs": [STORE, {"type": "sessions", "session_ids": [5]}]}, "inputs.1.session_ids.0: must be a string"),
+        ({"inputs": [STORE | {"more": 1}]}, "inputs.0.more: is not a field of this request"),
+        ({"output_behavior": {}}, "output_behavior.type: is required"),
+        ({"output_behavior": {"type": "update_existing"}}, "output_behavior.memory_store_id: is required"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_field_that_may_be_one_of_several_things_is_named_as_it_was_sent(
+    body: Mapping[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidRequest) as told:
+        parse(DreamCreate, json.dumps({"inputs": [STORE], "model": "small", **body}).encode())
+    assert told.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("model", "speed"),
+    [("small", None), ({"id": "small"}, None), ({"id": "small", "speed": "standard"}, "standard")],
+    ids=str,
+)
+def test_a_model_is_its_id_or_an_object(model: object, speed: str | None) -> None:
+    asked = parse(DreamCreate, json.dumps({"inputs": [STORE], "model": model}).encode()).request()
+    assert (asked.model, asked.speed) == ("small", speed)
 
 
 @pytest.mark.parametrize(
