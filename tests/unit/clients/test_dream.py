@@ -62,6 +62,27 @@ def test_the_difference_of_a_dream_shows_each_memory_that_it_changes_or_deletes(
     assert "-Note well" in changes["/old.md"]
 
 
+def test_where_the_proposal_of_a_dream_is_decided_its_difference_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was an empty line for each edit."""
+    stage = Stage()
+    stage.fill()
+    dream = stage.done(stage.create(output_behavior={"type": "propose"}))
+    proposal = ApiClient(cast(HttpApi, Sent(stage))).get(f"/v1/dreams/{dream.id}")["x_memolith"]["proposal_id"]
+    stage.client.post(
+        f"/v1/memory_stores/{stage.scene.store}/proposals/{proposal}/reject", cast_to=object, body={"reason": "no"}
+    )
+    with serving(stage.api.answer) as port:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{port}")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", stage.scene.api_key)
+        with pytest.raises(SystemExit):
+            run(["dream", "diff", dream.id])
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split("  ")[0] for line in lines} == {"/new.md", "/old.md"}
+    assert all("the proposal is rejected" in line and proposal in line for line in lines)
+
+
 def replayed(stage: Stage, dream: Any, *more: Any) -> Replay:
     api = ApiClient(cast(HttpApi, Sent(stage)))
     found = api.get(f"/v1/dreams/{dream.id}")

@@ -148,7 +148,8 @@ def diff(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = False
         print(json.dumps(changes, ensure_ascii=False))
         return
     for change in changes:
-        print(change["diff"], end="" if change["diff"].endswith("\n") else "\n")
+        said = change["diff"] or f"{visible(change['path'])}  {change['why_none']}"
+        print(said, end="" if said.endswith("\n") else "\n")
 
 
 @app.command()
@@ -248,8 +249,8 @@ def _changes(api: ApiClient, dream: Mapping[str, Any]) -> list[dict[str, str]]:
     proposal = dream["x_memolith"]["proposal_id"]
     proposed: list[dict[str, str]] = []
     if proposal is not None:
-        edits = api.get(f"/v1/memory_stores/{source}/proposals/{proposal}", {"diff": "unified"})["edits"]
-        proposed = [{"path": one["path"], "diff": (one["diff"] or {}).get("text", "")} for one in edits]
+        found = api.get(f"/v1/memory_stores/{source}/proposals/{proposal}", {"diff": "unified"})
+        proposed = [_proposed(found, one) for one in found["edits"]]
     if not dream["outputs"]:
         return proposed
     output = dream["outputs"][0]["memory_store_id"]
@@ -264,6 +265,17 @@ def _changes(api: ApiClient, dream: Mapping[str, Any]) -> list[dict[str, str]]:
         if before != after
     ]
     return proposed + written
+
+
+def _proposed(proposal: Mapping[str, Any], edit: Mapping[str, Any]) -> dict[str, str]:
+    """Return the lines of an edit, or why there are none: the API compares what is open with what is there now."""
+    if edit["diff"]:
+        return {"path": edit["path"], "diff": edit["diff"]["text"]}
+    why = "no lines: a text of it is withheld or gone"
+    if proposal["status"] != "open":
+        see = f"memolith proposals show {proposal['memory_store_id']} {proposal['id']}"
+        why = f"no lines: the proposal is {proposal['status']}; see `{see}`"
+    return {"path": edit["path"] or "", "diff": "", "why_none": why}
 
 
 def _written(api: ApiClient, store_id: str, session_id: str) -> dict[str, tuple[str | None, str | None]]:
