@@ -211,3 +211,22 @@ def test_a_restoration_that_stops_says_how_to_go_on_and_loses_nothing(desk: Desk
     made = {store["name"]: store["id"] for store in stores[:2]}
     assert history(desk, made["Team notes"]) == before
     assert set(made) == {"Team notes", "Second"}
+
+
+def test_single_stores_are_backed_up_and_restored_by_their_names(desk: Desk) -> None:
+    desk.put("/a.md", "one")
+    second = desk.ok("stores", "create", "Second").strip()
+    desk.ok("stores", "create", "Third")
+    desk.ok("backup", "create", "saved", "--store", "Team notes", "--store", "Second")
+    assert {one["name"] for one in desk.json("backup", "verify", "saved")} == {"Team notes", "Second"}
+    report = desk.json("backup", "restore", "saved", "--store", "Second")
+    assert [one["from"] for one in report["stores"]] == [second]
+    assert "Third is not in the backup" in desk.fails(Exit.USAGE, "backup", "restore", "saved", "--store", "Third")
+    assert "no store is called Nobody" in desk.fails(Exit.NOT_FOUND, "backup", "create", "other", "--store", "Nobody")
+
+
+def test_a_name_that_two_stores_of_a_backup_have_is_refused_with_their_ids(desk: Desk) -> None:
+    other = desk.ok("stores", "create", "Team notes").strip()
+    desk.ok("backup", "create", "saved")
+    told = desk.fails(Exit.USAGE, "backup", "restore", "saved", "--store", "Team notes")
+    assert desk.store in told and other in told

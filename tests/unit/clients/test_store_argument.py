@@ -35,6 +35,22 @@ def test_a_store_is_found_by_its_name(desk: Desk) -> None:
     assert desk.ok("cat", desk.store, "/a") == "one"
 
 
+def test_an_archived_store_is_found_by_its_name_where_no_other_has_it(desk: Desk) -> None:
+    """A store that had just been archived by its name was called by no name any more, not even to delete it."""
+    desk.put("/a", "archived")
+    desk.ok("stores", "archive", "Team notes", "--yes")
+    assert desk.ok("cat", "Team notes", "/a") == "archived"
+    desk.ok("put", desk.ok("stores", "create", "Team notes").strip(), "/a", typed=b"written")
+    assert desk.ok("cat", "Team notes", "/a") == "written"
+
+
+def test_a_deleted_store_is_restored_by_its_name(desk: Desk) -> None:
+    desk.ok("stores", "delete", "Team notes", "--yes")
+    assert "--deleted" in desk.fails(Exit.NOT_FOUND, "ls", "Team notes")
+    assert desk.json("stores", "restore", "Team notes")["id"] == desk.store
+    assert desk.json("stores", "restore", "Team notes")["id"] == desk.store, "it changes nothing"
+
+
 def test_every_command_that_begins_with_a_store_takes_its_name_too() -> None:
     optional = {"divergent list", "homes move"}
     others = [(words, command) for words, command in commands() if words not in optional]

@@ -23,6 +23,7 @@ from memolith.clients.cli.backup_place import (
 from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.import_ import make_like, settings_left_behind
 from memolith.clients.cli.output import Json, show_rows, visible
+from memolith.clients.cli.store_argument import store_called
 from memolith.clients.cli.transfer_options import MAX_TRUST, MaxTrust, counting, ending_report
 from memolith.clients.transfer import backup
 from memolith.clients.transfer.backup import StoredHistory
@@ -43,7 +44,8 @@ app = typer.Typer(
 def create(
     place: Place,
     store: Annotated[
-        list[str] | None, typer.Option("--store", help="Only this store; may be repeated. By default all.")
+        list[str] | None,
+        typer.Option("--store", help="Only this store, by id or name; may be repeated. By default all."),
     ] = None,
     records: Annotated[
         bool, typer.Option("--records", help="Proposals, sessions, transcripts and dreams, too, to be read.")
@@ -71,6 +73,7 @@ def create(
     Example: memolith backup create s3://my-backups/2026-11-22 --profile backups --bucket-owner 210987654321
     """
     rows: list[Row] = []
+    wanted = [store_called(one, url, key) for one in store or ()]
     written: list[StoredHistory] = []
     with ending_report(rows, as_json) as ending, speaking():
         target = find_place(place, profile, endpoint_url, bucket_region, bucket_owner, kms_key)
@@ -78,7 +81,7 @@ def create(
         try:
             with counting("backing up versions", None) as advance, _using(target, "written"):
                 client = connect(url, key)
-                backup.write(client, target, store or (), rows.append, advance, written, with_records=records)
+                backup.write(client, target, wanted, rows.append, advance, written, with_records=records)
         except BaseException:
             if written:
                 typer.echo(
@@ -129,7 +132,7 @@ def verify(
 def restore(
     place: Place,
     store: Annotated[
-        list[str] | None, typer.Option("--store", help="Only this one of its stores; may be repeated.")
+        list[str] | None, typer.Option("--store", help="Only this one of its stores, by id or name; may be repeated.")
     ] = None,
     into: Annotated[
         str | None,
@@ -208,10 +211,18 @@ def _verified(place: BackupPlace) -> tuple[list[StoredHistory], list[str]]:
 
 
 def _chosen(found: list[StoredHistory], wanted: list[str] | None) -> list[StoredHistory]:
-    missing = set(wanted or ()) - {one.store_id for one in found}
-    if missing:
-        raise InvalidRequest("--store", f"{', '.join(sorted(missing))} is not in the backup; `backup verify` lists it")
-    return [one for one in found if not wanted or one.store_id in wanted]
+    ids = {_id_of(found, named) for named in wanted or ()}
+    return [one for one in found if not wanted or one.store_id in ids]
+
+
+def _id_of(found: list[StoredHistory], named: str) -> str:
+    """Return the id of the one store of a backup that is named by its id or its name. Raises InvalidRequest."""
+    ids = [one.store_id for one in found if named in (one.store_id, one.store["name"])]
+    if not ids:
+        raise InvalidRequest("--store", f"{named} is not in the backup; `memolith backup verify` lists what is")
+    if len(ids) > 1:
+        raise InvalidRequest("--store", f"names {len(ids)} stores of the backup; use the id: {', '.join(ids)}")
+    return ids[0]
 
 
 def _restore(

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
 
-from memolith.clients.api.client import ApiClient
+from memolith.clients.api.client import ApiClient, Record
 from memolith.clients.cli.api_address import LAPTOP_ROOT, find_address
 from memolith.clients.cli.api_client import connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
@@ -28,6 +28,9 @@ NO_STORE = (
 )
 
 
+LISTINGS: tuple[Mapping[str, str], ...] = ({}, {"include_archived": "true"})
+"""Where a name is looked for: among the stores that are written, and only then among those that are archived."""
+
 _DEFAULT = "(default)"
 """What stands for the default store between parsing and running a command."""
 
@@ -36,6 +39,7 @@ class StoreCommand(TyperCommand):
     """A command whose argument ``store`` is an id, a name, or left out. It is called with the id."""
 
     takes_default = True
+    listings = LISTINGS
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse, with a mark for the default store where none is named. Asks nothing yet."""
@@ -48,7 +52,7 @@ class StoreCommand(TyperCommand):
         named, url, key = ctx.params["store"], ctx.params.get("url"), ctx.params.get("key")
         if named == _DEFAULT:
             named = default_store(url, key)
-        ctx.params["store"] = store_called(named, url, key)
+        ctx.params["store"] = store_called(named, url, key, self.listings)
         return super().invoke(ctx)
 
     def _lacks_store(self, ctx: Any, args: list[str]) -> bool:
@@ -77,7 +81,13 @@ class NamedStoreCommand(StoreCommand):
     takes_default = False
 
 
-def store_called(named: str, url: str | None, key: str | None) -> str:
+class DeletedStoreCommand(NamedStoreCommand):
+    """The same for a store that was deleted."""
+
+    listings = ({"deleted": "true"}, {})
+
+
+def store_called(named: str, url: str | None, key: str | None, listings: Sequence[Mapping[str, str]] = LISTINGS) -> str:
     """Return the id of a store that is named by its id or its name. No request for an id, else one for 100 stores.
 
     Raises:
@@ -86,14 +96,17 @@ def store_called(named: str, url: str | None, key: str | None) -> str:
     if named.startswith("memstore_"):
         return named
     with speaking():
-        return one_called(connect(url, key), named)
+        return one_called(connect(url, key), named, listings)
 
 
-def one_called(client: ApiClient, named: str) -> str:
-    """Return the id of the one store with this name. Raises ApiFailed."""
-    found = [one for one in client.stores.list() if one.name == named]
+def one_called(client: ApiClient, named: str, listings: Sequence[Mapping[str, str]] = LISTINGS) -> str:
+    """Return the id of the one store with this name, in the first listing that has one. Raises ApiFailed."""
+    found: list[Record] = []
+    for query in listings:
+        found = found or [one for one in client.stores.list(**query) if one.name == named]
     if not found:
-        raise ApiFailed(f"no store is called {named}", Exit.NOT_FOUND, "`memolith stores list` lists the stores.")
+        hint = "`memolith stores list` lists the stores; with --archived or --deleted, others too."
+        raise ApiFailed(f"no store is called {named}", Exit.NOT_FOUND, hint)
     if len(found) > 1:
         names = ", ".join(one.id for one in found)
         raise ApiFailed(f"{len(found)} stores are called {named}", Exit.USAGE, f"Use the id: {names}")

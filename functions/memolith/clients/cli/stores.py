@@ -10,7 +10,7 @@ import typer
 
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking, store_address
 from memolith.clients.cli.output import Json, confirm, say, show_fields, show_rows
-from memolith.clients.cli.store_argument import NamedStoreCommand
+from memolith.clients.cli.store_argument import DeletedStoreCommand, NamedStoreCommand
 from memolith.core.errors import InvalidRequest
 
 app = typer.Typer(
@@ -188,7 +188,7 @@ def delete(store: Store, yes: Yes = False, url: Url = None, key: Key = None, as_
         )
 
 
-@app.command(cls=NamedStoreCommand)
+@app.command(cls=DeletedStoreCommand)
 def restore(store: Store, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Bring a deleted store back, with all its memories and versions. Works until its erasure begins.
 
