@@ -110,11 +110,22 @@ def approve(
     client = connect(url, key)
     with speaking():
         ids = _open_ids(client, store) if proposal == ALL else [_id(client, store, proposal, "approve")]
-    if proposal == ALL:
+    if not ids and not as_json:
+        say("No proposal is open.")
+        return
+    if proposal == ALL and ids:
         confirm(f"Approve {len(ids)} proposals?", yes)
-    with speaking():
-        body = {} if not edits else {"edits": list(edits)}
-        _report([client.post(f"{_address(store, one)}/approve", body) for one in ids], as_json)
+    body = {} if not edits else {"edits": list(edits)}
+    approved: list[Record] = []
+    try:
+        with speaking():
+            for one in ids:
+                approved.append(client.post(f"{_address(store, one)}/approve", body))
+    except BaseException:
+        if approved:
+            _show_results(approved, as_json)
+        raise
+    _report(approved, as_json)
 
 
 @app.command(cls=StoreCommand)
@@ -203,6 +214,13 @@ def _open_ids(client: ApiClient, store: str) -> list[str]:
 
 def _report(proposals: list[Record], as_json: bool) -> None:
     """Print what became of proposals; end with 1 where an edit was not written, or not taken back."""
+    if left := _show_results(proposals, as_json):
+        advice = "`memolith proposals show` has the reasons; propose them again from what the store holds now."
+        raise ApiFailed(f"{left} edits were left as they are", Exit.FAILED, advice)
+
+
+def _show_results(proposals: list[Record], as_json: bool) -> int:
+    """Print what became of proposals. Returns how many edits were not written, or not taken back."""
     if as_json:
         print(json.dumps(proposals if len(proposals) != 1 else proposals[0]))
     left = 0
@@ -215,9 +233,7 @@ def _report(proposals: list[Record], as_json: bool) -> None:
                 say(f"{result['outcome']}  {edit['op']}  {visible(edit['path'] or '(erased)')}{detail}")
         if not as_json:
             say(f"{one['id']}  {'erased' if one['erased'] else one['status']}{_one_more(one)}")
-    if left:
-        advice = "`memolith proposals show` has the reasons; propose them again from what the store holds now."
-        raise ApiFailed(f"{left} edits were left as they are", Exit.FAILED, advice)
+    return left
 
 
 def _one_more(proposal: Mapping[str, Any]) -> str:
