@@ -48,6 +48,21 @@ def test_what_was_said_and_done_in_claude_code_is_read_and_nothing_that_it_keeps
     assert (read.name, read.unreadable) == ("5f0c7c1e-8f7e-4f0e-9a53-2f4a9f1f6c11", 1), "the last line is cut off"
 
 
+def test_a_file_that_the_api_refuses_is_named_and_the_others_are_imported(desk: Desk, tmp_path: Path) -> None:
+    """Such a session was deleted after it had been imported. The command ended there, with no word about the others."""
+    [first] = desk.json("transcript", "import", str(CLAUDE), "--format", "claude-code", "--store", "Team notes")
+    desk.backend.client().beta.sessions.delete(first["session"])
+    other = tmp_path / "other.jsonl"
+    said = {"role": "user", "content": "We deploy on Thursdays."}
+    other.write_text(json.dumps({"type": "user", "sessionId": "other", "uuid": "u", "message": said}))
+    words = ("transcript", "import", str(CLAUDE), str(other), "--format", "claude-code", "--store", "Team notes")
+    code, out, _ = desk.run(*words, "--json")
+    refused, imported = json.loads(out)
+    assert (code, refused["file"], refused["session"]) == (Exit.IN_PART, str(CLAUDE), first["session"])
+    assert "erased" in refused["reason"]
+    assert (imported["file"], imported["accepted"]) == (str(other), 1)
+
+
 def test_what_was_said_and_done_in_codex_is_read_and_nothing_that_it_adds() -> None:
     assert told(CODEX, Program.CODEX) == [
         ("user.message", "I prefer tabs in Go files."),

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from memolith.clients.api.client import ApiClient
+from memolith.clients.api.http import ApiRefused
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.instants import instant, local_now
@@ -29,6 +30,9 @@ app = typer.Typer(
 
 SOURCE = "transcript_source"
 """The metadata of a session that says which file's session it is."""
+
+_OF_THE_FILE = (400, 413)
+"""Refusals that are about one file, after which the others are imported all the same."""
 
 Of = Annotated[Program, typer.Option("--format", help="The program that wrote the file.")]
 SessionId = Annotated[str, typer.Option("--session", metavar="SESSION", help="sesn_…")]
@@ -55,21 +59,18 @@ def import_(
     Example: memolith transcript import --format codex ~/.codex/sessions/2026/11/23/rollout-*.jsonl
     """
     rows: list[dict[str, Any]] = []
-    with speaking():
-        client = connect(url, key)
-        store_id = store_called(store or default_store(url, key), url, key)
-        known = _known(client, store_id)
-        for file in files:
-            try:
-                conversation = read_conversation(file, program)
-            except (OSError, InvalidRequest) as error:
-                why = error.strerror if isinstance(error, OSError) else error.message
-                rows.append({"file": str(file), "session": None, "reason": why})
-                continue
-            session = known.get(_source(program, conversation)) or _begin(client, store_id, program, conversation)
-            rows.append({"file": str(file), "session": session, **_send(client, session, conversation)})
-    show_rows(rows, ("file", "session", "accepted", "duplicates", "redactions", "unreadable", "reason"), as_json)
-    if any(row["session"] is None for row in rows):
+    try:
+        with speaking():
+            client = connect(url, key)
+            store_id = store_called(store or default_store(url, key), url, key)
+            known = _known(client, store_id)
+            for file in files:
+                rows.append({"file": str(file), **_import(client, store_id, file, program, known)})
+    finally:
+        if rows:
+            columns = ("file", "session", "accepted", "duplicates", "redactions", "unreadable", "reason")
+            show_rows(rows, columns, as_json)
+    if any("reason" in row for row in rows):
         raise typer.Exit(Exit.IN_PART)
 
 
@@ -179,6 +180,23 @@ def search(
             say(f"    {visible(line)}")
     if found["truncated"]:
         typer.echo("only the newest were searched; narrow it with --since, --until, --store or --session", err=True)
+
+
+def _import(client: ApiClient, store_id: str, file: Path, program: Program, known: Mapping[str, str]) -> dict[str, Any]:
+    """Import one file; return its session and what was recorded, or the reason why not. Raises ApiError otherwise."""
+    session: str | None = None
+    try:
+        conversation = read_conversation(file, program)
+        session = known.get(_source(program, conversation)) or _begin(client, store_id, program, conversation)
+        return {"session": session, **_send(client, session, conversation)}
+    except OSError as error:
+        return {"session": session, "reason": error.strerror}
+    except InvalidRequest as error:
+        return {"session": session, "reason": error.message}
+    except ApiRefused as error:
+        if error.status not in _OF_THE_FILE:
+            raise
+        return {"session": session, "reason": error.message}
 
 
 def _known(client: ApiClient, store_id: str) -> dict[str, str]:
