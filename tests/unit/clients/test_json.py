@@ -178,6 +178,7 @@ def test_keys_are_told_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (["--expires-at", "tomorrow"], "--expires-at: must be an RFC 3339 date and time"),
         (["--expires-at", "2026-12-31"], "--expires-at: must be an RFC 3339 date and time"),
+        (["--expires-at", "9999-12-31T23:59:59-05:00"], "--expires-at: must be an RFC 3339 date and time"),
         (["--expires-at", "1970-01-01T00:00:00Z"], "expires_at: must be in the future"),
         (["--store", "notes"], "stores: must name memory stores by their ids"),
         (["--store", STORE, "--store", STORE], "stores: must name each memory store once"),
