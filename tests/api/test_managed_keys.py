@@ -10,7 +10,6 @@ import anthropic
 import pytest
 
 from memolith.adapters.memory import ManualClock, RecordingMetrics, SeededRandomness
-from memolith.core.times import parse_rfc3339
 from memolith.entry.compose_keys import refuse_token
 from memolith.wire.http import HttpApi
 from memolith.wire.routes.table import KEY_ROUTES
@@ -106,7 +105,7 @@ def test_none_but_an_admin_of_all_stores_manages_keys(backend: Backend) -> None:
         ({"name": "a\nb"}, "name"),
         ({"expires_at": "tomorrow"}, "expires_at"),
         ({"expires_at": "1971-01-01T00:00:00Z"}, "expires_at"),
-        ({"expires_at": "9999-12-31T23:59:59-05:00"}, "expires_at: must be before the year 10000 in UTC"),
+        ({"expires_at": "9999-12-31T23:59:59-05:00"}, "expires_at: must be an RFC 3339 date and time, before the year 10000"),
         ({"memory_store_ids": ["x"]}, "memory_store_ids: must name"),
         ({"memory_store_ids": ["memstore_x"] * 17}, "memory_store_ids"),
         ({"holder": "cat"}, "holder"),
@@ -120,13 +119,6 @@ def test_a_body_that_makes_no_sense_is_refused_and_its_field_named(
     refused = keys(backend, "POST", **body)
     assert refused.status == 400 and field in refused.body["error"]["message"]
     assert len(keys(backend).body["data"]) == before
-
-
-def test_a_key_that_an_earlier_release_let_expire_in_no_year_is_listed(backend: Backend) -> None:
-    """It was made, and every list that had it was a 500 from then on."""
-    later = parse_rfc3339("9999-12-31T23:59:59-05:00")
-    backend.issue_key("main", "read", expires_at=later)
-    assert "9999-12-31T23:59:59.999999Z" in [one["expires_at"] for one in keys(backend).body["data"]]
 
 
 def test_a_key_that_nobody_issued_is_not_found(backend: Backend) -> None:

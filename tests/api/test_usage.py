@@ -59,6 +59,7 @@ def test_a_session_cites_a_memory_once_with_each_message(backend: Backend, sessi
         {"entries": [{"path": "/a", "more": 1}]},
         {"entries": [{"path": "/a"}] * 51},
         {"entries": [{"path": "/a"}], "message_id": "x" * 129},
+        {"entries": [{"path": "/a"}], "memory_store_id": "memstore_useast1_01kb0000000000000000000000"},
     ],
 )
 def test_what_is_no_citation_is_refused(backend: Backend, session: str, body: dict[str, Any]) -> None:

@@ -111,8 +111,7 @@ def _check_sent(type: str, fields: dict[str, Any], field: str) -> None:
 
 
 def _instant(text: str, field: str) -> int:
-    """Parse when an event happened. What is before 1970 counts as its first microsecond: a record leaves a zero out."""
     try:
-        return max(1, parse_rfc3339(text.upper()))
+        return max(0, parse_rfc3339(text.upper()))
     except (ValueError, OverflowError) as error:
         raise InvalidRequest(field, "must be an RFC 3339 date and time with an offset") from error

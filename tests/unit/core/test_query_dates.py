@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.core.search.query_dates import named_intervals
+from memolith.core.times import parse_rfc3339
 
 NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)
 """A Sunday."""
@@ -20,6 +21,10 @@ def us(instant: datetime) -> int:
 
 def day(text: str) -> int:
     return us(datetime.fromisoformat(f"{text}T00:00Z"))
+
+
+def test_a_query_is_read_in_the_last_microsecond_that_there_is() -> None:
+    assert named_intervals("yesterday", parse_rfc3339("9999-12-31T23:59:59.999999Z"))
 
 
 @pytest.mark.parametrize(

@@ -343,6 +343,12 @@ def test_instants_are_read_back_and_their_text_is_in_their_order(one: int, other
     assert datetime.fromisoformat(rfc3339(one)).tzinfo == UTC
 
 
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+05:00", "2026-11-21T10:00:00"])
+def test_a_text_that_names_no_instant_from_the_year_1_to_9999_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        parse_rfc3339(text)
+
+
 def test_an_instant_without_an_offset_is_none() -> None:
     with pytest.raises(ValueError, match="offset"):
         parse_rfc3339("2026-11-21T10:00:00")

@@ -45,6 +45,11 @@ def test_a_part_is_read_back_from_its_lines_and_fields_of_a_newer_release_are_ig
     assert TranscriptPart.from_lines(newer) == made
 
 
+def test_an_event_of_1970_whose_class_is_unknown_is_read_back() -> None:
+    made = part(Event("sevt_1", "user.message", 0, None, {}))
+    assert TranscriptPart.from_lines(made.to_lines()) == made
+
+
 @pytest.mark.parametrize("body", [b"", b"[]\n", b'{"schema": "1"}\n', b'{"schema": "2", "workspace_id": "w"}\n'])
 def test_a_body_that_is_no_part_is_refused(body: bytes) -> None:
     with pytest.raises(ValueError):

@@ -153,7 +153,7 @@ class AutomaticPipelines:
                 if session_order.is_before(row.session_id, since):
                     return
                 record = record_of(row)
-                if _writes_to(record, store.store_id) or (all and _has(record, store.store_id)):
+                if _writes_to(record, store.store_id) or (all and record.has_store(store.store_id)):
                     yield from self._heard(view, record, row)
             if len(rows) < LIST_MAX:
                 return
@@ -289,10 +289,6 @@ class AutomaticPipelines:
 
 _FINISHED = frozenset(("proposed", "no_output", "nothing_said", "up_to_date", "retry_exhausted"))
 """What comes of a session that is not looked at again before something was said in it."""
-
-
-def _has(record: SessionRecord, store_id: str) -> bool:
-    return any(one.memory_store_id == store_id for one in record.attachments)
 
 
 def _writes_to(record: SessionRecord, store_id: str) -> bool:

@@ -302,6 +302,6 @@ def _store_of(record: SessionRecord, store_id: str | None) -> str:
     stores = [one.memory_store_id for one in record.attachments]
     if store_id is None and len(stores) > 1:
         raise InvalidRequest("memory_store_id", "must name one of the session's stores, as it has several")
-    if store_id is not None and store_id not in stores:
+    if store_id is not None and not record.has_store(store_id):
         raise InvalidRequest("memory_store_id", "names no store of the session")
     return store_id or stores[0]

@@ -18,6 +18,7 @@ from memolith.app.kernel.region import Region
 from memolith.app.safety.text_access import TextReader
 from memolith.core.approval import ApprovalPolicy, author_kind, edit_of
 from memolith.core.commands import Command
+from memolith.core.errors import InvalidRequest
 from memolith.core.proposed_edits import EditRequest
 from memolith.core.rows.content import MemoryRow
 
@@ -49,9 +50,13 @@ class ReviewedMemories(Memories):
         No call more for a store without a policy. It goes by the store's record as this region knows it.
         """
         edit = self._edit_to_review(access, command)
-        if edit is not None:
-            raise Staged(self._open_proposal(access, edit))
-        return super()._carry_out(access, command)
+        if edit is None:
+            return super()._carry_out(access, command)
+        try:
+            opened = self._open_proposal(access, edit)
+        except InvalidRequest as error:
+            raise _of_the_write(error) from error
+        raise Staged(opened)
 
     def _edit_to_review(self, access: StoreAccess, command: Command) -> EditRequest | None:
         if access.store.approval is None:
@@ -61,3 +66,9 @@ class ReviewedMemories(Memories):
         author = author_kind(access.actor, None if access.key is None else access.key.holder)
         policy = ApprovalPolicy.of(access.store.approval)
         return edit if edit is not None and policy.stages(author, (edit.path, edit.to)) else None
+
+
+def _of_the_write(error: InvalidRequest) -> InvalidRequest:
+    """Name the field as the caller sent it: the write is the one edit of the proposal."""
+    field = error.field.removeprefix("edits.0.")
+    return InvalidRequest("path" if field == "to" else field, error.rule, too_large=error.too_large, findings=error.findings)

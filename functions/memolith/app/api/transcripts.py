@@ -81,22 +81,30 @@ class Transcripts:
     # ---- recording ----------------------------------------------------------------------------------------------
 
     def record(
-        self, call: RequestContext, session_id: str, drafts: Sequence[EventDraft], *, live: bool = False
+        self,
+        call: RequestContext,
+        session_id: str,
+        drafts: Sequence[EventDraft],
+        *,
+        live: bool = False,
+        store_id: str | None = None,
     ) -> TranscriptReceipt:
         """Record those of the events that are not recorded yet; what their senders name the same is one event.
 
         Repeatable where every event has a `client_event_id`. `live`: refused once the session has ended; otherwise
-        what happened before may still be reported. All are recorded, or none.
+        what happened before may still be reported. `store_id`: the store that the events name. All are recorded, or none.
 
         An index read, a query for a hundred parts; for what is new a PUT, an index read and write.
 
         Raises:
-            InvalidRequest: the session has been ended, or its transcript erased. NotFound, PermissionDenied,
-            Unauthenticated, Unavailable, Busy, OutcomeUnknown.
+            InvalidRequest: the session has been ended, its transcript erased, or it has no such store. NotFound,
+            PermissionDenied, Unauthenticated, Unavailable, Busy, OutcomeUnknown.
         """
         access, record, _ = self._sessions.enter(call, session_id, Scope.write)
         if live and record.archived_at is not None:
             raise InvalidRequest("session_id", "names a session that has been ended")
+        if store_id is not None and not record.has_store(store_id):
+            raise InvalidRequest("memory_store_id", "names no store of the session")
         rows = self._log.rows(access.view, record.workspace_id, session_id)
         if is_ordered(rows):
             raise InvalidRequest("session_id", "names a session whose transcript was erased")

@@ -96,7 +96,7 @@ class MemoryUses:
             }
             fields = {name: value for name, value in said.items() if value is not None}
             drafts.append(EventDraft(CITED, fields, f"citation-{hashlib.sha256(named.encode()).hexdigest()}"))
-        return self._transcripts.record(call, session_id, drafts)
+        return self._transcripts.record(call, session_id, drafts, store_id=store_id)
 
     def page(
         self, call: RequestContext, store_id: str, *, unused: bool, limit: int, after: str | None

@@ -107,6 +107,9 @@ class SessionRecord:
         """When it was changed last, or ended."""
         return max(self.created_at, self.updated_at or 0, self.archived_at or 0)
 
+    def has_store(self, store_id: str) -> bool:
+        return any(one.memory_store_id == store_id for one in self.attachments)
+
     def to_json(self) -> bytes:
         return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True, ensure_ascii=False).encode()
 

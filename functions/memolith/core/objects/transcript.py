@@ -89,7 +89,7 @@ class TranscriptPart:
         first, _, rest = body.partition(b"\n")
         header = known(cls, _load(first))
         try:
-            events = tuple(Event(**known(Event, json.loads(line))) for line in rest.split(b"\n") if line)
+            events = tuple(_event_from_json(json.loads(line)) for line in rest.split(b"\n") if line)
             return cls(**{**header, "events": events, "kept_ids": tuple(header.get("kept_ids", ()))})
         except (TypeError, KeyError) as error:
             raise ValueError(f"a part of a transcript cannot be read ({error})") from error
@@ -97,6 +97,11 @@ class TranscriptPart:
 
 def _event_to_json(event: Event) -> dict[str, Any]:
     return {name: value for name, value in asdict(event).items() if value is not None and value != 0}
+
+
+def _event_from_json(line: Mapping[str, Any]) -> Event:
+    """Parse an event. What is none or zero is not written."""
+    return Event(**{"at": 0, "trust": None, **known(Event, line)})
 
 
 def event_id(session_id: str, client_event_id: str) -> str:

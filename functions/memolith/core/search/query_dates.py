@@ -16,6 +16,7 @@ from memolith.core.search import date_words
 from memolith.core.search.date_words import MONTHS, SEASONS, WEEKDAYS
 
 DAY = timedelta(days=1)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Interval = tuple[int, int]
 """From and before, in microseconds since 1970."""
 
@@ -32,7 +33,7 @@ def named_intervals(query: str, now_us: int) -> tuple[Interval, ...]:
 
     A day, a month or a season without a year is the last one that had begun by `now_us`.
     """
-    now = datetime.fromtimestamp(now_us / 1_000_000, UTC)
+    now = EPOCH + timedelta(microseconds=now_us)
     return tuple(dict.fromkeys((_us(since), _us(until)) for since, until in _spans(_plain(query), now)))
 
 
@@ -88,7 +89,7 @@ def _midnight(now: datetime) -> datetime:
 
 
 def _us(instant: datetime) -> int:
-    return int((instant - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(microseconds=1))
+    return (instant - EPOCH) // timedelta(microseconds=1)
 
 
 def _group(match: Match, name: str) -> str:
