@@ -81,8 +81,27 @@ def test_an_approval_with_a_stale_edit_ends_with_1_and_says_why(desk: Desk, caps
         capsys, "show", desk.scene.store, id
     )
     code, told = failed(capsys, "approve", desk.scene.store, id)
-    assert (code, told.startswith("1 edits were left as they are") or "left as they are" in told) == (Exit.FAILED, True)
+    assert (code, "left as they are: 1" in told, "show` has the reasons" in told) == (Exit.FAILED, True, True)
     assert desk.scene.read(memory.id).content == "a person's"
+    shown = said(capsys, "show", desk.scene.store, id).splitlines()
+    assert "[1] replace /a.md  (agent)  stale: the memory's text is not what the author of the edit saw" in shown
+
+
+def test_only_what_a_command_left_undone_is_its_failure(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    memory = desk.scene.create("/a.md", "one")
+    id = desk.propose(EditRequest("replace", "/a.md", content="two"), EditRequest("create", "/b.md", content="b"))
+    desk.scene.update(memory, "a person's")
+    assert failed(capsys, "approve", desk.scene.store, id)[0] == Exit.FAILED
+    assert "reverted  create  /b.md" in said(capsys, "revert", desk.scene.store, id)
+    assert said(capsys, "erase", desk.scene.store, id).endswith(f"{id}  erased\n")
+
+
+def test_a_reversal_that_leaves_an_edit_ends_with_1(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    id = desk.propose(EditRequest("create", "/a.md", content="a"))
+    approved = json.loads(said(capsys, "approve", desk.scene.store, id, "--json"))
+    desk.scene.update(desk.scene.read(approved["edits"][0]["result"]["memory_id"]), "a person's")
+    code, told = failed(capsys, "revert", desk.scene.store, id)
+    assert (code, "left as they are: 1" in told, "memolith log" in told) == (Exit.FAILED, True, True)
 
 
 def test_all_open_proposals_are_approved_the_oldest_first(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,6 +109,36 @@ def test_all_open_proposals_are_approved_the_oldest_first(desk: Desk, capsys: py
     lines = said(capsys, "approve", desk.scene.store, "all", "--yes").splitlines()
     assert [line.split()[0] for line in lines if "approved" in line] == ids
     assert said(capsys, "list", desk.scene.store) == "No proposal is open.\n"
+    assert said(capsys, "approve", desk.scene.store, "all") == "No proposal is open.\n"
+
+
+def test_one_that_is_refused_holds_up_no_other_of_all_and_is_named(
+    desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = desk.scene.store
+    first = desk.propose(EditRequest("create", "/a.md", content="a"))
+    by_agent = desk.agent
+    desk.scene.clock.advance(1)
+    desk.agent = desk.scene.cloud.key("write", holder="person")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", desk.agent)
+    second = desk.propose(EditRequest("create", "/b.md", content="b"))
+    desk.agent = by_agent
+    desk.scene.clock.advance(1)
+    third = desk.propose(EditRequest("create", "/c.md", content="c"))
+    with pytest.raises(SystemExit) as ended:
+        run(["proposals", "approve", store, "all", "--yes", "--json"])
+    told = capsys.readouterr()
+    assert (ended.value.code, [one["id"] for one in json.loads(told.out)]) == (Exit.IN_PART, [first, third])
+    assert f"error: {second}: a proposal is not approved by who proposed it" in told.err
+    assert failed(capsys, "approve", store, "all", "--yes")[0] == Exit.KEY
+
+
+def test_all_is_a_list_in_json_also_of_one(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    id = desk.propose(EditRequest("create", "/a.md", content="a"))
+    assert [one["id"] for one in json.loads(said(capsys, "approve", desk.scene.store, "all", "--yes", "--json"))] == [
+        id
+    ]
+    assert json.loads(said(capsys, "approve", desk.scene.store, "all", "--json")) == []
 
 
 def test_where_none_is_open_to_be_approved_nothing_is_asked(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from memolith.clients.api.client import PAGE, STORES, ApiClient, Record
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
-from memolith.clients.cli.failures import ApiFailed, Exit
+from memolith.clients.cli.failures import ApiFailed, Exit, explain
 from memolith.clients.cli.output import Json, confirm, say, show_rows, visible, visible_text
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
@@ -28,6 +28,11 @@ ALL = "all"
 LAST = "last"
 STATUSES = ("open", "approved", "rejected", "withdrawn", "expired", "reverted")
 _NOT_WRITTEN = ("stale", "refused", "changed_since", "unavailable")
+_ADVICE = {
+    "result": "`memolith proposals show` has the reasons; propose them again from what the store holds now.",
+    "reversal": "`memolith proposals show` has the reasons; `memolith log` shows what was changed since.",
+}
+"""What to do about edits that were not written (`result`), or not taken back (`reversal`)."""
 
 Store = Annotated[
     str, typer.Argument(metavar="STORE", help="The store, by id or name; may be left out with a default.")
@@ -101,31 +106,17 @@ def approve(
     """Approve a proposal, or some of its edits: they are written as versions that you have approved.
 
     An edit whose memory has changed since is stale and not written; the exit code is then 1. Where the store wants two
-    people's approval, nothing is written before the second.
+    people's approval, nothing is written before the second. Of `all`, one that is refused holds up no other; the exit
+    code is then 3.
 
     Example: memolith proposals approve "Team notes" prop_01kb… --edit 1 --edit 3
     """
     if proposal == ALL and edits:
         raise InvalidRequest("--edit", "cannot be combined with all")
-    client = connect(url, key)
-    with speaking():
-        ids = _open_ids(client, store) if proposal == ALL else [_id(client, store, proposal, "approve")]
-    if not ids and not as_json:
-        say("No proposal is open.")
-        return
-    if proposal == ALL and ids:
-        confirm(f"Approve {len(ids)} proposals?", yes)
-    body = {} if not edits else {"edits": list(edits)}
-    approved: list[Record] = []
-    try:
-        with speaking():
-            for one in ids:
-                approved.append(client.post(f"{_address(store, one)}/approve", body))
-    except BaseException:
-        if approved:
-            _show_results(approved, as_json)
-        raise
-    _report(approved, as_json)
+    if proposal == ALL:
+        _approve_all(connect(url, key), store, yes, as_json)
+    else:
+        _decide(store, proposal, "approve", {} if not edits else {"edits": list(edits)}, url, key, as_json)
 
 
 @app.command(cls=StoreCommand)
@@ -184,7 +175,48 @@ def _decide(
 ) -> None:
     with speaking():
         client = connect(url, key)
-        _report([client.post(f"{_address(store, _id(client, store, proposal, change))}/{change}", body)], as_json)
+        told = client.post(f"{_address(store, _id(client, store, proposal, change))}/{change}", body)
+    if as_json:
+        print(json.dumps(told))
+    else:
+        _report([told])
+    if change in ("approve", "revert"):
+        _require_written([told], "result" if change == "approve" else "reversal")
+
+
+def _approve_all(client: ApiClient, store: str, yes: bool, as_json: bool) -> None:
+    """Approve every open proposal, the oldest first, and tell what became of each before what went wrong.
+
+    Raises:
+        ApiFailed: each was refused, or no answer came, and nothing was approved; or edits were not written.
+    """
+    with speaking():
+        ids = _open_ids(client, store)
+    if ids:
+        confirm(f"Approve {len(ids)} proposals?", yes)
+    elif not as_json:
+        say("No proposal is open.")
+    approved: list[Record] = []
+    failures: list[ApiFailed] = []
+    for one in ids:
+        try:
+            with speaking():
+                approved.append(client.post(f"{_address(store, one)}/approve", {}))
+        except ApiFailed as error:
+            failures.append(ApiFailed(f"{one}: {error.message}", error.exit, error.advice))
+            if error.exit in (Exit.NO_ANSWER, Exit.UNKNOWN):
+                break
+    if as_json:
+        print(json.dumps(approved))
+    else:
+        _report(approved)
+    if failures and not approved:
+        raise failures[0]
+    for failure in failures:
+        typer.echo(explain(failure), err=True)
+    if failures:
+        raise typer.Exit(Exit.IN_PART)
+    _require_written(approved, "result")
 
 
 def _id(client: ApiClient, store: str, named: str, command: str) -> str:
@@ -212,28 +244,27 @@ def _open_ids(client: ApiClient, store: str) -> list[str]:
     return [str(one["id"]) for one in found][::-1]
 
 
-def _report(proposals: list[Record], as_json: bool) -> None:
-    """Print what became of proposals; end with 1 where an edit was not written, or not taken back."""
-    if left := _show_results(proposals, as_json):
-        advice = "`memolith proposals show` has the reasons; propose them again from what the store holds now."
-        raise ApiFailed(f"{left} edits were left as they are", Exit.FAILED, advice)
-
-
-def _show_results(proposals: list[Record], as_json: bool) -> int:
-    """Print what became of proposals. Returns how many edits were not written, or not taken back."""
-    if as_json:
-        print(json.dumps(proposals if len(proposals) != 1 else proposals[0]))
-    left = 0
+def _report(proposals: list[Record]) -> None:
+    """Print what became of each edit of proposals, and of each proposal."""
     for one in proposals:
         for edit in one["edits"] or ():
             result = edit["reversal"] or edit["result"]
-            left += result is not None and result["outcome"] in _NOT_WRITTEN
-            if result is not None and not as_json:
-                detail = f": {visible(result['detail'])}" if result["detail"] else ""
-                say(f"{result['outcome']}  {edit['op']}  {visible(edit['path'] or '(erased)')}{detail}")
-        if not as_json:
-            say(f"{one['id']}  {'erased' if one['erased'] else one['status']}{_one_more(one)}")
-    return left
+            if result is not None:
+                say(_outcome(result, f"  {edit['op']}  {visible(edit['path'] or '(erased)')}"))
+        say(f"{one['id']}  {'erased' if one['erased'] else one['status']}{_one_more(one)}")
+
+
+def _require_written(proposals: list[Record], kind: str) -> None:
+    """Raise ApiFailed where an edit was not written (`result`), or not taken back (`reversal`)."""
+    found = [edit[kind] for one in proposals for edit in one["edits"] or ()]
+    left = sum(result is not None and result["outcome"] in _NOT_WRITTEN for result in found)
+    if left:
+        raise ApiFailed(f"edits left as they are: {left}", Exit.FAILED, _ADVICE[kind])
+
+
+def _outcome(result: Mapping[str, Any], of: str = "") -> str:
+    """Return what became of an edit, and the reason where there is one."""
+    return f"{result['outcome']}{of}" + (f": {visible(result['detail'])}" if result["detail"] else "")
 
 
 def _one_more(proposal: Mapping[str, Any]) -> str:
@@ -244,7 +275,7 @@ def _one_more(proposal: Mapping[str, Any]) -> str:
 def _show_edit(edit: Mapping[str, Any]) -> None:
     target = f" -> {visible(edit['to'])}" if edit["to"] else ""
     result = edit["reversal"] or edit["result"]
-    outcome = f"  {result['outcome']}" if result else ""
+    outcome = f"  {_outcome(result)}" if result else ""
     say(
         f"\n[{edit['number']}] {edit['op']} {visible(edit['path'] or '(erased)')}{target}  ({edit['trust']}){outcome}",
         "cyan",
@@ -266,5 +297,5 @@ def _who(actor: Mapping[str, Any] | None) -> str:
 
 
 def _address(store: str, proposal: str | None = None) -> str:
-    parts = [STORES, quote(store, safe=""), "proposals"]
-    return "/".join(parts if proposal is None else [*parts, quote(proposal, safe="")])
+    parts = [store, "proposals"] if proposal is None else [store, "proposals", proposal]
+    return "/".join([STORES, *(quote(part, safe="", errors="surrogatepass") for part in parts)])
