@@ -19,6 +19,8 @@ from typer.testing import CliRunner
 
 from memolith.adapters.local.sealing import LocalSealing
 from memolith.clients.cli import audit
+from memolith.clients.cli.failures import Exit, exit_of
+from memolith.core.errors import MemolithError
 from memolith.entry.audit import main as audit_task
 from memolith.ports.errors import Unavailable
 from tests.laptop import tampering
@@ -80,6 +82,22 @@ def test_an_altered_version_is_named_with_its_flaw_and_fails_the_command(folder:
     assert (code, "intact to period" in told) == (0, True), "the other store is whole"
     code, told = verify(folder)
     assert (code, told.splitlines()[-1].startswith("laptop: NOT INTACT, 1 found")) == (1, True)
+
+
+def test_a_store_of_which_nothing_was_compared_is_not_called_intact(folder: Folder) -> None:
+    unknown = f"{folder.store[:-4]}zzzz"
+    for store, told in ((unknown, f"nothing of {unknown} is sealed"), ("notes", "not the id"), ("", "not the id")):
+        ended = CliRunner().invoke(audit.app, ["verify", store, "--root", str(folder.root)])
+        assert (ended.stdout, told in str(ended.exception)) == ("", True), store
+        assert isinstance(ended.exception, MemolithError)
+        assert exit_of(ended.exception) == (Exit.NOT_FOUND if store == unknown else Exit.USAGE)
+    ended = CliRunner().invoke(audit.app, ["prove", "notes", "memver_x", "--root", str(folder.root)])
+    assert "not the id" in str(ended.exception)
+
+
+def test_an_audit_from_a_period_that_is_not_sealed_yet_does_not_say_intact(folder: Folder) -> None:
+    code, told = verify(folder, "--since", "120")
+    assert (code, told.partition(";")[0]) == (0, "laptop: nothing is sealed from period 120 on")
 
 
 def test_an_audit_from_an_instant_on_says_from_which_period(folder: Folder) -> None:

@@ -118,6 +118,30 @@ def test_a_search_fails_where_it_finds_something_and_succeeds_where_it_does_not(
     assert (operator.run(*asked).exit_code, operator.rows(*asked)) == (0, [])
 
 
+def test_a_search_finds_lines_that_end_as_on_windows_and_a_hash_in_capital_letters(
+    operator: Operator, tmp_path: Path
+) -> None:
+    scene = operator.scene
+    memory = scene.create("/a", "one\r\ntwo\r\n")
+    scene.deliver()
+    file = tmp_path / "leaked.txt"
+    file.write_bytes(b"one\r\ntwo\r\n")
+    assert operator.run("verify", scene.store, "--text-file", str(file)).exit_code == 1
+    assert operator.run("verify", scene.store, "--sha256", memory.content_sha256.upper()).exit_code == 1
+
+
+def test_what_would_be_found_nowhere_is_refused_and_not_searched_for(operator: Operator, tmp_path: Path) -> None:
+    (tmp_path / "latin.txt").write_bytes("café".encode("latin-1"))
+    store = operator.scene.store
+    for words in (
+        ("verify", "notes"),
+        ("resume", "notes"),
+        ("verify", store, "--sha256", "abc"),
+        ("verify", store, "--text-file", str(tmp_path / "latin.txt")),
+    ):
+        assert isinstance(operator.run(*words).exception, InvalidRequest), words
+
+
 def test_a_search_that_one_region_does_not_answer_is_no_proof(operator: Operator) -> None:
     operator.unreachable.add(AWAY)
     assert isinstance(operator.run("verify", operator.scene.store, "--path", "/a").exception, Unavailable)

@@ -13,7 +13,7 @@ from memolith.adapters.aws.clients import Clients
 from memolith.app.kernel.peer_messages import decode_error
 from memolith.clients.cli import repair
 from memolith.clients.cli.deployment_target import Target
-from memolith.core.errors import Unavailable
+from memolith.core.errors import InvalidRequest, Unavailable
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 
@@ -55,6 +55,12 @@ def test_a_damaged_text_is_named_by_a_look_repaired_and_whole_afterwards(scene: 
     [mended] = rows(0)
     assert (mended["region"], mended["outcome"]) == (AWAY, "repaired")
     assert rows(0) == []
+
+
+def test_a_store_is_named_by_its_id_because_no_other_word_finds_anything(scene: Scene) -> None:
+    ended = CliRunner().invoke(repair.app, ["--store", "notes"])
+    assert isinstance(ended.exception, InvalidRequest)
+    assert len(rows(1, "--store", scene.store, "--dry-run")) == 1
 
 
 def test_a_region_that_does_not_answer_is_told_and_the_exit_code_says_so(scene: Scene) -> None:

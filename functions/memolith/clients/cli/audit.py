@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memolith.clients.cli.api_address import is_laptop_meant, laptop_root
-from memolith.clients.cli.deployment_target import Aws, find_target
+from memolith.clients.cli.deployment_target import Aws, find_target, require_store_id
+from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, show_fields, show_rows
 from memolith.core.errors import InvalidRequest
@@ -64,9 +65,9 @@ def verify(
 
     Flaws: altered, metadata_changed, missing, truncated, reordered, rolled_back, replayed, unacknowledged,
     erased_without_order, unreadable, checkpoint_missing, checkpoint_altered, checkpoint_unsigned, forked
-    (docs/integrity.md). Exit code 1 if there is one. Without --since, objects that were never acknowledged are found,
-    too. It reads every object once and changes nothing. Where a region's key in KMS was replaced, --keys has the file
-    with the public half of the old one.
+    (docs/integrity.md). Exit code 1 if there is one, and 4 if nothing of the store is sealed. Without --since, objects
+    that were never acknowledged are found, too. It reads every object once and changes nothing. Where a region's key in
+    KMS was replaced, --keys has the file with the public half of the old one.
 
     Example: memolith audit verify
 
@@ -76,6 +77,8 @@ def verify(
 
     Example: memolith audit verify --since yesterday --against eu-west-1 --keys keys.json
     """
+    if store_id is not None:
+        require_store_id(store_id, "STORE")
     if root is not None and against:
         raise InvalidRequest("--against", "is for regions: a laptop's folder has none")
     root = _chosen(root, aws, region, against)
@@ -86,6 +89,11 @@ def verify(
     else:
         keys_path = "" if keys_file is None else str(keys_file.expanduser().absolute())
         reports = _on_laptop(root, "verify", store_id or "", str(first), keys_path)
+    if store_id is not None and first == 1 and not any(one["looked_at"] or one["findings"] for one in reports):
+        advice = (
+            "Its id is another one, or it was made within the last minute; `memolith stores list` lists the stores."
+        )
+        raise ApiFailed(f"nothing of {store_id} is sealed here: nothing was compared", Exit.NOT_FOUND, advice)
     if as_json:
         show_rows(reports, (), as_json)
     else:
@@ -109,6 +117,7 @@ def prove(
 
     Example: memolith audit prove memstore_… memver_… > proof.json
     """
+    require_store_id(store_id, "STORE")
     root = _chosen(root, aws, region)
     if root is not None:
         show_fields(_on_laptop(root, "prove", store_id, version_id), True)
@@ -154,7 +163,9 @@ def _show(reports: list[dict[str, Any]]) -> None:
     if rows:
         show_rows(rows, COLUMNS, False)
     for report in reports:
-        if report["intact"]:
+        if report["intact"] and report["sealed_until_us"] is None and report["since"] > 1:
+            print(f"{report['home']}: nothing is sealed from period {report['since']} on; {_counts(report)}")
+        elif report["intact"]:
             until = report["sealed_until_us"]
             up_to = "nothing is sealed yet" if until is None else f"everything acknowledged before {rfc3339(until)}"
             period = report["until"] if until is None else report["signed_until"]

@@ -14,6 +14,7 @@ import typer
 
 from memolith.adapters.aws.names import Deployment
 from memolith.clients.cli.api_address import DEV_FILE
+from memolith.core import ids
 from memolith.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -120,6 +121,12 @@ def find_target(aws: bool) -> Target:
     return Target(
         clients, record["stage"], account, tuple(record["regions"]), alias, tuple(record.get("former_regions", ()))
     )
+
+
+def require_store_id(store: str, option: str) -> None:
+    """Raise InvalidRequest for what is no store's id: a command that asks no API knows no names, and finds nothing."""
+    if ids.STORE.fullmatch(store) is None:
+        raise InvalidRequest(option, f"{store} is not the id of a store (memstore_…); `memolith stores list` has it")
 
 
 def _record() -> dict[str, Any]:

@@ -7,6 +7,7 @@ invoke it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from memolith.clients.cli.calls import invoke
 from memolith.clients.cli.consoles import console
-from memolith.clients.cli.deployment_target import Aws, Target, find_target
+from memolith.clients.cli.deployment_target import Aws, Target, find_target, require_store_id
 from memolith.clients.cli.derived import derived
 from memolith.clients.cli.output import Json, show_rows
 from memolith.core import ids
@@ -86,10 +87,11 @@ def verify(
 
     Example: memolith erasure verify memstore_useast1_01kb… --text-file leaked.txt
     """
+    require_store_id(store_id, "STORE_ID")
     needles = {
-        "texts": [file.read_text().removesuffix("\n") for file in text_file or []],
+        "texts": [_text_of(file) for file in text_file or []],
         "paths": list(path or []),
-        "hashes": list(sha256 or []),
+        "hashes": [_hash_of(word) for word in sha256 or []],
     }
     target = find_target(aws)
     found: list[dict[str, Any]] = []
@@ -121,6 +123,7 @@ def resume(store_id: StoreId, aws: Aws = False, as_json: Json = False) -> None:
 
     Example: memolith erasure resume memstore_useast1_01kb…
     """
+    require_store_id(store_id, "STORE_ID")
     target = find_target(aws)
     rows = []
     for region in target.regions:
@@ -129,6 +132,27 @@ def resume(store_id: StoreId, aws: Aws = False, as_json: Json = False) -> None:
     show_rows(rows, ("region", "state"), as_json)
     if any(row["state"] == "unreachable" for row in rows):
         raise typer.Exit(EXIT_FOUND)
+
+
+def _text_of(file: Path) -> str:
+    """Return the text to look for, as a memory has it: its line ends stay, but for the file's last one.
+
+    Raises:
+        InvalidRequest: it is not UTF-8.
+    """
+    try:
+        return file.read_bytes().decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(
+            "--text-file", f"{file} is not UTF-8 text (byte {error.start}), and a memory is text"
+        ) from error
+
+
+def _hash_of(word: str) -> str:
+    """Return a content's SHA-256 as it is stored. Raises InvalidRequest for what is none, and is found nowhere."""
+    if not re.fullmatch("[0-9a-f]{64}", word.lower()):
+        raise InvalidRequest("--sha256", f"{word} is not 64 hexadecimal digits")
+    return word.lower()
 
 
 def _ask(target: Target, region: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:

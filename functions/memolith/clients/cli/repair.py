@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from memolith.clients.cli.calls import invoke
-from memolith.clients.cli.deployment_target import Aws, Target, find_target
+from memolith.clients.cli.deployment_target import Aws, Target, find_target, require_store_id
 from memolith.clients.cli.output import Json, show_rows
 from memolith.core.errors import OutcomeUnknown, Unavailable
 
@@ -48,6 +48,8 @@ def repair(
 
     Example: memolith repair --root ~/.memolith
     """
+    if store_id is not None:
+        require_store_id(store_id, "--store")
     if root is not None:
         rows = _on_laptop(root, store_id, dry_run, as_json)
     else:
