@@ -82,6 +82,7 @@ def test_a_reader_that_has_enough_and_a_full_disk_under_its_output_end_the_comma
     line = f"{sys.executable} -m memolith.clients.cli doctor --root {folder}"
     for rest, said in (
         ("| true", ""),
+        (">&-", ""),
         ("> /dev/full", "error: standard output cannot be used: No space left on device\n"),
     ):
         done = subprocess.run(

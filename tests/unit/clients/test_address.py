@@ -52,6 +52,13 @@ def test_an_address_that_is_named_is_asked_with_the_key_that_is_named_or_else_th
     assert find_address(NAMED, None) == Address(NAMED, SOMEBODY_ELSES)
 
 
+@pytest.mark.parametrize("key", ["sk-memolith-a\r", "sk-memolith\nx", "sk-mémolith", "sk-\udce9"])
+def test_a_key_that_no_request_can_carry_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(InvalidRequest, match="--api-key: is no API key") as refused:
+        find_address(NAMED, key)
+    assert key not in str(refused.value)
+
+
 def test_the_local_cloud_of_the_folder_comes_before_the_laptop(tmp_path: Path) -> None:
     laptop(tmp_path / "home" / ".memolith")
     assert find_address(None, None) == Address("http://127.0.0.1:8377", "of the laptop")

@@ -140,6 +140,7 @@ def test_a_store_is_not_changed_by_words_that_say_nothing(desk: Desk) -> None:
     )
     assert desk.json("stores", "update", desk.store, "--durability", "one_region")["durability"] == "one_region"
     assert "tier is not NAME=VALUE" in desk.fails(Exit.USAGE, "stores", "create", "x", "--metadata", "tier")
+    assert "--approval: agents is not" in desk.fails(Exit.USAGE, "stores", "update", desk.store, "--approval", "agents")
 
 
 # ---- reading ------------------------------------------------------------------------------------------------------
@@ -386,6 +387,7 @@ def test_a_session_needs_a_store_and_has_an_id(desk: Desk) -> None:
 def test_errors_say_what_to_do_and_which_kind_they_are(desk: Desk) -> None:
     assert "was not found" in desk.fails(Exit.NOT_FOUND, "ls", NOBODY)
     assert "memolith keys create" in desk.fails(Exit.KEY, "stores", "list", "--api-key", "nonsense")
+    assert "percent-encoded UTF-8" in desk.fails(Exit.FAILED, "search", desk.store, "caf\udce9")
     reader = desk.backend.issue_key("main", "read")
     assert "--scope" in desk.fails(Exit.KEY, "put", desk.store, "/a", "--api-key", reader, typed=b"x")
     assert "Nothing was changed" in desk.fails(

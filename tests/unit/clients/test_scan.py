@@ -5,13 +5,17 @@ SARIF.
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Callable, Iterator
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
-from memolith.clients.cli import main
+from memolith.clients.cli import main, scan
 from memolith.scanner import Scanner
 from tests.api.harness import Backend, model_backend
 from tests.api.loopback import serving
@@ -106,6 +110,30 @@ def test_what_is_no_text_is_listed_and_version_control_is_left_out(
     assert "memories/latin.txt: not scanned: not UTF-8 (byte 3)" in out
     assert "3 scanned under the standard policy: 2 rejected, 0 flagged, 1 clean; 2 not scanned" in out
     assert ".git" not in out
+
+
+def test_a_name_that_is_not_utf8_has_an_address_of_its_bytes(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    Path(os.fsdecode(b"memories/caf\xe9.md")).write_text("plain\n")
+    _, out, _ = run(capsys, "memories", "--format", "sarif", "--policy", "audit")
+    assert "memories/caf%E9.md" in out
+
+
+def test_a_reader_that_has_enough_ends_a_scan_as_any_command(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scan, "_write", mock.Mock(side_effect=BrokenPipeError))
+    assert run(capsys, str(folder / "clean.md")) == (1, "", "")
+
+
+def test_a_character_that_the_output_cannot_have_is_printed_as_an_escape(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "日.md").write_text("no frontmatter\n")
+    printed = BytesIO()
+    monkeypatch.setattr(sys, "stdout", TextIOWrapper(printed, "ascii"))
+    with pytest.raises(SystemExit) as ended:
+        main.run(["lint", "memories"])
+    assert (ended.value.code, b"\n/\\u65e5.md:1: frontmatter-missing" in printed.getvalue()) == (1, True)
 
 
 def test_only_a_deep_scan_finds_what_is_for_a_deep_scan(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

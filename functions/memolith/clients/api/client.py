@@ -171,4 +171,4 @@ def _written(answer: Record) -> Record:
 
 
 def _address(*parts: str) -> str:
-    return "/".join([STORES, *(quote(part, safe="") for part in parts)])
+    return "/".join([STORES, *(quote(part, safe="", errors="surrogatepass") for part in parts)])

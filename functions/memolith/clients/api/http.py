@@ -138,7 +138,11 @@ class HttpApi:
         """
         writes = method != "GET"
         attempts = 1 if writes and not self._repeat_writes else ATTEMPTS
-        target = self._address.path + path + (f"?{urlencode(query, quote_via=quote)}" if query else "")
+        target = (
+            self._address.path
+            + path
+            + (f"?{urlencode(query, quote_via=quote, errors='surrogatepass')}" if query else "")
+        )
         sent = {**self._headers, **(headers or {})}
         payload = None
         if body is not None:

@@ -51,7 +51,7 @@ def find_address(url: str | None, key: str | None) -> Address:
             raise InvalidRequest(
                 "--api-key", f"{url} needs a key: give one, or set ANTHROPIC_API_KEY; `memolith keys create` makes one"
             )
-        return Address(url, chosen)
+        return Address(url, _sendable(chosen))
     here = next(_kept(), None)
     if here is None:
         raise InvalidRequest(
@@ -59,7 +59,7 @@ def find_address(url: str | None, key: str | None) -> Address:
             "no Memolith is known here: start `memolith serve` or `memolith dev up`, or say where it is with "
             "--api-url and --api-key, or ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY",
         )
-    return Address(here.url, key or here.key)
+    return Address(here.url, _sendable(key or here.key))
 
 
 def laptop_root() -> Path:
@@ -78,6 +78,13 @@ def is_laptop_meant() -> bool:
 def is_this_machine(url: str) -> bool:
     """Tell whether an address is of this machine itself."""
     return (urlsplit(url).hostname or "") in ("127.0.0.1", "localhost", "::1")
+
+
+def _sendable(key: str) -> str:
+    """Return a key that a request can carry. Raises InvalidRequest for a line end, or what else no key has."""
+    if not (key.isascii() and key.isprintable()):
+        raise InvalidRequest("--api-key", "is no API key: it has a line end, or another character that no key has")
+    return key
 
 
 def _check_named(url: str) -> None:

@@ -11,6 +11,8 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -188,6 +190,7 @@ def memolith(
 
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line: an error becomes a line that says what to do, and an exit code that says which kind."""
+    _make_printable()
     try:
         _run_and_flush(arguments)
     except MemolithError as error:
@@ -200,6 +203,24 @@ def run(arguments: Sequence[str] | None = None) -> None:
         _end(explain_os(error), Exit.FAILED)
     except Exception as error:  # noqa: BLE001 - a user is shown a line, whatever happens
         _end(explain_defect(error), Exit.FAILED)
+
+
+def _make_printable() -> None:
+    """Open what a caller has closed of the standard streams, here and for processes that a command starts.
+
+    A character that the stream's encoding lacks is printed as an escape.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest number that is free: this one
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - for as long as the process runs
+        elif isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _run_and_flush(arguments: Sequence[str] | None) -> None:

@@ -82,6 +82,8 @@ def scan(
         _write(_WRITERS[Format.JSON if in_json else form](results), output)
     except MemolithError as error:
         _fail(explain(error))
+    except BrokenPipeError:
+        raise  # its reader has what it wanted, as of any command
     except (OSError, ScannerUnavailableError) as error:
         _fail(f"error: {error}")
     raise typer.Exit(EXIT_REJECTED if results.count(Verdict.REJECT) else EXIT_CLEAN)

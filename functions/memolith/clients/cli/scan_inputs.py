@@ -5,6 +5,7 @@ Nothing is left out in silence: what cannot be read as text is a `Source` with t
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -101,7 +102,7 @@ def _file(path: Path, relative: str) -> Source:
 
 def _address(path: Path) -> str:
     absolute, here = path.absolute(), Path.cwd()
-    return quote(absolute.relative_to(here).as_posix()) if absolute.is_relative_to(here) else absolute.as_uri()
+    return quote(os.fsencode(absolute.relative_to(here))) if absolute.is_relative_to(here) else absolute.as_uri()
 
 
 def _text_of(path: Path) -> str:

@@ -144,7 +144,7 @@ def update(
     """
     fields = _given(name=name, description=description, metadata=_pairs(metadata, removing=True))
     ours = _given(durability=durability, second_region=second_region, scan_policy=_scanning(secrets))
-    ours |= _given(approval=_pairs(approval, removing=False), pipelines=_settings(pipelines))
+    ours |= _given(approval=_pairs(approval, removing=False, option="--approval"), pipelines=_settings(pipelines))
     if not fields and not ours:
         raise InvalidRequest("", "nothing to change: give an option, such as --name or --description")
     with speaking():
