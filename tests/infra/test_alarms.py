@@ -73,6 +73,32 @@ def test_every_runbook_is_in_the_list_and_names_commands_and_files_that_are_ther
         assert [str(one) for one in check() if one.path.startswith("docs/operations/")] == []
 
 
+def test_every_alarm_is_in_the_list_and_those_of_a_queue_are_on_the_page_that_they_name(three_regions: App) -> None:
+    rows = [line.split("|")[1] for line in (ROOT / "docs/operations/README.md").read_text().splitlines() if "|" in line]
+    listed = [name for row in rows for name in re.findall(r"`([\w-]+)`", row)]
+    names = [name.replace("REGION", r"[a-z]+-[a-z]+-\d").replace("FUNCTION", "[a-z]+") for name in listed]
+    for one in alarms(three_regions):
+        name = one["AlarmName"].removeprefix("memolith-test-")
+        assert re.fullmatch(rf"({'|'.join(names)})(-\d)?", name), name
+        if name.endswith(("-age", "-dlq")):
+            [page] = RUNBOOK.findall(one["AlarmDescription"])
+            assert f"`{name}`" in (ROOT / page).read_text(), name
+
+
+def test_every_resource_that_a_page_names_is_deployed_and_schedules_are_looked_for_where_they_are(
+    three_regions: App,
+) -> None:
+    """The secret of a models' service is its owner's, and no part of a deployment that asks Bedrock."""
+    made = f"{three_regions.base(HERE).body}{three_regions.mesh(HERE).body} memolith-test-models"
+    words = {"STAGE": "test", "ACCOUNT": ACCOUNT, "REGION": HERE, "SOURCE": HERE, "FUNCTION": "reader"}
+    for page in sorted((ROOT / "docs/operations").glob("*.md")):
+        text = page.read_text()
+        for name in re.findall(r"memolith-STAGE-[\w-]*\w", text):
+            deployed = re.sub("|".join(words), lambda word: words[word[0]], name)
+            assert deployed in made, name
+        assert ("aws scheduler " in text) <= ("AWS::Scheduler::" in made), page.name
+
+
 def test_every_metric_of_ours_that_an_alarm_watches_is_counted_with_just_these_dimensions(three_regions: App) -> None:
     measured = counted()
     for one in alarms(three_regions):
