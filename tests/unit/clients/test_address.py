@@ -76,6 +76,16 @@ def test_the_laptops_folder_and_port_are_those_that_serve_was_told(
     assert find_address(None, None) == Address("http://127.0.0.1:9000", "of the laptop")
 
 
+@pytest.mark.parametrize("port", ["abc", "0", "65536", "٣"])
+def test_a_port_that_is_none_is_named_with_the_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, port: str
+) -> None:
+    laptop(tmp_path / "home" / ".memolith")
+    monkeypatch.setenv("MEMOLITH_PORT", port)
+    with pytest.raises(InvalidRequest, match="MEMOLITH_PORT: must be the port"):
+        find_address(None, None)
+
+
 def test_a_named_address_that_is_on_this_machine_needs_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     local_cloud(tmp_path)

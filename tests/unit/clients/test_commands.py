@@ -115,11 +115,11 @@ def test_a_deleted_store_is_listed_and_restored(desk: Desk) -> None:
     [waiting] = desk.json("stores", "list", "--deleted")
     assert waiting["id"] == desk.store and waiting["erase_after"] > waiting["updated_at"]
     assert waiting["erase_after"][:10] in desk.ok("stores", "list", "--deleted")
-    assert "Team notes" in desk.ok("stores", "restore", desk.store)
+    assert "Team notes" in desk.ok("stores", "restore", "Team notes")
     assert desk.ok("cat", desk.store, "/a.md") == "kept"
     assert desk.json("stores", "list", "--deleted") == []
     assert "was not found" in desk.fails(Exit.NOT_FOUND, "stores", "restore", NOBODY)
-    assert "no store is called notes" in desk.fails(Exit.NOT_FOUND, "stores", "restore", "notes")
+    assert "stores list --deleted" in desk.fails(Exit.NOT_FOUND, "stores", "restore", "notes")
     assert "--archived" in desk.fails(Exit.USAGE, "stores", "list", "--deleted", "--archived")
 
 

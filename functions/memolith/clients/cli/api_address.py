@@ -24,6 +24,7 @@ from memolith.core.errors import InvalidRequest
 DEV_FILE = Path(".memolith/dev.json")
 LAPTOP_ROOT = "~/.memolith"
 LAPTOP_PORT = 8377
+PORT_MAX = 65_535
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,5 +114,7 @@ def _kept() -> Iterator[Address]:
         yield from (Address(url.rstrip("/"), key) for url in urls)
     key_file = laptop_root() / "key"
     if key_file.is_file():
-        port = os.environ.get("MEMOLITH_PORT") or LAPTOP_PORT
+        port = os.environ.get("MEMOLITH_PORT") or str(LAPTOP_PORT)
+        if not (port.isascii() and port.isdecimal() and 0 < int(port) <= PORT_MAX):
+            raise InvalidRequest("MEMOLITH_PORT", f"must be the port of `memolith serve`, from 1 to {PORT_MAX}")
         yield Address(f"http://127.0.0.1:{port}", key_file.read_text().strip())
