@@ -124,7 +124,7 @@ def test_a_bad_event_is_refused_with_its_place_and_the_rule(
 def test_an_event_with_a_clock_that_was_never_set_is_kept_and_the_session_goes_on(
     backend: Backend, session: str, at: str
 ) -> None:
-    """Its time was left out of the record, which nobody could read then: later reports were 500s, and it stayed for ever."""
+    """Its time was left out of the record, which nobody could read then: later reports were 500s."""
     for event in ({"type": "a.b", "at": at}, {"type": "user.message", "content": text("x")}):
         reply = report(backend, session, event)
         assert (reply.status, reply.body.get("accepted")) == (200, 1)

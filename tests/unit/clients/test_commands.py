@@ -119,7 +119,7 @@ def test_a_deleted_store_is_listed_and_restored(desk: Desk) -> None:
     assert desk.ok("cat", desk.store, "/a.md") == "kept"
     assert desk.json("stores", "list", "--deleted") == []
     assert "was not found" in desk.fails(Exit.NOT_FOUND, "stores", "restore", NOBODY)
-    assert "stores list --deleted" in desk.fails(Exit.NOT_FOUND, "stores", "restore", "notes")
+    assert "--deleted" in desk.fails(Exit.NOT_FOUND, "stores", "restore", "notes")
     assert "--archived" in desk.fails(Exit.USAGE, "stores", "list", "--deleted", "--archived")
 
 

@@ -146,20 +146,6 @@ def test_where_none_is_open_to_be_approved_nothing_is_asked(desk: Desk, capsys: 
     assert said(capsys, "approve", desk.scene.store, "all", "--json") == "[]\n"
 
 
-def test_what_was_approved_before_a_refusal_is_told(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
-    id = desk.propose(EditRequest("create", "/a.md", content="a"))
-    scene = desk.scene
-    own = scene.at(HOME).proposals.open(
-        scene.call(), scene.store, why="mine", edits=[EditRequest("create", "/b.md", content="b")]
-    )
-    with pytest.raises(SystemExit) as ended:
-        run(["proposals", "approve", scene.store, "all", "--yes"])
-    answer = capsys.readouterr()
-    assert answer.out.splitlines() == ["applied  create  /a.md", f"{id}  approved"]
-    assert (ended.value.code, "by who proposed it" in answer.err) == (Exit.KEY, True)
-    assert said(capsys, "list", scene.store).startswith(own.id)
-
-
 def test_some_edits_are_approved_and_a_proposal_is_rejected(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     edits = [EditRequest("create", f"/{name}.md", content=name) for name in "ab"]
     assert said(capsys, "approve", desk.scene.store, desk.propose(*edits), "--edit", "2").splitlines()[:2] == [

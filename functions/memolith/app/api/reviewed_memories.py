@@ -71,4 +71,6 @@ class ReviewedMemories(Memories):
 def _of_the_write(error: InvalidRequest) -> InvalidRequest:
     """Name the field as the caller sent it: the write is the one edit of the proposal."""
     field = error.field.removeprefix("edits.0.")
-    return InvalidRequest("path" if field == "to" else field, error.rule, too_large=error.too_large, findings=error.findings)
+    return InvalidRequest(
+        "path" if field == "to" else field, error.rule, too_large=error.too_large, findings=error.findings
+    )

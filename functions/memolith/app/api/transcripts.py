@@ -92,7 +92,8 @@ class Transcripts:
         """Record those of the events that are not recorded yet; what their senders name the same is one event.
 
         Repeatable where every event has a `client_event_id`. `live`: refused once the session has ended; otherwise
-        what happened before may still be reported. `store_id`: the store that the events name. All are recorded, or none.
+        what happened before may still be reported. `store_id`: the store that the events name. All are recorded, or
+        none.
 
         An index read, a query for a hundred parts; for what is new a PUT, an index read and write.
 
