@@ -19,7 +19,7 @@ from memolith.app.operations.audit import Instant, Since, make_audit
 from memolith.app.operations.audit_report import AuditReport
 from memolith.app.operations.proofs import make_proofs
 from memolith.app.safety.write_gate import LettingAllThrough
-from memolith.core.errors import MemolithError
+from memolith.core.errors import MemolithError, NotFound
 from memolith.core.times import parse_rfc3339
 from memolith.entry.compose_laptop import REGION, LocalSite, Machine
 from memolith.entry.laptop_files import index_path
@@ -28,6 +28,7 @@ from memolith.ports.errors import PortError
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+EXIT_NOT_FOUND = 4
 
 
 def audited(
@@ -89,6 +90,8 @@ def main(task: str, first: str = "", second: str = "", keys: str = "") -> int:
         print(json.dumps(answer))
     except OSError as error:
         return _fail(f"{settings.root} cannot be used: {error.strerror}")
+    except NotFound as error:
+        return _fail(str(error), EXIT_NOT_FOUND)
     except (PortError, MemolithError) as error:
         return _fail(str(error))
     return 0

@@ -93,6 +93,8 @@ def test_a_store_of_which_nothing_was_compared_is_not_called_intact(folder: Fold
         assert exit_of(ended.exception) == (Exit.NOT_FOUND if store == unknown else Exit.USAGE)
     ended = CliRunner().invoke(audit.app, ["prove", "notes", "memver_x", "--root", str(folder.root)])
     assert "not the id" in str(ended.exception)
+    ended = CliRunner().invoke(audit.app, ["prove", folder.store, "memver_x", "--root", str(folder.root)])
+    assert (ended.exit_code, "memver_x was not found" in ended.stderr) == (Exit.NOT_FOUND, True)
 
 
 def test_an_audit_from_a_period_that_is_not_sealed_yet_does_not_say_intact(folder: Folder) -> None:
@@ -257,7 +259,7 @@ def test_what_was_sealed_without_the_key_is_proven_after_the_next_start_although
         version = site.memolith.memories.create(folder.call, folder.store, path="/b", content="unsigned", full=False)
         site.close()
     ended = CliRunner().invoke(audit.app, ["prove", folder.store, version.version_id, "--root", str(folder.root)])
-    assert (ended.exit_code, "not sealed yet; try again in a minute" in ended.stderr) == (1, True)
+    assert (ended.exit_code, "not sealed yet; try again in a minute" in ended.stderr) == (Exit.NOT_FOUND, True)
     site = folder.opened()
     site.seal()
     assert not site.checkpoints.has_news(), "it is covered"

@@ -60,6 +60,11 @@ def test_the_graph_is_in_order_by_a_name_and_observations_by_what_they_state(des
     assert "was not found" in desk.fails(Exit.NOT_FOUND, "graph", desk.store, "Nobody")
 
 
+def test_a_path_at_fault_is_called_so_by_commands_that_look_for_it(desk: Desk) -> None:
+    for command in ("put", "cat", "rm", "edit"):
+        assert "error: path: must" in desk.fails(Exit.USAGE, command, desk.store, "/a/../b"), command
+
+
 def test_both_sides_of_a_contradiction_are_shown_with_their_time_and_author(desk: Desk) -> None:
     desk.put("/plan.md", "---\nvalid_from: 2026-01-01\n---\n\n# Plan\n\n- [day] We deploy on Thursdays\n")
     desk.put("/ops/b.md", "- [day] [[Plan]]: we deploy on Fridays\n")

@@ -98,7 +98,12 @@ class ProposalDecisions:
         applied, resolved = self._carry_out(
             view, store, row, ProposalStep.APPLIED, decision, lambda: self._writes.apply(store, opened, decision)
         )
-        return [opened, decision, applied], resolved
+        return [opened, *self._endorsed(row), decision, applied], resolved
+
+    def _endorsed(self, row: ProposalRow) -> list[ProposalRecord]:
+        """Return the first of two approvals, where there was one. A GET for a proposal that needed two."""
+        first = self._log.record(row, ProposalStep.ENDORSED)
+        return [] if first is None else [first]
 
     def _endorsement(
         self, view: View, store: StoreRow, row: ProposalRow, opened: ProposalRecord, request: Mapping[str, Any]
@@ -191,7 +196,7 @@ class ProposalDecisions:
             reversal,
             lambda: self._writes.revert(store, opened, applied, reversal),
         )
-        return [opened, decision, applied, reversal, reverted], resolved
+        return [opened, *self._endorsed(row), decision, applied, reversal, reverted], resolved
 
     # ---- erasing ------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from memolith.clients.api.http import HttpApi
+from memolith.core.paths import check_path
 
 AT_HOME = {"x-memolith-consistency": "home"}
 """The header that asks for what the store's home knows."""
@@ -124,8 +125,8 @@ class Memories:
         return self._api.get(_address(memory_store_id, "memories", memory_id), query, at_home=True)
 
     def at(self, store_id: str, path: str) -> Record | None:
-        """Find the memory at a path now. A listing of its folder, up to it."""
-        folder = path[: path.rindex("/") + 1]
+        """Find the memory at a path now. A listing of its folder, up to it. Raises InvalidRequest: it is no path."""
+        folder = check_path(path)[: path.rindex("/") + 1]
         listed = self.list(store_id, path_prefix=folder, depth=1)
         return next((row for row in listed if row.type == "memory" and row.path == path), None)
 

@@ -264,7 +264,7 @@ def _stored(one: Mapping[str, Any]) -> StoredHistory:
 
 
 def _damaged(where: str, what: str) -> InvalidRequest:
-    return InvalidRequest("PLACE", f"{where} is damaged: {what}; nothing was restored: use another copy of the backup")
+    return InvalidRequest("PLACE", f"{where} is damaged: {what}; use another copy of the backup. Nothing was written")
 
 
 def _unseen(_: int) -> None:
