@@ -6,6 +6,7 @@ There are no rows of jobs: whoever works on a store lists the few keys of its jo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -42,16 +43,17 @@ class JobLog:
         Raises:
             Unavailable: the bucket does not answer, or a record cannot be read.
         """
-        return max(self._last_records(store, name), key=lambda record: record.rank, default=None)
+        return max(self._last_records(store, name).values(), key=lambda record: record.rank, default=None)
 
-    def _last_records(self, store: StoreRow, name: JobName) -> list[JobRecord]:
+    def _last_records(self, store: StoreRow, name: JobName) -> dict[str, JobRecord]:
         """Return the last record that each home, and this region, wrote: its newest, as epochs only rise."""
-        found = []
+        found = {}
         for home, last in last_keys(self._region, store, name):
             record = self._read(last)
             if record is not None and str(record.key(home)) != last:
                 raise Unavailable("a job's record says that it is elsewhere", object=last)
-            found += [] if record is None else [record]
+            if record is not None:
+                found[home] = record
         return found
 
     def claim(
@@ -76,7 +78,7 @@ class JobLog:
             worker, self._region.randomness.bytes(12).hex(), epoch_number(store), self._region.clock.now_us()
         )
         records = self._last_records(store, name)
-        state = max(records, key=lambda record: record.rank, default=None)
+        state = max(records.values(), key=lambda record: record.rank, default=None)
         decided = jobs.claim(
             state,
             name,
@@ -89,9 +91,17 @@ class JobLog:
         )
         if decided.record is None:
             return decided
-        after = max((record.sequence for record in records), default=0)
-        record = replace(decided.record, sequence=after + 1, input_sha256=input_sha256)
+        record = replace(decided.record, sequence=self._next_sequence(records, who.epoch), input_sha256=input_sha256)
         return Claim(ClaimAnswer.CLAIMED, record) if self._put(record) else Claim(ClaimAnswer.RUNNING)
+
+    def _next_sequence(self, records: Mapping[str, JobRecord], epoch: int) -> int:
+        """Return where a claim is put: after this region's own records, and after what others put in the same epoch.
+
+        Not after those of an earlier home, which outrank nothing here: where one of them arrives late, a worker that
+        has seen it and one that has not would put their claims at two places, and both would have the job.
+        """
+        counted = (one.sequence for home, one in records.items() if home == self._region.name or one.epoch == epoch)
+        return max(counted, default=0) + 1
 
     def beat(self, held: JobRecord) -> JobRecord:
         """Renew a claim; one PUT. Return what is held now.

@@ -26,7 +26,7 @@ class JobRecord:
     Attributes:
         store_id, kind, job_key: which job.
         epoch: the number of the store's epoch in which it was put; a later epoch's records outrank all earlier ones.
-        sequence: counted from 1 through all epochs.
+        sequence: counted from 1 by the region that puts it, through all epochs.
         event, at: what happened, and when.
         worker: who did it, for people.
         token: the claim's own; empty where no one works on it.

@@ -97,11 +97,33 @@ def test_a_new_home_goes_on_after_the_last_record_that_it_has() -> None:
     assert log_of(scene, AWAY).claim(moved, name, "b", 10).answer is ClaimAnswer.UP_TO_DATE
     taken = log_of(scene, AWAY).claim(moved, name, "b", 20).record
     assert taken is not None
-    assert taken.sequence == 4
+    assert taken.sequence == 1
     log_of(scene).done(running, run_id="drm_late", outcome="completed")
     scene.deliver()
     state = log_of(scene, AWAY).state(moved, name)
     assert state == taken
+
+
+def test_at_a_new_home_one_worker_has_the_job_where_a_record_of_the_last_home_arrives_between_two_claims() -> None:
+    scene = Scene()
+    store, name = row_of(scene, HOME), name_of(scene)
+    held = log_of(scene).claim(store, name, "a", 10).record
+    assert held is not None
+    scene.deliver()
+    log_of(scene).done(held, run_id="drm_1", outcome="completed")
+    moved = replace(store, home=AWAY, epochs=[*store.epochs, str(Epoch(2, AWAY))])
+    answers: list[ClaimAnswer] = []
+
+    def late(call: Call, act: Callable[[], T]) -> T:
+        if call.name == "objects.put_if_absent" and not answers:
+            answers.append(ClaimAnswer.RUNNING)
+            scene.deliver()
+            answers[0] = log_of(scene, AWAY).claim(moved, name, "b", 20).answer
+        return act()
+
+    with scene.intercepted_by(late):
+        first = log_of(scene, AWAY).claim(moved, name, "a", 20)
+    assert (answers, first.answer) == ([ClaimAnswer.CLAIMED], ClaimAnswer.RUNNING)
 
 
 def test_records_of_jobs_are_projected_and_compared_without_leaving_a_row() -> None:
