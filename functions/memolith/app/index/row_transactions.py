@@ -61,18 +61,39 @@ class RowChanges:
 
     def relist(self, store_id: str, paths: Mapping[str, str]) -> set[RowKey]:
         """Recompute the listing's rows of these paths, given with their hashes; return the keys that they follow from:
-        the rows of their logs and occupants. Two reads, of what was not read yet.
+        the rows of their logs and occupants. Two reads, of what was not read yet; another where a table was emptied.
         """
         log_keys = {path: LogRow.key(store_id, hash) for path, hash in paths.items()}
         self.load([*log_keys.values(), *(PathRow.key(store_id, path) for path in paths)])
+        self._restore_logs(store_id, paths)
         occupants = {path: fold.occupant_of(self.log(key)) for path, key in log_keys.items()}
         memory_keys = {path: MemoryRow.key(store_id, id) for path, id in occupants.items() if id is not None}
         self.load(list(memory_keys.values()))
         for path, log_key in log_keys.items():
             key = PathRow.key(store_id, path)
+            before = self.path(key)
             occupant = self.memory(memory_keys[path]) if path in memory_keys else None
-            self.after[key] = fold.path_row(self.path(key), store_id, path, self.log(log_key), occupant)
+            listed_id = None if before is None else before.memory_id
+            if occupant is None and listed_id is not None and listed_id == occupants[path]:
+                continue  # the table of memories was emptied: nothing says that this one has left
+            self.after[key] = fold.path_row(before, store_id, path, self.log(log_key), occupant)
         return {*log_keys.values(), *memory_keys.values()}
+
+    def _restore_logs(self, store_id: str, paths: Mapping[str, str]) -> None:
+        """Say in a log's row that was lost what is known of it: the memory that is listed at its path came there.
+
+        No memory is listed without such a row, unless the table of logs was emptied. What an old entry alone says of
+        the path would take the memory out of the listing, and a writer would put another one above or below it.
+        """
+        lost = {path: hash for path, hash in paths.items() if self.before[LogRow.key(store_id, hash)] is None}
+        listed = {path: row.memory_id for path in lost if (row := self.path(PathRow.key(store_id, path))) is not None}
+        heads = {path: MemoryRow.key(store_id, id) for path, id in listed.items() if id is not None}
+        self.load(list(heads.values()))
+        for path, key in heads.items():
+            head, log_key = self.memory(key), LogRow.key(store_id, lost[path])
+            if head is not None and fold.is_live(head) and (head.path, head.path_hash) == (path, lost[path]):
+                facts = fold.LogFacts(store_id, head.path_hash, head.arrived, head.memory_id)
+                self.after[log_key] = fold.join_log(self.log(log_key), facts)
 
     def changes(self, read_also: Collection[RowKey] = ()) -> list[Change]:
         """Return what differs from what was read, and checks of the rows in `read_also` that a change relied on."""

@@ -11,7 +11,7 @@ import pytest
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.memory import MemoryIndex, MemoryQueue
 from memolith.app.kernel.results import Memory, ReadConsistency, RequestContext
-from memolith.core.errors import NotFound, PathConflict, Unavailable
+from memolith.core.errors import Busy, NotFound, PathConflict, Unavailable
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.control import CompletenessRow, ControlRow
 from memolith.ports.index import Change
@@ -138,6 +138,27 @@ def test_an_old_row_that_came_back_into_an_emptied_table_claims_nothing(scene: S
     assert call.complete_until is None
     with pytest.raises(Unavailable):
         scene.versions(memory_id=memory.id)
+
+
+@pytest.mark.parametrize(("table", "first_at"), [("logs", "/d/b/c"), ("logs", "/d/b"), ("memories", "/d/b")])
+def test_an_old_entry_that_comes_again_takes_no_memory_out_of_the_listing_where_one_table_was_emptied(
+    scene: Scene, table: str, first_at: str
+) -> None:
+    """The entry is of the memory's path before, or of who was there before. A writer must not come above it."""
+    memory = scene.create(first_at, "text")
+    first = next(event.key for event in scene.cloud.pending if "/log/" in event.key)
+    if first_at == "/d/b":
+        scene.update(memory, path="/elsewhere")
+        memory = scene.create("/d/b/c", "other")
+    scene.update(memory, path="/d/b")
+    scene.deliver()
+    settle(scene)
+    empty(scene, table, HOME)
+    scene.cloud.sites[HOME].indexing.object_arrived(first)
+    with pytest.raises((PathConflict, Busy)):
+        scene.create("/d", "above")
+    if table == "logs":
+        assert "/d/b" in [one.path for one in listed(scene).items]
 
 
 @pytest.mark.parametrize("at", [HOME, AWAY])
