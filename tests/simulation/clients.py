@@ -323,13 +323,15 @@ _SHARED = tuple(hashlib.sha256(text.encode()).hexdigest() for text in SHARED_TEX
 
 
 def withhold(memolith: Memolith, store_id: str, version: Version) -> str:
-    """Puts a verdict on a version's text, as a person does, who may take back a release."""
+    """Puts a verdict on a version's text, as a person does, who may take back a release: the home knows of each."""
     region = memolith._region
     keys = [StoreRow.key(store_id), VersionRow.key(store_id, version.id)]
     view = region.view(keys)
     if not all(key in view.rows for key in keys):
         raise Unavailable("not indexed here yet")
     store, row = StoreRow.from_attributes(view.rows[keys[0]]), VersionRow.from_attributes(view.rows[keys[1]])
+    if store.home != region.name:
+        raise Unavailable("not the store's home any more")
     record = VerdictRecord(
         store_id=store_id,
         version_id=version.id,

@@ -206,9 +206,14 @@ def join_version(before: VersionRow | None, entry: Entry, unseen: Collection[str
 
 def _is_erased_elsewhere(before: VersionRow, row: VersionRow) -> bool:
     """Tell whether a blank was not seen here, and the object that it is of was, with its text."""
-    if not row.blank or UNSEEN_ENTRY not in (row.unseen or ()) or before.position != row.position:
+    if not is_blank_elsewhere(row) or before.position != row.position:
         return False
     return not before.blank and UNSEEN_ENTRY not in (before.unseen or ())
+
+
+def is_blank_elsewhere(row: VersionRow) -> bool:
+    """Tell whether a version is blank by another region's answer alone: the object in this bucket may have its text."""
+    return row.blank and UNSEEN_ENTRY in (row.unseen or ())
 
 
 def unseen_objects(entry: Entry, elsewhere: Collection[LogKey]) -> list[str]:

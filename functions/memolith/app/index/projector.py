@@ -8,6 +8,7 @@ code. What a move or a failover changes in these rows is in `epoch_rows`.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from memolith.app.index.ack_journal import AckJournal
@@ -245,8 +246,11 @@ class Projector:
         that row does not stand for the copy. An import that was repeated at a later home is in two logs as well.
         """
         key = VersionRow.key(entry.key.store_id, entry.version_id)
-        before = rows.version(key)
-        after = fold.join_version(before, entry, fold.unseen_objects(entry, elsewhere))
+        before = known = rows.version(key)
+        is_own = entry.slot.epoch.home == self._region.name and entry.key not in elsewhere
+        if before is not None and is_own and not entry.blank and fold.is_blank_elsewhere(before):
+            known = replace(before, blank=False)  # as in tables that had the text first: this region erases its own
+        after = fold.join_version(known, entry, fold.unseen_objects(entry, elsewhere))
         rows.after[key] = after
         if entry.adopts is not None or (entry.imported and entry.key.slot.epoch.number > 1):
             late_key = VersionRow.late_key(entry.key.store_id, entry.version_id)

@@ -7,8 +7,12 @@ from dataclasses import replace
 import pytest
 
 from memolith.adapters.layered import Fault, Strike
+from memolith.adapters.memory import MemoryIndex
+from memolith.app.index.projector import Projector
+from memolith.app.index.row_transactions import RowTransactions
 from memolith.app.kernel.results import Memory
 from memolith.core.errors import InvalidRequest, PermissionDenied, Unavailable
+from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.retention import Retention
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.control import ControlRow
@@ -160,6 +164,26 @@ def test_an_original_that_arrives_after_its_blank_is_erased_on_arrival(scene: Sc
     assert texts(scene, AWAY) == ["v1", "v2"]
     scene.deliver()
     assert texts(scene, AWAY) == ["v2"]
+
+
+def test_what_a_region_wrote_it_blanks_though_its_new_tables_heard_of_anothers_blank_first(scene: Scene) -> None:
+    """A call's answer tells tables that are being rebuilt; then they are filled from this region's own bucket."""
+    retain(scene, days=2, versions=1)
+    memory = scene.create("/a", "v1")
+    first = scene.entries()[0]
+    scene.update(memory, "v2")
+    scene.deliver()
+    site, key = scene.cloud.sites[HOME], VersionRow.key(scene.store, memory.version_id)
+    index = MemoryIndex(site.database)
+    index.commit([Change(key, index.read([key])[key], None)])
+    projector = Projector(site.region, RowTransactions(site.region))
+    projector.fold(site.region.view(), [ResolvedEntry(first.blanked())], elsewhere={first.key})
+    assert scene.version(memory.version_id).path is None
+    site.indexing.object_arrived(str(first.key))
+    assert scene.version(memory.version_id).path == "/a"
+    scene.clock.advance(3 * DAY_S)
+    assert sweep(scene) == 1
+    assert texts(scene) == texts(scene, AWAY) == ["v2"]
 
 
 @pytest.mark.parametrize("text", ["v1", ""])
