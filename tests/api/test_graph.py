@@ -279,6 +279,18 @@ def test_another_workspaces_graph_is_not_found(shared_sessions_backend: Backend,
     )
 
 
+def test_a_note_that_says_it_holds_from_an_instant_of_no_year_is_answered_without(backend: Backend, store: str) -> None:
+    """Nothing could show the instant: one such note was a 500 for the whole store."""
+    for name, instant in (("last", "9999-12-31T23:59:59-05:00"), ("first", "0001-01-01T00:00:00+05:00")):
+        content = f"---\nvalid_from: {instant}\n---\n# {name}\n\n- [name] Holder of {name}\n"
+        backend.client().beta.memory_stores.memories.create(store, path=f"/{name}.md", content=content)
+    said = ask(backend, store, "observations")["observations"]
+    assert {"Holder of last", "Holder of first"} <= {one["content"] for one in said}
+    assert ask(backend, store, "context", url="last")["results"] and ask(
+        backend, store, "recall", query="Holder of last"
+    )
+
+
 def test_the_graph_a_context_and_observations_are_answered_as_of_an_instant(backend: Backend, store: str) -> None:
     then = rfc3339(backend.clock.now_us())
     backend.clock.advance(61)

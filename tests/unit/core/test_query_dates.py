@@ -23,8 +23,9 @@ def day(text: str) -> int:
     return us(datetime.fromisoformat(f"{text}T00:00Z"))
 
 
-def test_a_query_is_read_in_the_last_microsecond_that_there_is() -> None:
-    assert named_intervals("yesterday", parse_rfc3339("9999-12-31T23:59:59.999999Z"))
+@pytest.mark.parametrize("now", ["9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59-05:00"])
+def test_a_query_is_read_as_of_the_last_moment_that_there_is(now: str) -> None:
+    assert named_intervals("yesterday", parse_rfc3339(now))
 
 
 @pytest.mark.parametrize(

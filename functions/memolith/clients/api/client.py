@@ -126,7 +126,9 @@ class Memories:
 
     def at(self, store_id: str, path: str) -> Record | None:
         """Find the memory at a path now. A listing of its folder, up to it. Raises InvalidRequest: it is no path."""
-        folder = check_path(path)[: path.rindex("/") + 1]
+        folder = path[: path.rindex("/") + 1]
+        if folder != path:
+            check_path(path)
         listed = self.list(store_id, path_prefix=folder, depth=1)
         return next((row for row in listed if row.type == "memory" and row.path == path), None)
 

@@ -229,8 +229,10 @@ def _confirm(target: Target, region: str, key: str) -> dict[str, Any]:
 def _instant(text: str) -> int:
     """Parse an instant, as microseconds since 1970. Raises InvalidRequest."""
     try:
-        return parse_rfc3339(text)
-    except ValueError as error:
+        instant_us = parse_rfc3339(text)
+        rfc3339(instant_us)  # what is of the year 9999 elsewhere may be of no year in UTC
+        return instant_us
+    except (ValueError, OverflowError) as error:
         raise InvalidRequest(
             "--expires-at", "must be an RFC 3339 date and time, such as 2026-12-31T00:00:00Z"
         ) from error

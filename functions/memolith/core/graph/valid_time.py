@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from memolith.core.times import parse_rfc3339
+from memolith.core.times import FIRST_US, LAST_US, parse_rfc3339
 
 Interval = tuple[int | None, int | None]
 """From and before, in microseconds since 1970; None where it is open."""
@@ -90,7 +90,7 @@ def _span(text: str) -> tuple[int, int] | None:
         instant = parse_rfc3339(lowered.upper()) if "t" in lowered else None
     except (ValueError, OverflowError):
         return None
-    return None if instant is None else (instant, instant + 1)
+    return (instant, instant + 1) if instant is not None and FIRST_US <= instant < LAST_US else None
 
 
 def _of_parts(year: str, month: str, day: str | None) -> tuple[int, int] | None:

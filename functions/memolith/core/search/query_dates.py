@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 
 from memolith.core.search import date_words
 from memolith.core.search.date_words import MONTHS, SEASONS, WEEKDAYS
+from memolith.core.times import LAST_US
 
 DAY = timedelta(days=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,7 +34,7 @@ def named_intervals(query: str, now_us: int) -> tuple[Interval, ...]:
 
     A day, a month or a season without a year is the last one that had begun by `now_us`.
     """
-    now = EPOCH + timedelta(microseconds=now_us)
+    now = EPOCH + timedelta(microseconds=min(now_us, LAST_US))
     return tuple(dict.fromkeys((_us(since), _us(until)) for since, until in _spans(_plain(query), now)))
 
 

@@ -9,7 +9,7 @@ from memolith.app.kernel.results import IssuedKey
 from memolith.core.errors import InvalidRequest
 from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.rows.identity import ApiKeyRow
-from memolith.core.times import parse_rfc3339, rfc3339
+from memolith.core.times import LAST_US, parse_rfc3339, rfc3339
 from memolith.wire import freshness
 from memolith.wire.exchange import Exchange, _check_no_body
 from memolith.wire.json_views import Json
@@ -70,6 +70,9 @@ def _shown(key: IssuedKey | ApiKeyRow | ApiKeyRecord) -> Json:
 def _instant(text: str) -> int:
     """Parse an instant. Raises InvalidRequest."""
     try:
-        return parse_rfc3339(text)
+        instant_us = parse_rfc3339(text)
     except ValueError as error:
-        raise InvalidRequest("expires_at", "must be an RFC 3339 date and time, before the year 10000 in UTC") from error
+        raise InvalidRequest("expires_at", "must be an RFC 3339 date and time") from error
+    if instant_us > LAST_US:
+        raise InvalidRequest("expires_at", "must be before the year 10000 in UTC")
+    return instant_us
