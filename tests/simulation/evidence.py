@@ -80,6 +80,7 @@ class Evidence:
         lost_terms: by store: the terms that somebody began, and that do not count.
         apart: by store: its divergent versions, in the order in which they are listed.
         wiped: regions whose tables vanished on the way, and when.
+        rebuilds: from when until when each region's tables were rebuilt.
         defects: errors that no caller is meant to see.
         named: by region: the positions that the checkpoints in its bucket name as its own.
         again: `rows`, after every event has come once more.
@@ -109,6 +110,7 @@ class Evidence:
     named: dict[str, set[str]] = field(default_factory=dict)
     again: dict[str, Tables] = field(default_factory=dict)
     blocked: list[str] = field(default_factory=list)
+    rebuilds: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
     doomed: list[bytes] = field(default_factory=list)
     kept: int | None = None
     two_regions: bool = False

@@ -53,6 +53,7 @@ def gather(world: World) -> Evidence:
         objects={region: _objects(world, region) for region in world.options.regions},
         homes={store_id: world.home(store_id) for store_id in world.stores},
         wiped=dict(world.wiped),
+        rebuilds=dict(world.rebuilds),
         defects=defects,
         named={region: _named(world, region) for region in world.options.regions},
     )

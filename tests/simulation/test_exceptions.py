@@ -105,6 +105,7 @@ NEEDED = {
     "lacks_an_abort_entry": Needed(losing, 588, "replicas_converge"),
     "was_dismissed_and_counts": Needed(deciding, 65, "a_head_is_never_blanked"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
+    "tables_were_rebuilt": Needed(tearing, 1_081_694, "a_region_never_goes_back"),
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
     "was_put_behind": Needed(damaging, 650, "redacted_text_is_nowhere"),
     "unknown_since_a_take_over": Needed(failing_over, 188, "a_demanded_read_is_no_older"),

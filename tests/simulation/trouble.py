@@ -77,12 +77,14 @@ class Trouble:
         if site.name in self._operated:
             return
         self._operated.add(site.name)
+        began = world.scheduler.tick()
         while True:
             task = world.scheduler.spawn(f"rebuild of {site.name}", partial(self._rebuild, site))
             world.scheduler.wait(task)
             if not task.crashed:
                 break
         self._operated.discard(site.name)
+        world.rebuilds.setdefault(site.name, []).append((began, world.scheduler.tick()))
         world.defects += [] if task.error is None else [f"rebuild of {site.name}: {task.error!r}"]
 
     def _rebuild(self, site: Site) -> None:

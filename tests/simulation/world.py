@@ -110,6 +110,7 @@ class World:
         for region, site in self.sites.items():
             site.queue = self.network.index_queue(region)
         self.wiped: dict[str, int] = {}
+        self.rebuilds: dict[str, list[tuple[int, int]]] = {}
         self.losses = Losses(self)
         self.damages = Damages(self)
         self.tampering = Tampering(self)

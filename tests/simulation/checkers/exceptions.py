@@ -352,6 +352,17 @@ def tables_had_vanished(evidence: Evidence, region: str, operation: Operation) -
     return vanished is not None and not (operation.returned or vanished) < vanished
 
 
+@exception(
+    "A region whose tables are being rebuilt says that it is incomplete and serves the rows that it has. Rows of a "
+    "memory whose end it has not projected yet may come and go until the rebuild is done."
+)
+def tables_were_rebuilt(evidence: Evidence, region: str, operation: Operation) -> bool:
+    return any(
+        operation.invoked < done and (operation.returned is None or began < operation.returned)
+        for began, done in evidence.rebuilds.get(region, ())
+    )
+
+
 # ---- whose answer it is ---------------------------------------------------------------------------------------------
 
 
