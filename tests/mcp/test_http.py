@@ -110,7 +110,7 @@ def test_a_client_of_either_age_of_the_protocol_lists_calls_and_reads(remote: Re
             (await client.call_tool("read_note", {"path": "/memories/a.md"})).structured_content,
             [resource.uri for resource in (await client.list_resources()).resources],
             (await client.get_prompt("memory_guide")).messages[0].role,
-            client.server_info.version,
+            client.server_info and client.server_info.version,
         ]
 
     tools, first, second, note, uris, role, server_version = remote.ask(act, mode=mode)
