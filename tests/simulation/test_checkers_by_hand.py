@@ -15,6 +15,7 @@ from tests.simulation.checkers.exceptions import (
     was_imported_with_an_old_time,
     was_written_in_a_term_unheard_of,
 )
+from tests.simulation.checkers.jobs import one_run_of_a_watermark_counts
 from tests.simulation.checkers.promises import (
     events_that_come_again_change_nothing,
     what_is_acknowledged_is_in_a_checkpoint,
@@ -30,6 +31,7 @@ from tests.simulation.moving_stage import AWAY, MovingStage
 from tests.simulation.take_overs import logged
 from tests.simulation.test_crashes import PAST_A_CLAIM_S
 from tests.simulation.test_home_scenarios import PUT
+from tests.simulation.workers import Kept, Worked
 
 
 def _evidence(lost: frozenset[Epoch], late: dict[str, str]) -> Evidence:
@@ -297,3 +299,12 @@ def test_of_events_that_are_lost_for_good_after_a_failover_only_an_aborts_may_ch
     assert before["logs"] != again["logs"]
     evidence = replace(evidence_with(History(), {HOME: before}), again={HOME: again}, lossy=lossy)
     assert any(": logs " in one for one in events_that_come_again_change_nothing(evidence)) is objected
+
+
+def test_two_homes_that_took_over_at_once_may_each_do_a_dream_and_one_home_does_it_once() -> None:
+    done = {"event": "done", "epoch": 2, "run_id": "drm_a", "at": 1, "watermark": 1}
+    evidence = evidence_with(History())
+    evidence.worked = Worked(jobs=(Kept("eu-west-1", done, 1), Kept("ap-south-1", done, 1)), lost=True)
+    assert list(one_run_of_a_watermark_counts(evidence)) == []
+    evidence.worked = Worked(jobs=(Kept(HOME, done, 1), Kept(HOME, done, 1)), lost=True)
+    assert len(list(one_run_of_a_watermark_counts(evidence))) == 1

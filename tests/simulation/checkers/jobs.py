@@ -38,11 +38,13 @@ def a_claim_holds_for_its_lease(evidence: Evidence) -> Iterator[str]:
 def one_run_of_a_watermark_counts(evidence: Evidence) -> Iterator[str]:
     """Of each dream one run is ended as done, and the watermark of a job never goes back.
 
-    In each epoch: a home that takes over need not have heard of what the last one ended.
+    In each epoch of a home: one that takes over, later or at once, need not have heard of what another one ended.
     """
-    ended = Counter((one.body["epoch"], one.body["run_id"]) for one in _done(evidence))
+    ended = Counter((one.body["epoch"], one.home, one.body["run_id"]) for one in _done(evidence))
     yield from (
-        f"in epoch {epoch} {run_id} was done {times} times" for (epoch, run_id), times in ended.items() if times > 1
+        f"in epoch {epoch} of {home} {run_id} was done {times} times"
+        for (epoch, home, run_id), times in ended.items()
+        if times > 1
     )
     by_run = Counter(one.body["run_id"] for one in _done(evidence))
     if not exceptions.was_done_by_the_lost_home(evidence):
