@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from memolith.core.limits import TIMEFRAME_MAX_CHARS, TIMEFRAME_MAX_DAYS
+from memolith.core.times import since_epoch
 
 DAY_US = 86_400_000_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 GRAMMAR = "such as 7d, 24h, 2 weeks, 3 months ago, today, yesterday, last week, 2026-05 or 2026-05-01"
 
@@ -84,4 +84,4 @@ def _of_date(text: str, date: re.Match[str] | None) -> int | None:
             moment = datetime(int(date["year"]), int(date["month"]), int(date["day"] or 1), tzinfo=UTC)
     except ValueError:
         return None
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    return since_epoch(moment)

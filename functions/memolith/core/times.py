@@ -5,10 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 TICK_US = 1
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_EPOCH_WITHOUT_OFFSET = _EPOCH.replace(tzinfo=None)
-FIRST_US = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
-LAST_US = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_WITHOUT_OFFSET = EPOCH.replace(tzinfo=None)
+
+
+def since_epoch(moment: datetime) -> int:
+    """Return a moment with an offset as whole microseconds since 1970."""
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+FIRST_US, LAST_US = since_epoch(datetime.min.replace(tzinfo=UTC)), since_epoch(datetime.max.replace(tzinfo=UTC))
 """The first and the last instant that `rfc3339` can show: those of the years 1 to 9999 in UTC."""
 
 
@@ -26,7 +32,7 @@ def parse_rfc3339(text: str) -> int:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError("an offset such as Z or +00:00 is missing")
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    return since_epoch(moment)
 
 
 def after(now_us: int, parent_us: int | None) -> int:

@@ -96,19 +96,19 @@ class Stores:
         return self._api.rows(STORES, {"limit": PAGE, **query})
 
     def retrieve(self, store_id: str) -> Record:
-        return self._api.get(_address(store_id))
+        return self._api.get(address(store_id))
 
     def create(self, **fields: Any) -> Record:
         return self._api.post(STORES, fields)
 
     def update(self, store_id: str, **fields: Any) -> Record:
-        return self._api.post(_address(store_id), fields)
+        return self._api.post(address(store_id), fields)
 
     def archive(self, store_id: str) -> Record:
-        return self._api.post(_address(store_id, "archive"))
+        return self._api.post(address(store_id, "archive"))
 
     def delete(self, store_id: str) -> Record:
-        return self._api.delete(_address(store_id))
+        return self._api.delete(address(store_id))
 
 
 class Memories:
@@ -119,10 +119,10 @@ class Memories:
 
     def list(self, store_id: str, **query: str | int) -> Iterator[Record]:
         """Yield memories and, with a depth, folders, by path."""
-        return self._api.rows(_address(store_id, "memories"), {"limit": PAGE, **query}, at_home=True)
+        return self._api.rows(address(store_id, "memories"), {"limit": PAGE, **query}, at_home=True)
 
     def retrieve(self, memory_id: str, *, memory_store_id: str, **query: str | int) -> Record:
-        return self._api.get(_address(memory_store_id, "memories", memory_id), query, at_home=True)
+        return self._api.get(address(memory_store_id, "memories", memory_id), query, at_home=True)
 
     def at(self, store_id: str, path: str) -> Record | None:
         """Find the memory at a path now. A listing of its folder, up to it. Raises InvalidRequest: it is no path."""
@@ -133,14 +133,14 @@ class Memories:
         return next((row for row in listed if row.type == "memory" and row.path == path), None)
 
     def create(self, store_id: str, *, path: str, content: str, **more: str) -> Record:
-        return _written(self._api.post(_address(store_id, "memories"), {"path": path, "content": content, **more}))
+        return _written(self._api.post(address(store_id, "memories"), {"path": path, "content": content, **more}))
 
     def update(self, memory_id: str, *, memory_store_id: str, **fields: Any) -> Record:
-        return _written(self._api.post(_address(memory_store_id, "memories", memory_id), fields))
+        return _written(self._api.post(address(memory_store_id, "memories", memory_id), fields))
 
     def delete(self, memory_id: str, *, memory_store_id: str, expected_content_sha256: str) -> Record:
-        address = _address(memory_store_id, "memories", memory_id)
-        return _written(self._api.delete(address, {"expected_content_sha256": expected_content_sha256}))
+        at = address(memory_store_id, "memories", memory_id)
+        return _written(self._api.delete(at, {"expected_content_sha256": expected_content_sha256}))
 
 
 class Versions:
@@ -151,10 +151,10 @@ class Versions:
 
     def list(self, store_id: str, **query: str | int) -> Iterator[Record]:
         """Yield versions, newest first."""
-        return self._api.rows(_address(store_id, "memory_versions"), {"limit": PAGE, **query}, at_home=True)
+        return self._api.rows(address(store_id, "memory_versions"), {"limit": PAGE, **query}, at_home=True)
 
     def retrieve(self, version_id: str, *, memory_store_id: str) -> Record:
-        return self._api.get(_address(memory_store_id, "memory_versions", version_id), at_home=True)
+        return self._api.get(address(memory_store_id, "memory_versions", version_id), at_home=True)
 
 
 def redacted_in_words(memory: Mapping[str, Any]) -> str | None:
@@ -173,5 +173,6 @@ def _written(answer: Record) -> Record:
     return answer
 
 
-def _address(*parts: str) -> str:
+def address(*parts: str) -> str:
+    """Return the address of a store, or of what is in it, by its parts."""
     return "/".join([STORES, *(quote(part, safe="", errors="surrogatepass") for part in parts)])

@@ -6,11 +6,10 @@ import json
 from collections.abc import Mapping
 from itertools import islice
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
-from memolith.clients.api.client import PAGE, STORES, ApiClient, Record
+from memolith.clients.api.client import PAGE, ApiClient, Record, address
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit, explain
 from memolith.clients.cli.output import Json, confirm, say, show_rows, visible, visible_text
@@ -297,5 +296,4 @@ def _who(actor: Mapping[str, Any] | None) -> str:
 
 
 def _address(store: str, proposal: str | None = None) -> str:
-    parts = [store, "proposals"] if proposal is None else [store, "proposals", proposal]
-    return "/".join([STORES, *(quote(part, safe="", errors="surrogatepass") for part in parts)])
+    return address(store, "proposals", *([] if proposal is None else [proposal]))

@@ -10,13 +10,12 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from memolith.core.times import FIRST_US, LAST_US, parse_rfc3339
+from memolith.core.times import FIRST_US, LAST_US, parse_rfc3339, since_epoch
 
 Interval = tuple[int | None, int | None]
 """From and before, in microseconds since 1970; None where it is open."""
 
 FIELD_MAX_CHARS = 64
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 KINDS = frozenset(("effective", "valid", "occurred", "due", "mentioned"))
@@ -102,4 +101,4 @@ def _of_parts(year: str, month: str, day: str | None) -> tuple[int, int] | None:
         end = begin + timedelta(days=1) if day else (begin + timedelta(days=31)).replace(day=1)
     except (ValueError, OverflowError):
         return None
-    return (begin - _EPOCH) // timedelta(microseconds=1), (end - _EPOCH) // timedelta(microseconds=1)
+    return since_epoch(begin), since_epoch(end)

@@ -14,10 +14,9 @@ from datetime import UTC, datetime, timedelta
 
 from memolith.core.search import date_words
 from memolith.core.search.date_words import MONTHS, SEASONS, WEEKDAYS
-from memolith.core.times import LAST_US
+from memolith.core.times import EPOCH, LAST_US, since_epoch
 
 DAY = timedelta(days=1)
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Interval = tuple[int, int]
 """From and before, in microseconds since 1970."""
 
@@ -35,7 +34,7 @@ def named_intervals(query: str, now_us: int) -> tuple[Interval, ...]:
     A day, a month or a season without a year is the last one that had begun by `now_us`.
     """
     now = EPOCH + timedelta(microseconds=min(now_us, LAST_US))
-    return tuple(dict.fromkeys((_us(since), _us(until)) for since, until in _spans(_plain(query), now)))
+    return tuple(dict.fromkeys((since_epoch(since), since_epoch(until)) for since, until in _spans(_plain(query), now)))
 
 
 def _plain(query: str) -> str:
@@ -87,10 +86,6 @@ def _later(instant: datetime, by: timedelta) -> datetime:
 
 def _midnight(now: datetime) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def _us(instant: datetime) -> int:
-    return (instant - EPOCH) // timedelta(microseconds=1)
 
 
 def _group(match: Match, name: str) -> str:
