@@ -137,9 +137,10 @@ class RegionAlarms(Construct):
 
     def _queues(self, queues: RegionQueues) -> Iterator[Alarm]:
         for queue in queues.all:
+            of_dreams = queue is queues.dream
             yield Alarm(
                 self._short(queue.dead_letter_name),
-                "dead-letters",
+                "dreams" if of_dreams else "dead-letters",
                 "Something was set aside after five tries, or because it cannot be read.",
                 queue.dead_letters.metric_approximate_number_of_messages_visible(
                     statistic="Maximum", period=measures.MINUTE
@@ -147,7 +148,7 @@ class RegionAlarms(Construct):
             )
             yield Alarm(
                 self._short(f"{queue.name}-age"),
-                "queue-age",
+                "dreams" if of_dreams else "queue-age",
                 "A queue is not worked off as fast as it fills.",
                 queue.queue.metric_approximate_age_of_oldest_message(statistic="Maximum", period=FIVE_MINUTES),
                 above=queue.late.to_seconds(),

@@ -182,6 +182,7 @@ def test_a_search_of_several_stores_with_one_that_the_caller_may_not_read_finds_
     [
         ("query=x", {}, "memory_store_ids"),
         ("query=x&memory_store_ids=", {}, "memory_store_ids"),
+        ("query=x&memory_store_ids=memstore_a,", {}, "memory_store_ids"),
         ("query=x&memory_store_ids=" + ",".join(f"memstore_{number}" for number in range(9)), {}, "memory_store_ids"),
         ("memory_store_ids=memstore_a", {}, "query"),
         ("query=%20&memory_store_ids=memstore_a", {}, "query"),

@@ -55,6 +55,7 @@ def test_a_session_cites_a_memory_once_with_each_message(backend: Backend, sessi
         {"entries": [{"path": ""}]},
         {"entries": [{"path": "/a" * 600}]},
         {"entries": [{"path": "/a", "line_start": 0}]},
+        {"entries": [{"path": "/b"}, {"path": "/a", "line_start": 3, "line_end": 2}]},
         {"entries": [{"path": "/a", "note": "x" * 1_001}]},
         {"entries": [{"path": "/a", "more": 1}]},
         {"entries": [{"path": "/a"}] * 51},

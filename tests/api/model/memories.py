@@ -224,6 +224,8 @@ class Search:
         distinct = list(dict.fromkeys(store_ids or ()))
         if not 0 < len(distinct) <= limits.SESSION_STORES_MAX:
             raise InvalidRequest("memory_store_ids", "must be given, eight at most")
+        if "" in distinct:
+            raise InvalidRequest("memory_store_ids", "one is empty")
         found = [hit for store_id in distinct for hit in self.search(call, store_id, **asked).items]
         return Page(tuple(sorted(found, key=lambda one: -one.score)[: asked["limit"]]), None)
 

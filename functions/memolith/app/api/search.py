@@ -207,6 +207,8 @@ class Search:
         distinct = list(dict.fromkeys(store_ids))
         if not 0 < len(distinct) <= SESSION_STORES_MAX:
             raise InvalidRequest("memory_store_ids", f"must be 1 to {SESSION_STORES_MAX} ids of stores")
+        if "" in distinct:
+            raise InvalidRequest("memory_store_ids", "must be ids of stores with a comma between two of them")
         return [self._authorizer.enter_store(call, Scope.read, id, marked=MARKED) for id in distinct]
 
     def _entered(self, call: RequestContext, store_id: str) -> StoreAccess | None:

@@ -20,6 +20,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Page, RequestContext
 from memolith.app.pipelines.job_log import epoch_number
 from memolith.app.pipelines.usage_log import UsageLog
+from memolith.core.errors import InvalidRequest
 from memolith.core.object_keys import TranscriptKey
 from memolith.core.objects.usage_record import MemoryUse, UsageRecord
 from memolith.core.pipelines.policy import PipelinesPolicy
@@ -82,10 +83,12 @@ class MemoryUses:
     ) -> TranscriptReceipt:
         """Record in the session's transcript which memories helped. A memory is cited once with a message, or without.
 
-        Costs and raises as `Transcripts.record`.
+        Costs and raises as `Transcripts.record`; InvalidRequest also for lines that end before they start.
         """
         drafts = []
-        for one in citations:
+        for number, one in enumerate(citations):
+            if one.line_end is not None and one.line_end < (one.line_start or 1):
+                raise InvalidRequest(f"entries.{number}.line_end", "must not be before line_start")
             named = "\n".join([message_id, store_id or "", one.path])
             said = {
                 "path": one.path,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Store, Url, Withheld, connect, speaking
+from memolith.clients.cli.api_client import Key, Store, Url, Withheld, connect, nothing_at, speaking
 from memolith.clients.cli.output import Json
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.clients.cli.transfer_options import Format, Replace, Under, counting, ending_report, progress
@@ -73,9 +74,12 @@ def export_(
             with counting("exporting versions", None) as advance:
                 ending["versions"] = export_history(client, store, place.folder, rows.append, advance)
             return
-        listed = memories(client, store, under)
+        listed = iter(memories(client, store, under))
+        first = list(islice(listed, 1))
+        if not first and under != "/":
+            raise nothing_at(store, under)
         with _opened(place.folder, replace) as opened, progress("exporting", None, rows) as tell:
-            export(listed, opened, under, tell)
+            export(chain(first, listed), opened, under, tell)
 
 
 def _check_history(path: Path, whose: Format, under: str, replace: bool) -> None:

@@ -222,6 +222,12 @@ def test_a_part_of_a_store_stands_for_a_folder(desk: Desk, tmp_path: Path) -> No
     assert texts(Path("back")) == texts(folder)
 
 
+def test_an_export_of_a_part_of_a_store_in_which_nothing_is_says_so_and_makes_no_archive(desk: Desk) -> None:
+    desk.put("/else", "x")
+    assert "no memory is at /nope/" in desk.fails(Exit.NOT_FOUND, "export", desk.store, "out.tar", "--under", "/nope/")
+    assert not Path("out.tar").exists()
+
+
 def test_a_files_time_is_that_of_its_memorys_last_version(desk: Desk) -> None:
     memory = desk.put("/a", "1")
     desk.ok("export", desk.store, "out")
