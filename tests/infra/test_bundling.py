@@ -159,6 +159,8 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
             "boto3/data/ec2/2016-11-15/resources-1.json",
             "boto3/examples/cloudfront.rst",
             "bin/jp.py",
+            "betterleaks/bin/betterleaks",
+            "betterleaks/libbetterleaks.so",
             "pydantic/__init__.py",
         ):
             (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -173,6 +175,7 @@ def test_a_layer_holds_the_packages_where_lambda_looks_for_them(kept: Path, inst
     assert names(Bundle("dependencies", "dependencies", python_version=OTHER_PYTHON).build()) == {
         "python/botocore/data/s3/2006-03-01/service-2.json.gz",
         "python/botocore/data/endpoints.json",
+        "python/betterleaks/libbetterleaks.so",
         "python/pydantic/__init__.py",
     }
 
