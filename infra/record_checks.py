@@ -45,7 +45,7 @@ def whole(field_name: str, value: object, least: int, most: int) -> None:
 
 def one_of(field_name: str, value: object, allowed: tuple[object, ...]) -> None:
     """Check one of a few values. Raises InvalidDeployment."""
-    if value not in allowed:
+    if not any(value == one and type(value) is type(one) for one in allowed):
         raise InvalidDeployment(field_name, value, f"must be one of {', '.join(map(str, allowed))}")
 
 

@@ -80,6 +80,7 @@ VALID: dict[str, Any] = {"stage": "dev", "regions": ["us-east-1", "eu-west-1"]}
         ({"index_generation": {"mars-1": 1}}, "index_generation", "us-east-1"),
         ({"index_generation": {"us-east-1": 0}}, "index_generation.us-east-1", "from 1"),
         ({"log_retention_days": 31}, "log_retention_days", "30"),
+        ({"log_retention_days": True}, "log_retention_days", "30"),
         ({"log_level": "LOUD"}, "log_level", "INFO"),
         ({"retention": 30}, "retention", "the fields are stage"),
     ],
