@@ -22,9 +22,11 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Page, RequestContext, StoreToAttach
 from memolith.app.pipelines.run_log import RunLog
 from memolith.core import ids
+from memolith.core.epochs import current_epoch, homes_of
 from memolith.core.errors import Busy, Conflict, InvalidRequest, NotFound, Unavailable
 from memolith.core.limits import STORE_NAME_MAX_CHARS, TOKEN_LIFETIME_MIN_S
 from memolith.core.listing import check_position
+from memolith.core.log_position import Epoch
 from memolith.core.objects.run_record import CREATE_NEW, UPDATE_EXISTING, DreamStatus, RunRecord
 from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.rows.dreams import DreamRow
@@ -178,7 +180,10 @@ class Dreams:
             "run_id": record.run_id,
             "record": record.to_json().decode() if change == "begin" else None,
         }
-        store, answer = self._forwarding.reach(view, store, payload)
+        # A record does not say in which epoch it was put. A home that the store's record does not name is a later one.
+        is_unheard_of = record.home in self._region.regions and record.home not in homes_of(store)
+        later = [Epoch(current_epoch(store).number + 1, record.home)] if is_unheard_of else []
+        store, answer = self._forwarding.reach(view, store, payload, later)
         if answer is None:
             return self._begun(view, record) if change == "begin" else self._changed(view, record, _CHANGES[change])
         changed = RunRecord.from_json(answer["record"].encode())
