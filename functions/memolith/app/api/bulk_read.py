@@ -95,7 +95,7 @@ class BulkRead:
         fetched = [row for row in rows if row.memory_id not in packed]
         answers = dict(zip((row.memory_id for row in fetched), self._fetch(access, fetched), strict=True))
         for some in _parts(list(packed.values())):
-            judged = self._verdicts.of(access.view.index, access.store, [row.content_sha256 or "" for row in some])
+            judged = self._verdicts.of(access.view, access.store, [row.content_sha256 or "" for row in some])
             for row in some:
                 verdict = judged.get(row.content_sha256 or "")
                 answers[row.memory_id] = text_view(texts[row.memory_id], verdict, access.sees_withheld)

@@ -192,7 +192,7 @@ class ProposalDrafts:
                 hashes[edit.content_sha256] = f"edits.{number}.content"
             if request.op == "str_replace" and edit.expected_content_sha256 is not None:
                 hashes[edit.expected_content_sha256] = f"edits.{number}.path"
-        for sha256, row in self._verdicts.of(view.index, store, hashes).items():
+        for sha256, row in self._verdicts.of(view, store, hashes).items():
             if withheld_by(row) is not None:
                 raise InvalidRequest(hashes[sha256], "is, or names, a text that the safety scanner withholds here")
 

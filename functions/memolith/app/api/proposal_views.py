@@ -59,7 +59,7 @@ class ProposalViews:
         results = _results(by_step.get(ProposalStep.APPLIED))
         reversals = _results(by_step.get(ProposalStep.REVERTED))
         hashes = [edit.content_sha256 for edit in opened.edits if edit.content_sha256 is not None]
-        verdicts = self._verdicts.of(access.view.index, access.store, hashes)
+        verdicts = self._verdicts.of(access.view, access.store, hashes)
         edits = []
         for number, edit in enumerate(opened.edits, 1):
             text = text_view(edit.content, verdicts.get(edit.content_sha256 or ""), access.sees_withheld)

@@ -250,7 +250,7 @@ class Quarantine:
         if head is None or not is_live(head):
             self._region.require_whole(access.view, "memories")
             raise NotFound("memory", memory_id)
-        known = self._verdicts.of(access.view.index, access.store, [head.content_sha256 or ""])
+        known = self._verdicts.of(access.view, access.store, [head.content_sha256 or ""])
         if withheld_by(known.get(head.content_sha256 or "")) is None:
             return self._memories.retrieve(replace(call, demand=ReadConsistency()), store_id, memory_id, full=full)
         content, trust = self._last_good(access, memory_id, head)

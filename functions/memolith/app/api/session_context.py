@@ -200,7 +200,7 @@ class SessionContexts:
     def _withheld(self, view: View, store: StoreRow, entries: Sequence[Entry]) -> frozenset[str]:
         """Return the hashes of withheld texts; no prompt shows those, at any scope."""
         hashes = [entry.content_sha256 or "" for entry in entries]
-        verdicts = self._verdicts.of(view.index, store, hashes)
+        verdicts = self._verdicts.of(view, store, hashes)
         return frozenset(sha256 for sha256, row in verdicts.items() if withheld_by(row) is not None)
 
 

@@ -81,9 +81,7 @@ class TextReader:
         damaged: dict[int, Damaged] = {}
 
         def read_verdicts() -> None:
-            verdicts.update(
-                self._verdicts.of(access.view.index, access.store, [one.content_sha256 for one in requests])
-            )
+            verdicts.update(self._verdicts.of(access.view, access.store, [one.content_sha256 for one in requests]))
 
         def fetch(number: int) -> None:
             one = requests[number]

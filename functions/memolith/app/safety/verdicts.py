@@ -159,14 +159,15 @@ class Verdicts:
         """Return the key of a text's row."""
         return VerdictRow.key(store.store_id, self.hmac(store, content_sha256))
 
-    def of(self, index: Index, store: StoreRow, content_sha256s: Iterable[str]) -> Mapping[str, VerdictRow]:
+    def of(self, view: View, store: StoreRow, content_sha256s: Iterable[str]) -> Mapping[str, VerdictRow]:
         """Return what this region knows of texts, by their hash, without those that have no verdict. One index read.
 
         Raises:
-            Unavailable: the index does not answer, so that it is not known whether a text may be shown.
+            Unavailable: the index does not answer, or its verdicts were emptied, so that it is not known whether a
+            text may be shown.
         """
         keys = {sha256: self.key(store, sha256) for sha256 in dict.fromkeys(content_sha256s)}
-        rows = self._region.read(index, list(keys.values())) if keys else {}
+        rows = self._region.read_whole(view, list(keys.values()), "verdicts") if keys else {}
         return {sha256: VerdictRow.from_attributes(rows[key]) for sha256, key in keys.items() if key in rows}
 
     def refuse_if_withheld(self, row: VerdictRow) -> None:

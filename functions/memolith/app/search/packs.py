@@ -122,7 +122,7 @@ class Heads:
             keys = [MemoryRow.key(store.store_id, id) for id in memory_ids[start : start + ROWS_PER_READ]]
             rows = self._region.read(view.index, keys)
             live = [row for row in map(MemoryRow.from_attributes, rows.values()) if is_live(row)]
-            judged = self._verdicts.of(view.index, store, [row.content_sha256 or "" for row in live])
+            judged = self._verdicts.of(view, store, [row.content_sha256 or "" for row in live])
             found |= {row.memory_id: row for row in live if not withholdings(judged.get(row.content_sha256 or ""))}
         return found
 

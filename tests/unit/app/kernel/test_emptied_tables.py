@@ -10,7 +10,8 @@ import pytest
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.memory import MemoryIndex, MemoryQueue
-from memolith.app.kernel.results import Memory, ReadConsistency, RequestContext
+from memolith.app.kernel.results import Memory, ReadConsistency, RequestContext, StoreToAttach
+from memolith.core.decide import sha256_hex
 from memolith.core.errors import Busy, NotFound, PathConflict, Unavailable
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.control import CompletenessRow, ControlRow
@@ -115,6 +116,38 @@ def test_what_a_region_would_not_find_in_one_emptied_table_it_cannot_tell(scene:
         CALLS[call][1](scene, memory)
 
 
+def in_full(scene: Scene) -> Any:
+    page: dict[str, Any] = {"path_prefix": None, "limit": 9, "after": None, "full": True, "depth": 0}
+    return scene.at(HOME).memories.page(scene.call(), scene.store, **page)
+
+
+def context(scene: Scene) -> Any:
+    sessions, attached = scene.at(HOME).sessions, [StoreToAttach(scene.store, "read_only", "")]
+    began = sessions.create(scene.call(), attached, title=None, metadata={}, token_lifetime_s=60)
+    return sessions.context(scene.call(), began.record.session_id, refresh=False).stores
+
+
+TEXTS: dict[str, Act] = {
+    "read": lambda s, m: s.read(m),
+    "listed": lambda s, m: in_full(s),
+    "a version's": lambda s, m: s.version(m.version_id),
+    "of the past": lambda s, m: s.at(HOME).snapshots.retrieve(s.call(), s.store, m.id, full=True, as_of=m.created_at),
+    "read with all others": lambda s, m: s.at(HOME).bulk_read.page(s.call(), s.store, after=None),
+    "in a session's context": lambda s, m: context(s),
+}
+
+
+@pytest.mark.parametrize("way", TEXTS)
+def test_a_withheld_text_is_not_shown_while_the_table_of_verdicts_is_emptied(scene: Scene, way: str) -> None:
+    memory = scene.read(next(iter(scene.cloud.rows(HOME, "memories")))[1])
+    scene.judge(memory)
+    scene.deliver()
+    assert "first" not in str(TEXTS[way](scene, memory)), "or this shows nothing"
+    empty(scene, "verdicts")
+    with pytest.raises(Unavailable, match="emptied"):
+        TEXTS[way](scene, memory)
+
+
 def test_a_path_and_its_ancestor_are_never_both_memories_though_the_tables_were_emptied_between(scene: Scene) -> None:
     wipe(scene)
     with pytest.raises(Unavailable):
@@ -134,8 +167,12 @@ def test_an_old_row_that_came_back_into_an_emptied_table_claims_nothing(scene: S
     wipe(scene)
     scene.cloud.sites[HOME].indexing.object_arrived(first)
     call = scene.call()
-    assert scene.at(HOME).memories.retrieve(call, scene.store, memory.id, full=True).content == "first"
+    assert scene.at(HOME).memories.retrieve(call, scene.store, memory.id, full=False).content_sha256 == sha256_hex(
+        "first"
+    )
     assert call.complete_until is None
+    with pytest.raises(Unavailable):
+        scene.read(memory)
     with pytest.raises(Unavailable):
         scene.versions(memory_id=memory.id)
 

@@ -32,7 +32,7 @@ def verdicts(scene: Scene, region: str = HOME) -> Verdicts:
 
 def known(scene: Scene, memory: Memory, region: str) -> VerdictRow | None:
     site = scene.cloud.sites[region].region
-    found = verdicts(scene, region).of(site.index, store_of(scene, region), [memory.content_sha256])
+    found = verdicts(scene, region).of(site.view(), store_of(scene, region), [memory.content_sha256])
     return found.get(memory.content_sha256)
 
 
