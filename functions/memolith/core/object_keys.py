@@ -80,6 +80,9 @@ class ApiKeyKey:
         return f"{self.region}/key/{self.workspace_id}/{self.key_id}/{self.sequence:010d}"
 
 
+SESSION_END = 2
+"""The sequence of the record that says that a session has ended; each region may have put one."""
+
 SESSION_TRUST_FROM = 9_999_999_900
 """Sequences from here on say that a session was shown a text of a lower class: one for each class, by its rank."""
 

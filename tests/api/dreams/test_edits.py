@@ -183,7 +183,7 @@ def test_a_dream_of_a_session_that_is_nowhere_to_be_had_fails_with_the_code_of_t
     session_id, dream = _about_a_session(stage)
     key = SessionRow.key(stage.workspace, session_id)
     stage.scene.cloud.sites[HOME].region.index.commit([Change(key, None, None, unconditional=True)])
-    monkeypatch.setattr(SessionLog, "find", lambda *_: None)
+    monkeypatch.setattr(SessionLog, "known", lambda *_: None)
     assert stage.done(dream).error.type == "input_session_unavailable"
     assert stage.texts() == TEXTS
 

@@ -16,8 +16,7 @@ from memolith.app.api.dreams import Dreams
 from memolith.app.api.extraction import Extractions
 from memolith.app.api.usage import Heard, UsageCounts
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
-from memolith.app.auth.session_access import record_of
-from memolith.app.auth.session_log import SessionLog
+from memolith.app.auth.session_log import SessionLog, record_of
 from memolith.app.auth.session_tokens import READ_WRITE
 from memolith.app.index.transcript_log import TranscriptLog, is_ordered
 from memolith.app.kernel.recent import Recent

@@ -15,7 +15,8 @@ from typing import Any
 from memolith.app.api.sessions import Sessions
 from memolith.app.api.stores import Stores
 from memolith.app.auth.authorizer import Access, Authorizer, Scope
-from memolith.app.auth.session_access import is_reached, record_of
+from memolith.app.auth.session_access import is_reached
+from memolith.app.auth.session_log import record_of
 from memolith.app.auth.session_tokens import READ_ONLY, READ_WRITE
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.kernel.region import Region, View

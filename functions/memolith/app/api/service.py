@@ -131,7 +131,8 @@ class Memolith:
         adoption = Adoption(region, writer, logs, late_records)
 
         self.api_keys = ApiKeys(region, KeySearches(region.clock))
-        self._authorizer = authorizer = Authorizer(region, self.api_keys, records, KeyRates(region.clock))
+        sessions, rates = SessionLog(region), KeyRates(region.clock)
+        self._authorizer = authorizer = Authorizer(region, self.api_keys, sessions, records, rates)
         self.stores = Stores(region, authorizer, forwarding, reads, scanner, records, linearizable_reads, second)
         self.memories = ReviewedMemories(
             self._open_proposal,

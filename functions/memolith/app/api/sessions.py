@@ -15,8 +15,8 @@ from memolith.app.api.session_context import SessionContexts
 from memolith.app.api.session_parts import SessionParts
 from memolith.app.api.transcripts import Transcripts
 from memolith.app.auth.authorizer import Access, Authorizer, Scope
-from memolith.app.auth.session_access import SessionAccess, is_reached, record_of
-from memolith.app.auth.session_log import SessionLog
+from memolith.app.auth.session_access import SessionAccess, is_reached
+from memolith.app.auth.session_log import SessionLog, record_of
 from memolith.app.auth.session_tokens import READ_WRITE, SessionTokens
 from memolith.app.auth.session_trust import SessionTrust
 from memolith.app.kernel.region import Region, View

@@ -17,8 +17,8 @@ from itertools import islice
 from typing import TypeVar
 
 from memolith.app.auth.authorizer import Access, Authorizer, Scope
-from memolith.app.auth.session_access import SessionAccess, is_reached, record_of
-from memolith.app.auth.session_log import SessionLog
+from memolith.app.auth.session_access import SessionAccess, is_reached
+from memolith.app.auth.session_log import SessionLog, record_of
 from memolith.app.index.transcript_log import TranscriptLog, is_ordered
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import RequestContext, SessionCredentials

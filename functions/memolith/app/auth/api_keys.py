@@ -171,11 +171,13 @@ class ApiKeys:
             self._searches.give_back()
         return row
 
-    def search(self, workspace_id: str, key_id: str) -> ApiKeyRow | None:
-        """Search the bucket as often as is asked: not for a key that a stranger presents. Raises Unavailable."""
+    def search(self, workspace_id: str, key_id: str, row: ApiKeyRow | None = None) -> ApiKeyRow | None:
+        """Search the bucket as often as is asked: not for a key that a stranger presents. Raises Unavailable.
+
+        What is found is joined into `row`. A LIST a region, and a GET for each record.
+        """
         if ids.birth_region(key_id, self._region.origins) is None or ids.WORKSPACE.fullmatch(workspace_id) is None:
-            return None
-        row: ApiKeyRow | None = None
+            return row
         for region in self._region.origins:
             for key in self._region.objects.list(f"{region}/key/{workspace_id}/{key_id}/").keys:
                 row = joined(row, ApiKeyRecord.from_json(require(self._region.objects, key).body))

@@ -17,6 +17,7 @@ from enum import IntEnum
 
 from memolith.app.auth.api_keys import ApiKeys
 from memolith.app.auth.key_rates import KeyRates
+from memolith.app.auth.session_log import SessionLog
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import (
     Credentials,
@@ -30,6 +31,7 @@ from memolith.core import ids
 from memolith.core.api_keys import reaches, why_ended
 from memolith.core.epochs import ended_us, homes_of, is_of_the_last_term
 from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Unauthenticated, Unavailable
+from memolith.core.log_position import Slot
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.base import RowKey
@@ -116,9 +118,10 @@ class Authorizer:
     counted there. Whatever lets a caller in raises `RateLimited` where the limit is used up.
     """
 
-    def __init__(self, region: Region, keys: ApiKeys, records: StoreLog, rates: KeyRates) -> None:
+    def __init__(self, region: Region, keys: ApiKeys, sessions: SessionLog, records: StoreLog, rates: KeyRates) -> None:
         self._region = region
         self._keys = keys
+        self._sessions = sessions
         self._records = records
         self._rates = rates
 
@@ -254,11 +257,18 @@ class Authorizer:
         self._ask_home(call, store, view)
 
     def store(self, view: View, store_id: str, workspace_id: str, deleted: bool = False) -> StoreRow:
-        """Return the record of a store of this workspace, a live one unless `deleted`. Raises NotFound, Unavailable."""
+        """Return the record of a store of this workspace, a live one unless `deleted`. Raises NotFound, Unavailable.
+
+        No call where there is a row and the index is complete. Otherwise `StoreLog.find`: the row may be an old one, of
+        before the store was deleted, that came into an emptied table.
+        """
         if ids.STORE.fullmatch(store_id) is None:
             raise NotFound("memory_store", store_id)
         attributes = view.rows.get(StoreRow.key(store_id))
-        store = self._records.find(store_id) if attributes is None else StoreRow.from_attributes(attributes)
+        row = None if attributes is None else StoreRow.from_attributes(attributes)
+        kept = self._records.find(store_id) if row is None or not view.complete else None
+        known = [one for one in (row, kept) if one is not None]
+        store = max(known, key=lambda one: Slot.parse(one.slot).rank, default=None)
         if store is None or store.workspace_id != workspace_id or (store.is_deleted and not deleted):
             raise NotFound("memory_store", store_id)
         return store
@@ -285,6 +295,8 @@ class Authorizer:
             key = ApiKeyRow.from_attributes(attributes)
         if key is None or not hmac.compare_digest(key.secret_sha256, credentials.secret_sha256):
             raise Unauthenticated("the API key is not known here")
+        if attributes is not None:
+            key = self._with_its_end(view, key)
         ended = why_ended(key, self._region.clock.now_us())
         if ended is not None:
             raise Unauthenticated(f"the API key {ended}")
@@ -297,12 +309,17 @@ class Authorizer:
         """Admit a session whose token's signature was checked, unless it, or a key that it comes from, has ended.
         The call counts as one of each of those keys.
 
-        What it was shown is in its row. Where the row has not arrived, no one here knows: what it writes is of unknown
-        class.
+        What it was shown is in its row. Where the row has not arrived, or its table was emptied, no one here knows:
+        what it writes is of unknown class. Whether it has ended, the bucket says then, for a GET for each region.
         """
-        attributes = view.rows.get(SessionRow.key(credentials.workspace_id, credentials.session_id))
+        workspace_id, session_id = credentials.workspace_id, credentials.session_id
+        attributes = view.rows.get(SessionRow.key(workspace_id, session_id))
         session = None if attributes is None else SessionRow.from_attributes(attributes)
-        if session is not None and session.archived_at is not None:
+        known = session if view.complete else None
+        ended_at = None if session is None else session.archived_at
+        if ended_at is None and known is None:
+            ended_at = self._sessions.ended_at(workspace_id, session_id)
+        if ended_at is not None:
             raise Unauthenticated("the token's session has been ended")
         holders: list[str | None] = []
         for key in self._keys_behind(view, credentials, session):
@@ -313,7 +330,7 @@ class Authorizer:
             if counts:
                 self._rates.take(key)
         _require(Scope.write, scope, "a session's token may at most")
-        read = None if session is None else session.trust or USER
+        read = None if known is None else known.trust or USER
         trust = of_session(holders, read)
         return Access(view, credentials.workspace_id, credentials.actor, Scope.write, trust=trust)
 
@@ -339,8 +356,16 @@ class Authorizer:
         place = ApiKeyRow.key(workspace_id, key_id)
         rows = view.rows if place in view.asked else self._region.read(view.index, [place])
         if place in rows:
-            return ApiKeyRow.from_attributes(rows[place])
+            return self._with_its_end(view, ApiKeyRow.from_attributes(rows[place]))
         return self._keys.search(workspace_id, key_id)
+
+    def _with_its_end(self, view: View, key: ApiKeyRow) -> ApiKeyRow:
+        """Return a key's row, with its revocation if the row may lack that: an old record may have made it anew.
+
+        No call where the index is complete; otherwise a LIST a region, and a GET for each record.
+        """
+        found = None if view.complete else self._keys.search(key.workspace_id, key.key_id, key)
+        return found or key
 
 
 _SCOPES = {"read_only": Scope.read, "read_write": Scope.write}

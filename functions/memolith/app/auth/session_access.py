@@ -5,8 +5,6 @@ An API key finds a session of its workspace whose stores it reaches, all of them
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from memolith.app.auth.authorizer import Access, Authorizer, Scope
 from memolith.app.auth.session_log import SessionLog
 from memolith.app.kernel.region import Region
@@ -15,6 +13,7 @@ from memolith.core import ids
 from memolith.core.errors import NotFound
 from memolith.core.object_keys import SessionKey
 from memolith.core.objects.session_record import SessionRecord
+from memolith.core.rows.base import RowKey
 from memolith.core.rows.identity import SessionRow
 
 
@@ -43,40 +42,31 @@ class SessionAccess:
             raise NotFound("session", session_id)
         key = SessionRow.key(credentials.workspace_id, session_id)
         access = self._authorizer.enter_any(call, scope, [key])
-        attributes = access.view.rows.get(key)
-        if attributes is not None:
-            row = SessionRow.from_attributes(attributes)
-            record = record_of(row)
-            if not is_reached(access, record):
-                raise NotFound("session", session_id)
+        record, row = self._known(access, key)
+        if row is not None:
             return access, record, row.context
-        found = self._records.find(access.workspace_id, session_id)
-        if found is None or not is_reached(access, found):
-            raise NotFound("session", session_id)
         rank = SessionKey(ids.birth_region(session_id, self._region.origins) or "", "", "", 1).rank
-        return access, found, None if found.pinned_at is None else rank
+        return access, record, None if record.pinned_at is None else rank
 
     def find(self, call: RequestContext, scope: Scope, session_id: str) -> tuple[Access, SessionRecord]:
         """Find the session's record of this workspace, for an API key alone. As `enter`. Raises NotFound."""
         if ids.SESSION.fullmatch(session_id) is None:
             self._authorizer.enter(call, scope)
             raise NotFound("session", session_id)
-        workspace_id = call.credentials.workspace_id
-        key = SessionRow.key(workspace_id, session_id)
+        key = SessionRow.key(call.credentials.workspace_id, session_id)
         access = self._authorizer.enter(call, scope, [key])
+        return access, self._known(access, key)[0]
+
+    def _known(self, access: Access, key: RowKey) -> tuple[SessionRecord, SessionRow | None]:
+        """Return a session's record, and its row if there is one. Raises NotFound, Unavailable."""
         attributes = access.view.rows.get(key)
         row = None if attributes is None else SessionRow.from_attributes(attributes)
-        record = self._records.find(workspace_id, session_id) if row is None else record_of(row)
+        record = self._records.known(access.view, key.pk, key.sk, row)
         if record is None or not is_reached(access, record):
-            raise NotFound("session", session_id)
-        return access, record
+            raise NotFound("session", key.sk)
+        return record, row
 
 
 def is_reached(access: Access, record: SessionRecord) -> bool:
     """Tell whether the caller's key reaches every store of a session; one that it does not is not found."""
     return access.reaches(*(one.memory_store_id for one in record.attachments))
-
-
-def record_of(row: SessionRow) -> SessionRecord:
-    """Return a session's record as its row has it."""
-    return replace(SessionRecord.from_json(row.record.encode()), archived_at=row.archived_at)

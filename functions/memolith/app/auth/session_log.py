@@ -17,7 +17,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import READ_FIRST, Put, has_body, put_if_absent
 from memolith.core import ids
 from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
-from memolith.core.object_keys import SESSION_UPDATES_FROM, SessionKey
+from memolith.core.object_keys import SESSION_END, SESSION_UPDATES_FROM, SessionKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.rows.base import RowKey
@@ -62,8 +62,32 @@ class SessionLog:
         after = _join(before, record, context).to_attributes()
         return [] if after == attributes else [Change(key, attributes, after)]
 
-    def find(self, workspace_id: str, session_id: str) -> SessionRecord | None:
-        """Find a session that the index lacks, in this bucket or its birth region's. Projects nothing."""
+    def known(self, view: View, workspace_id: str, session_id: str, row: SessionRow | None) -> SessionRecord | None:
+        """Return a session's record, by its row if there is one. Projects nothing.
+
+        No call where there is a row and the index is complete. Otherwise a GET for each region says whether the session
+        has ended, and where there is no row, a GET or two how it began, in this bucket or its birth region's.
+
+        Raises:
+            Unavailable: the bucket does not answer.
+        """
+        record = self._began(workspace_id, session_id) if row is None else record_of(row)
+        if record is None or record.archived_at is not None or (row is not None and view.complete):
+            return record
+        return replace(record, archived_at=self.ended_at(workspace_id, session_id))
+
+    def ended_at(self, workspace_id: str, session_id: str) -> int | None:
+        """Return when a session was ended, by what has arrived in this bucket. A GET for each region.
+
+        Raises:
+            Unavailable: the bucket does not answer.
+        """
+        keys = [SessionKey(region, workspace_id, session_id, SESSION_END) for region in self._region.origins]
+        bodies = [found.body for key in keys if (found := find(self._region.objects, str(key))) is not None]
+        ends = [SessionRecord.from_json(body).archived_at for body in bodies]
+        return min((end for end in ends if end is not None), default=None)
+
+    def _began(self, workspace_id: str, session_id: str) -> SessionRecord | None:
         birth = ids.birth_region(session_id, self._region.origins)
         if birth is None:
             return None
@@ -121,13 +145,15 @@ class SessionLog:
     def put_trust(self, record: SessionRecord, at: SessionKey, trust: str) -> tuple[SessionRecord, Named]:
         """Put the version of a record that lowers the session's trust class; an object at its key stays. One PUT.
 
+        What is returned says whether the session has ended; the object does not.
+
         Raises:
             Unavailable, OutcomeUnknown.
         """
         lowered = replace(record, archived_at=None, pinned_at=None, pins=(), trust=trust)
         body = lowered.to_json()
         mine = put_if_absent(self._region, str(at), body, {}) is Put.MINE
-        return lowered, named_record(at, body) if mine else Named(str(at))
+        return replace(lowered, archived_at=record.archived_at), named_record(at, body) if mine else Named(str(at))
 
     def put(self, record: SessionRecord, sequence: int) -> tuple[SessionRecord, SessionKey, Named]:
         """Put one version of a record; an object at its key stays, and is what is returned, for the caller to project.
@@ -148,6 +174,11 @@ class SessionLog:
             raise OutcomeUnknown(
                 "the write may have been committed", region=self._region.name, object=str(key), hint=READ_FIRST
             ) from error
+
+
+def record_of(row: SessionRow) -> SessionRecord:
+    """Return a session's record as its row has it."""
+    return replace(SessionRecord.from_json(row.record.encode()), archived_at=row.archived_at)
 
 
 def _join(before: SessionRow | None, record: SessionRecord, context: str | None) -> SessionRow:

@@ -13,7 +13,6 @@ from memolith.app.kernel.port_calls import repeatable
 from memolith.app.kernel.region import Region
 from memolith.core.errors import Unavailable
 from memolith.core.object_keys import SESSION_TRUST_FROM, SessionKey
-from memolith.core.objects.session_record import SessionRecord
 from memolith.core.rows.identity import SessionRow
 from memolith.core.trust import NOTHING_KNOWN, rank
 
@@ -39,7 +38,7 @@ class SessionTrust:
         row = None if attributes is None else SessionRow.from_attributes(attributes)
         if row is not None and row.trust is not None and rank(row.trust) <= rank(trust):
             return
-        record = self._records.find(workspace_id, session_id) if row is None else _record_of(row)
+        record = self._records.known(view, workspace_id, session_id, row)
         if record is None:
             raise Unavailable(f"session {session_id} has not arrived in this region yet; try again")
         letter = trust if rank(trust) else NOTHING_KNOWN
@@ -56,7 +55,3 @@ class SessionTrust:
         payload = {"call": "session_shown", "workspace_id": workspace_id, "session_id": session_id, "trust": trust}
         with repeatable():
             self._region.peers.call(self._region.name, "indexer", payload)
-
-
-def _record_of(row: SessionRow) -> SessionRecord:
-    return SessionRecord.from_json(row.record.encode())
