@@ -356,7 +356,9 @@ def _seen(memory: Memory) -> Seen:
     sha = memory.content_sha256
     if memory.content is not None:
         sha = hashlib.sha256(memory.content.encode()).hexdigest()
-    return Seen(memory.id, memory.version_id, memory.path, sha)
+    return Seen(
+        memory.id, memory.version_id, memory.path, sha, has_text=memory.content is not None and memory.withheld is None
+    )
 
 
 def _listed(page: Page[Memory | MemoryPrefix]) -> Listed:

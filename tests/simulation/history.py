@@ -14,12 +14,13 @@ NEVER = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A memory as an answer showed it."""
+    """A memory as an answer showed it. `has_text`: with its text, and not as one that is withheld."""
 
     memory_id: str
     version_id: str
     path: str
     sha256: str
+    has_text: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return f"{self.memory_id[-5:]}@{self.path} {self.version_id[-5:]} {self.sha256[:6]}"

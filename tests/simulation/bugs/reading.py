@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from memolith.app.log import verified_reads
 from memolith.app.operations import audit, named_objects
 from memolith.app.replication import witnesses
 from memolith.app.safety import text_access
+from memolith.app.safety.verdicts import Verdicts
 from memolith.core import fold, integrity
 from memolith.core import verdicts as core_verdicts
 from memolith.core.audit import State, Stored, state_of
@@ -36,7 +38,7 @@ from memolith.core.rows.safety import VerdictRow
 from memolith.core.verdicts import Mark, join_verdict, withholdings
 from tests.simulation import tampering
 from tests.simulation.bugs.planting import Bug, in_place_of
-from tests.simulation.bugs.worlds import listing_much, rejudged
+from tests.simulation.bugs.worlds import judged_and_emptied, listing_much, rejudged
 from tests.simulation.kinds import damaging
 from tests.simulation.options import dying, judging, remembering
 
@@ -54,6 +56,15 @@ def _released_for_good(before: VerdictRow | None, record: VerdictRecord) -> Verd
     if row is not None and record.outcome is VerdictOutcome.RELEASE:
         return replace(row, withheld=None, released=None)
     return row
+
+
+def _verdicts_of_an_emptied_table(
+    verdicts: Verdicts, view: View, store: StoreRow, content_sha256s: Iterable[str]
+) -> dict[str, VerdictRow]:
+    """Where there is no row, there is no verdict."""
+    keys = {sha256: verdicts.key(store, sha256) for sha256 in content_sha256s}
+    rows = view.index.read(list(keys.values()))
+    return {sha256: VerdictRow.from_attributes(rows[key]) for sha256, key in keys.items() if key in rows}
 
 
 def _nothing_withheld(row: VerdictRow | None) -> None:
@@ -165,6 +176,12 @@ BUGS = (
         lambda: in_place_of((text_access, "withheld_by", _nothing_withheld)),
         ("withheld_texts_are_shown_nowhere",),
         judging,
+    ),
+    Bug(
+        "an emptied table of verdicts says that nothing is withheld",
+        lambda: in_place_of((Verdicts, "of", _verdicts_of_an_emptied_table)),
+        ("a_text_is_shown_no_more_where_it_was_withheld",),
+        judged_and_emptied,
     ),
     Bug(
         "a read believes what is in the bucket",

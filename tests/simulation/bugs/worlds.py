@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 from memolith.adapters.layered import FaultRates
-from tests.simulation.kinds import losing, repeating, working
+from tests.simulation.kinds import emptied, losing, repeating, working
 from tests.simulation.kinds_of_homes import failing_over, frozen, saved
 from tests.simulation.options import PACES, PATHS, REMEMBERED_S, Links, Options, Weights, crowded, drawn, judging
 
@@ -237,6 +237,12 @@ def rejudged(seed: int) -> Options:
     options = judging(seed)
     weights = Weights(create=3, write=3, rename=0, delete=0, read=8, list=4, withhold=10, release=6)
     return replace(options, operations=40, stores=1, paths=PATHS[:2], weights=weights)
+
+
+def judged_and_emptied(seed: int) -> Options:
+    """Texts are withheld for good and much is read, and memories come to other paths, where tables are emptied."""
+    weights = Weights(create=3, write=1, rename=6, delete=0, read=12, list=0, withhold=5, release=0)
+    return replace(emptied(seed), operations=50, stores=1, paths=PATHS[:3], weights=weights)
 
 
 def moving_fast(seed: int) -> Options:

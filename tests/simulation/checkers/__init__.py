@@ -209,6 +209,7 @@ CHECKERS: tuple[Callable[[Evidence], Iterator[str]], ...] = (
     resolutions.the_resolution_of_the_last_epoch_holds,
     resolutions.what_is_resolved_is_open_no_more,
     verdicts.withheld_texts_are_shown_nowhere,
+    verdicts.a_text_is_shown_no_more_where_it_was_withheld,
     verdicts.released_texts_are_shown_everywhere,
 )
 

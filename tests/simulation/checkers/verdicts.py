@@ -1,11 +1,11 @@
-"""What is withheld is shown to nobody who may only read, in no region, at rest; and what is not, is."""
+"""What is withheld is shown to nobody who may only read; and what is not, is, at rest."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from tests.simulation.evidence import Evidence
-from tests.simulation.history import NEVER, Operation
+from tests.simulation.history import NEVER, Operation, Seen
 
 
 def withheld_texts_are_shown_nowhere(evidence: Evidence) -> Iterator[str]:
@@ -18,6 +18,24 @@ def withheld_texts_are_shown_nowhere(evidence: Evidence) -> Iterator[str]:
         for region, final in evidence.final[withholding.store_id].items():
             if withholding.asked["sha256"] in final.shown:
                 yield f"{region} shows at rest what was withheld by: {withholding}"
+
+
+def a_text_is_shown_no_more_where_it_was_withheld(evidence: Evidence) -> Iterator[str]:
+    """Not even while the region's tables are emptied or rebuilt; unless a release may have come after it."""
+    for withholding in _of(evidence, "withhold"):
+        if not withholding.acknowledged or any(
+            _ended(release) > withholding.invoked for release in _about(evidence, withholding, "release")
+        ):
+            continue
+        for read in _of(evidence, "read"):
+            if (
+                isinstance(read.answer, Seen)
+                and read.answer.has_text
+                and read.answer.sha256 == withholding.asked["sha256"]
+                and (read.store_id, read.region) == (withholding.store_id, withholding.region)
+                and read.invoked > _ended(withholding)
+            ):
+                yield f"{read.region} shows what it had withheld by: {withholding}: {read}"
 
 
 def released_texts_are_shown_everywhere(evidence: Evidence) -> Iterator[str]:
