@@ -9,6 +9,7 @@ from typing import Any
 
 from memolith.app.api import linearizable_reads, snapshots
 from memolith.app.api import service as facade
+from memolith.app.api.sessions import Sessions
 from memolith.app.auth import authorizer as access
 from memolith.app.commit import log_steps
 from memolith.app.commit import parts as commit_parts
@@ -17,7 +18,7 @@ from memolith.app.index import path_listing
 from memolith.app.indexer import indexer
 from memolith.app.indexer import service as indexer_service
 from memolith.app.kernel.region import View
-from memolith.app.kernel.results import RequestContext
+from memolith.app.kernel.results import RequestContext, Session
 from memolith.app.log import verified_reads
 from memolith.app.operations import audit, named_objects
 from memolith.app.replication import witnesses
@@ -30,6 +31,7 @@ from memolith.core.log_position import LogKey, Slot
 from memolith.core.object_keys import CheckpointKey, VerdictKey
 from memolith.core.objects.checkpoint import Checkpoint, Named
 from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, PathRow
@@ -38,7 +40,7 @@ from memolith.core.rows.safety import VerdictRow
 from memolith.core.verdicts import Mark, join_verdict, withholdings
 from tests.simulation import tampering
 from tests.simulation.bugs.planting import Bug, in_place_of
-from tests.simulation.bugs.worlds import judged_and_emptied, listing_much, rejudged
+from tests.simulation.bugs.worlds import attended_and_emptied, judged_and_emptied, listing_much, rejudged
 from tests.simulation.kinds import damaging
 from tests.simulation.options import dying, judging, remembering
 
@@ -65,6 +67,11 @@ def _verdicts_of_an_emptied_table(
     keys = {sha256: verdicts.key(store, sha256) for sha256 in content_sha256s}
     rows = view.index.read(list(keys.values()))
     return {sha256: VerdictRow.from_attributes(rows[key]) for sha256, key in keys.items() if key in rows}
+
+
+def _ended_elsewhere(sessions: Sessions, access: access.Access, record: SessionRecord) -> Session:
+    """An end that another region put is answered, and not projected."""
+    return Session(record) if record.archived_at is not None else _archive(sessions, access, record)
 
 
 def _nothing_withheld(row: VerdictRow | None) -> None:
@@ -170,7 +177,15 @@ class ListedByPath(path_listing.PathListing):
                 yield path_listing.ListedPath(path, path, replace(row, path=path))
 
 
+_archive = Sessions._archive
+
 BUGS = (
+    Bug(
+        "an end of a session that the bucket alone has is not projected",
+        lambda: in_place_of((Sessions, "_archive", _ended_elsewhere)),
+        ("an_ended_session_stays_ended",),
+        attended_and_emptied,
+    ),
     Bug(
         "reads do not ask for verdicts",
         lambda: in_place_of((text_access, "withheld_by", _nothing_withheld)),

@@ -245,6 +245,12 @@ def judged_and_emptied(seed: int) -> Options:
     return replace(emptied(seed), operations=50, stores=1, paths=PATHS[:3], weights=weights)
 
 
+def attended_and_emptied(seed: int) -> Options:
+    """Sessions are begun, looked at and ended, where tables are emptied."""
+    weights = Weights(create=2, write=1, rename=0, delete=0, read=0, list=0, redact=0, history=0, session=20)
+    return replace(emptied(seed), operations=60, stores=1, weights=weights)
+
+
 def moving_fast(seed: int) -> Options:
     """A frozen world in which one move follows the other, and nobody stands still for longer than a lease lasts."""
     options = replace(frozen(seed), operations=100, links=Links(delay_s=0.05), stall=0.05, stall_s=2.8)

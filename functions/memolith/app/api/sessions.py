@@ -40,7 +40,7 @@ from memolith.core.listing import check_position
 from memolith.core.metadata import patched
 from memolith.core.object_keys import SessionKey
 from memolith.core.objects.session_record import Attachment, SessionRecord
-from memolith.core.rows.identity import ApiKeyRow, StoreRow
+from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
 from memolith.core.trust import AGENT, least
 
 MOUNT_ROOT = "/mnt/memory"
@@ -262,9 +262,11 @@ class Sessions:
         return self._archive(access, record)
 
     def _archive(self, access: Access, record: SessionRecord) -> Session:
-        if record.archived_at is not None:
+        row = access.view.rows.get(SessionRow.key(record.workspace_id, record.session_id))
+        if row is not None and SessionRow.from_attributes(row).archived_at is not None:
             return Session(record)
-        ended = replace(record, archived_at=max(self._region.clock.now_us(), record.created_at))
+        # An end that is in the bucket alone is projected too: a row that comes without it would open the session again.
+        ended = replace(record, archived_at=record.archived_at or max(self._region.clock.now_us(), record.created_at))
         stored = self._keep(access.view, ended, 2)
         return Session(replace(ended, archived_at=stored.archived_at))
 

@@ -89,6 +89,22 @@ def test_an_ended_session_whose_row_alone_is_gone_opens_nothing(scene: Scene) ->
     assert not opens(scene, session.token)
 
 
+def test_a_session_that_was_ended_where_nothing_of_it_was_indexed_is_not_open_once_its_first_record_is(
+    scene: Scene,
+) -> None:
+    """The records of its begin and its end have arrived in the bucket; their events come after the call."""
+    session = begin(scene, scene.api_key)
+    session_id = session.record.session_id
+    scene.at(HOME).sessions.archive(scene.call(), session_id)
+    scene.deliver()
+    put_row(scene, SessionRow.key(WORKSPACE, session_id), None, at=AWAY)
+    ended = scene.at(AWAY).sessions.archive(scene.call(), session_id).record
+    assert ended.archived_at == scene.at(HOME).sessions.retrieve(scene.call(), session_id).record.archived_at
+    scene.cloud.sites[AWAY].indexing.object_arrived(str(SessionKey(HOME, WORKSPACE, session_id, 1)))
+    assert not opens(scene, session.token, at=AWAY)
+    assert scene.at(AWAY).sessions.retrieve(scene.call(), session_id).record.archived_at == ended.archived_at
+
+
 def test_looking_for_the_end_of_a_session_costs_a_get_for_each_region_and_for_a_whole_table_nothing(
     scene: Scene,
 ) -> None:
