@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from memolith.adapters.memory import PutEvent
+from memolith.adapters.memory import MemoryQueue, PutEvent
+from memolith.app.indexer.rebuild import BatchProjector
 from memolith.app.kernel.results import Version, VersionFilter
 from memolith.app.replication.watermark import FETCH_AFTER_US
 from memolith.core.commands import Command, CreateMemory, UpdateMemory
@@ -21,6 +22,7 @@ from tests.simulation.late_versions import everywhere, late_over_an_erased_head
 from tests.simulation.lost_objects import compare, is_here, minutes, until
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import PUT, Stage
+from tests.support.rebuilds import Operator
 
 
 @pytest.fixture
@@ -205,3 +207,29 @@ def _versions(stage: Stage, memory_id: str) -> Sequence[Version]:
         stage.call(), stage.store, VersionFilter(memory_id=memory_id), limit=9, after=None, full=False
     )
     return page.items
+
+
+# ---- tables that are built anew, from what has arrived --------------------------------------------------------------
+
+
+def test_a_region_whose_tables_were_rebuilt_shows_an_older_version_until_the_newer_one_has_arrived(
+    stage: MovingStage,
+) -> None:
+    """It has shown the newer one as the home answered it: its bucket has not got it yet."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.update(memory.id, "two", region=AWAY)
+    events = stage.hold_back()
+    assert stage.read(memory.id, AWAY).content == "two"
+    rebuild(stage, AWAY)
+    assert stage.read(memory.id, AWAY).content == "one"
+    stage.reach(AWAY, *(event.key for event in events))
+    assert stage.read(memory.id, AWAY).content == "two"
+
+
+def rebuild(stage: MovingStage, region: str) -> None:
+    """An operator has a region's tables built from its bucket, and put in the place of those that serve."""
+    operator = Operator(stage.cloud, MemoryQueue())
+    operator.site = stage.cloud.sites[region]
+    operator.folder = BatchProjector(operator.site.region, operator.site.indexing)
+    operator.run()

@@ -8,7 +8,7 @@ from itertools import chain
 
 import pytest
 
-from tests.simulation import test_crowds, test_home_cuts, test_home_terms
+from tests.simulation import test_crowds, test_documented_windows, test_home_cuts, test_home_terms
 from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
 from tests.simulation.checkers.register import EXCEPTIONS, without
@@ -105,7 +105,6 @@ NEEDED = {
     "lacks_an_abort_entry": Needed(losing, 588, "replicas_converge"),
     "was_dismissed_and_counts": Needed(deciding, 65, "a_head_is_never_blanked"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
-    "tables_were_rebuilt": Needed(tearing, 1_081_694, "a_region_never_goes_back"),
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
     "was_put_behind": Needed(damaging, 650, "redacted_text_is_nowhere"),
     "unknown_since_a_take_over": Needed(failing_over, 188, "a_demanded_read_is_no_older"),
@@ -120,6 +119,9 @@ BY_SCENARIO = {
         test_home_cuts.test_a_version_that_comes_after_the_listing_of_a_fail_over_may_be_read_for_a_while_and_nothing_is_built_on_it
     ),
     "stays_beside_its_ancestor": test_crowds.test_a_path_and_its_ancestor_both_stay_where_a_departure_came_late,
+    "tables_were_rebuilt": (
+        test_documented_windows.test_a_region_whose_tables_were_rebuilt_shows_an_older_version_until_the_newer_one_has_arrived
+    ),
     "was_shown_in_passing": (
         test_home_terms.test_what_a_writer_puts_after_its_term_is_in_order_until_the_move_is_known_and_then_adopted_or_apart
     ),
