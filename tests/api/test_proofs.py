@@ -20,7 +20,9 @@ from memolith.core.audit import Flaw
 from memolith.core.commands import ImportedVersion
 from memolith.core.objects.checkpoint import Checkpoint
 from memolith.core.objects.verdict_record import VerdictOutcome
+from memolith.core.rows.base import RowKey
 from memolith.ports.errors import Unavailable
+from memolith.ports.index import Change
 from scripts.verify_proof import NotProvenError, check
 from tests.api.harness import Backend, Reply
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -84,6 +86,21 @@ def test_the_public_keys_are_those_of_each_region_without_a_private_half(sealed:
     assert [key["region"] for key in sealed.keys] == [HOME, AWAY]
     assert not any("d" in key for key in sealed.keys)
     assert sealed.ask("/v1/integrity/keys", key="sk-memolith-no-such-key-at-all").status == 401
+
+
+def test_a_version_of_before_a_regions_first_tick_is_named_and_not_proven(sealed: Sealed) -> None:
+    """As where a deployment is written to within its first minute: its acknowledgement log has not been begun yet."""
+    index = sealed.scene.cloud.sites[HOME].region.index
+    for pk, sk in sealed.scene.cloud.rows(HOME, "journal"):
+        index.commit([Change(RowKey("journal", pk, sk), None, None, unconditional=True)])
+    early = sealed.scene.update(sealed.first, "early")
+    for _ in range(2):
+        sealed.seal()
+    later = sealed.scene.update(sealed.first, "later")
+    sealed.seal()
+    reply = sealed.proof(early.version_id)
+    assert (reply.status, "what it was is not sealed" in reply.body["error"]["message"]) == (404, True)
+    assert sealed.proof(later.version_id).status == 200
 
 
 def test_a_version_that_is_not_sealed_yet_is_told_as_that(sealed: Sealed) -> None:
