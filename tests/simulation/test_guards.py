@@ -179,7 +179,8 @@ def a_region_that_is_behind_says_that_the_home_is_elsewhere() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(region, "peers", Behind())
         with pytest.raises(Unavailable):
-            Forwarding(region, parts.records, parts.projector).reach(region.view(), row, {"call": "write"})
+            forwarding = Forwarding(region, parts.records, parts.projector, parts.repair)
+            forwarding.reach(region.view(), row, {"call": "write"})
     assert asked == [HOME]
 
 

@@ -123,7 +123,8 @@ class Memolith:
         self._verdicts = verdicts = Verdicts(region)
         self._texts = texts = TextReader(region, verdicts)
         history, late_records = VersionHistory(region), LateRecords(region, records, second)
-        self._projector, self._forwarding = projector, (forwarding := Forwarding(region, records, projector))
+        self._projector = projector
+        self._forwarding = forwarding = Forwarding(region, records, projector, epochs.repair)
         self._reads = reads = ForwardedReads(forwarding)
         linearizable_reads = LinearizableReads(region, logs, records, fence, snapshots)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.epochs.ownership import Ownership, epochs_in
 from memolith.app.index.projector import Projector, not_of
 from memolith.app.kernel.peer_messages import HOPS, NotHome, decode_error, decode_placed
@@ -25,10 +26,11 @@ from memolith.core.rows.identity import StoreRow
 class Forwarding:
     """Invokes another region's peerwriter, or its peerreader."""
 
-    def __init__(self, region: Region, records: Ownership, projector: Projector) -> None:
+    def __init__(self, region: Region, records: Ownership, projector: Projector, repair: EpochRepair) -> None:
         self._region = region
         self._records = records
         self._projector = projector
+        self._repair = repair
 
     def reach(
         self, view: View, store: StoreRow, payload: Mapping[str, Any], seen: Iterable[Epoch] = ()
@@ -70,15 +72,40 @@ class Forwarding:
     def fold(self, view: View, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> None:
         """Project here the entries that the home's answer brought, and learn of a home that they show to be later.
 
-        `store` is what `reach` returned beside the answer. Costs what `Projector.fold` and `Ownership.learn` cost.
+        `store` is what `reach` returned beside the answer. Costs what `Projector.fold` and `Ownership.learn` cost. Of a
+        call that is older than `_home_stays_us`, an index read before, and one after it where that took as long.
 
         Raises:
             Unavailable: the home did it, but it could not be indexed here.
         """
         # Of what this region wrote, too, another may have blanked its copy alone.
         blank = {one.entry.key for one in resolved if one.entry.blank}
-        self._projector.fold(view, resolved, elsewhere=not_of(self._region.name, resolved) | blank)
+        began_us = self._region.clock.ticks_us()
+        moved = self._moved(view, store, view.ticks_us)
+        over = moved is not None and self._repair.is_over(moved, resolved)
+        self._projector.fold(view, resolved, elsewhere=not_of(self._region.name, resolved) | blank, over=over)
+        moved = self._moved(view, store, began_us)
+        if moved is not None and self._repair.is_over(moved, resolved):
+            self._repair.end(view, moved, resolved)
         self._records.learn(view, store, {one.entry.slot.epoch for one in resolved})
+
+    @property
+    def _home_stays_us(self) -> int:
+        """For how long from a call's begin on no other region's term can begin by a move, if the home answers it."""
+        return int(self._region.drain_s * 1_000_000) - self._region.lease_us
+
+    def _moved(self, view: View, store: StoreRow, since_us: int | None) -> StoreRow | None:
+        """Return the store's record as this region has it now, if its home has changed since; else None.
+
+        Then what the old home answered may have ended, and the end not have arrived here: nothing but a look at what
+        the new home began with keeps the rows from showing a memory again that was deleted. A read, or no call.
+        """
+        if since_us is not None and self._region.clock.ticks_us() - since_us < self._home_stays_us:
+            return None
+        key = StoreRow.key(store.store_id)
+        attributes = self._region.read(view.index, [key]).get(key)
+        now = store if attributes is None else StoreRow.from_attributes(attributes)
+        return None if now.epochs == store.epochs or not view.complete else now
 
     def call(self, home: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """Call the home's writer and return its answer.

@@ -200,6 +200,11 @@ class EpochRepair:
         is_older = has_snapshot(store) and epoch.rank < current_epoch(store).rank
         return is_older and self._snapshots.place(store, memory_id) is None
 
+    def end(self, view: View, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> None:
+        """Repair rows that show as live what `is_over`. Repeatable. A read, and what `memory` and `log` cost, for each."""
+        for version in (one.entry for one in resolved if one.is_version):
+            self._repair_rows(view, store, version, *self._rows_of(view, store, version))
+
     def mark_counted(
         self, view: View, store: StoreRow, resolved: Sequence[ResolvedEntry], elsewhere: Collection[LogKey]
     ) -> None:
