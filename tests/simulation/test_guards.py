@@ -89,9 +89,11 @@ def a_repair_of_a_listing_leans_on_rows_that_change_meanwhile() -> None:
 
 
 def a_home_with_incomplete_tables_has_handed_its_store_on() -> None:
-    """The row says that the store is here; the log of its records goes on, and no event of that has come."""
+    """The row says that the store is here; the log of its records goes on. A redaction is passed on to it."""
     stage = Stage()
     memory = stage.create("/a", "one")
+    stage.update(memory.id, "two")
+    stage.cloud.deliver()
     site = stage.cloud.sites[HOME]
     control = ControlRow(serving=1, complete=False).to_attributes()
     put_row(stage, HOME, ControlRow.KEY, control)
@@ -99,7 +101,7 @@ def a_home_with_incomplete_tables_has_handed_its_store_on() -> None:
     record = replace(to_record(row, "user:mover"), state=StoreState.MOVING, version_id=site.region.new_id("memver"))
     assert StoreLog(site.region).put(PlacedRecord(Slot.parse(row.slot).following, record))
     with pytest.raises((OutcomeUnknown, Unavailable)):
-        stage.update(memory.id, "two")
+        stage.redact(memory.version_id, region=AWAY)
 
 
 # ---- watermarks -----------------------------------------------------------------------------------------------------

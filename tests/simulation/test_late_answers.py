@@ -15,7 +15,7 @@ from tests.simulation.moving_stage import AWAY, MovingStage
 def test_a_memory_that_was_deleted_since_is_not_shown_by_the_new_home_for_an_answer_of_the_old_one(
     write: str, slow: str
 ) -> None:
-    """The deletion has arrived, and its event has not: nothing but what the new home's term began with says that the memory is gone."""
+    """The deletion has arrived, and its event has not: only what the new home began with says that it is gone."""
     stage = MovingStage()
     memory = stage.create("/a", "one")
     stage.deliver()

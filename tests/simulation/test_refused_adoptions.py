@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
 from memolith.core import decide
+from memolith.core.errors import Busy, PathConflict
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.object_keys import parse_key
 from memolith.core.rows.content import LogRow
@@ -286,6 +288,32 @@ def test_a_late_text_of_an_erased_memory_that_was_refused_for_a_neighbour_stands
     stage.deliver()
     stage.index(key, THIRD)
     stage.at_rest(divergent=[followed.version_id])
+
+
+def test_a_late_text_does_not_come_back_above_a_memory_that_was_made_while_its_head_was_erased(
+    stage: MovingStage,
+) -> None:
+    """The lost home's order comes between the home's look at the head and its put, and frees the path."""
+    memory = stage.create("/a/b", "one")
+    stage.deliver()
+    stage.update(memory.id, "late")
+    (key,) = [event.key for event in stage.hold_back() if "/log/" in event.key]
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    stage.hold_back()
+    stage.redact(memory.version_id)
+    orders = [event.key for event in stage.cloud.pending]
+    adopting = stage.actor(lambda: stage.reach(AWAY, key)).until(PUT, f"{AWAY}/log/")
+    stage.hold_back()
+    stage.reach(AWAY, *orders)
+    creator = stage.actor(lambda: stage.create("/a", "above", region=AWAY))
+    with suppress(Busy, PathConflict):
+        creator.finish()
+    adopting.finish()
+    assert sorted(stage.listed(AWAY)) in (["/a"], ["/a/b"])
+    stage.come_late()
+    stage.deliver()
+    assert sorted(stage.listed(AWAY)) in (["/a"], ["/a/b"])
 
 
 @pytest.mark.parametrize("taken", [False, True])

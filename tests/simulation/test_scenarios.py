@@ -123,9 +123,11 @@ def test_with_its_tables_wiped_a_region_says_that_it_does_not_know_and_never_tha
         with pytest.raises(Unavailable):
             ask()
     mover.finish()
-    assert stage.read(memory.id).path == "/b"
-    with pytest.raises(Unavailable):
-        stage.listed()
+    known = stage.memolith().memories.retrieve(stage.call(), stage.store, memory.id, full=False)
+    assert known.path == "/b"
+    for ask in (lambda: stage.read(memory.id), stage.listed):
+        with pytest.raises(Unavailable):
+            ask()
 
 
 # ---- update_by_stale_id ---------------------------------------------------------------------------------------------

@@ -188,7 +188,8 @@ def decide_adoption(head: MemoryRow | None, facts: Facts, command: AdoptVersion)
 
     A creation is adopted where there is no such memory; that its path is free is decided like any creation's, and that
     no other memory has been in its way since by `late_creation`. A text over a head that was erased lists the memory at
-    its path again, where that is free.
+    its path again, where that is free; and as the order of a lost home may erase the head meanwhile, any text reserves
+    the path.
     """
     straggler = command.straggler
     if straggler.operation not in ADOPTABLE:
@@ -206,8 +207,8 @@ def decide_adoption(head: MemoryRow | None, facts: Facts, command: AdoptVersion)
         return Look.SUCCESSOR
     if head.path is None and facts.succeeded:
         return LeftApart()
-    comes_back = command.content is not None and head.path is None
-    return Commit(straggler.operation, straggler.path or head.path or "", command.content, reserves=comes_back)
+    reserves = command.content is not None
+    return Commit(straggler.operation, straggler.path or head.path or "", command.content, reserves=reserves)
 
 
 ADOPTABLE = (Operation.CREATED, Operation.MODIFIED, Operation.DELETED)

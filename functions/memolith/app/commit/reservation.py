@@ -25,8 +25,12 @@ class Reservation:
         self._steps = steps
         self._claims = claims
 
-    def make(self, attempt: Attempt, claim: Claim, before: PathRow | None, moving_id: str | None) -> Step:
+    def make(
+        self, attempt: Attempt, claim: Claim, before: PathRow | None, moving_id: str | None, look: bool = True
+    ) -> Step:
         """Claim the path, then look for neighbours. `before` is the path's row, `moving_id` the memory being renamed.
+
+        Without `look` the claim alone: for a memory that has the path, beside which nobody may have come.
 
         CLEAR: the slot that the claim names may be put. DECIDED: the outcome says which neighbour is in the way. AGAIN:
         the log had moved on, or an expired claim was broken.
@@ -42,7 +46,8 @@ class Reservation:
             raise IntentConflict
         row = self._claims.make(attempt.view, claim, before)
         attempt.claimed = {claim.key: row.to_attributes()}
-        for neighbour in self._claims.neighbours(attempt.view, claim.path, claim.store_id, moving_id):
+        found = self._claims.neighbours(attempt.view, claim.path, claim.store_id, moving_id) if look else []
+        for neighbour in found:
             return self._yield_to(attempt, claim, neighbour)
         return Step.CLEAR
 
