@@ -73,6 +73,26 @@ def test_a_late_original_of_a_void_is_erased_by_its_blank_before_what_voids_it_h
     assert stage.cloud.rows(HOME, "logs") == stage.cloud.rows(AWAY, "logs")
 
 
+def test_an_original_whose_event_is_handled_while_its_blank_is_followed_to_the_home_is_erased(stage: Stage) -> None:
+    """The blank came without the rename's other half, so its indexer asks the home; the row is not blank until then."""
+    memory = stage.create("/a", "SECRET")
+    stage.cloud.deliver()
+    moved = stage.update(memory.id, path="/b")
+    moved_in, moved_out = (one for one in stage.keys() if one != stage.key_of(memory.version_id))
+    if stage.hash_of("/b") not in moved_in:
+        moved_in, moved_out = moved_out, moved_in
+    original, departure = stage.under_way(moved_in), stage.under_way(moved_out)
+    stage.update(memory.id, "clean")
+    stage.redact(moved.version_id)
+    stage.arrive(stage.under_way(moved_in))
+    follows = stage.actor(lambda: stage.index(moved_in, AWAY)).until("index.commit")
+    stage.arrive(departure)
+    stage.arrive(original)
+    stage.index(moved_in, AWAY)
+    follows.finish()
+    assert moved_in not in stage.found("SECRET", AWAY)
+
+
 def test_an_event_whose_help_failed_comes_again(stage: Stage) -> None:
     memory = stage.create("/a")
     stage.cloud.deliver()

@@ -231,4 +231,6 @@ class LogEntries:
             raise Unavailable("the writer did not finish a rename; try again")
         self._project_what_followed(view, resolved)
         self._fold(view, store, moved_in, resolved, elsewhere=elsewhere)
+        if moved_in.blank:  # again: an original that came meanwhile met a row that was not blank yet
+            self._erasures.erase(moved_in.key)
         self._erasures.erase_all(view, resolved)
