@@ -78,9 +78,8 @@ def test_an_original_whose_event_is_handled_while_its_blank_is_followed_to_the_h
     memory = stage.create("/a", "SECRET")
     stage.cloud.deliver()
     moved = stage.update(memory.id, path="/b")
-    moved_in, moved_out = (one for one in stage.keys() if one != stage.key_of(memory.version_id))
-    if stage.hash_of("/b") not in moved_in:
-        moved_in, moved_out = moved_out, moved_in
+    moved_in = stage.key_of(moved.version_id)
+    [moved_out] = set(stage.keys()) - {moved_in, stage.key_of(memory.version_id)}
     original, departure = stage.under_way(moved_in), stage.under_way(moved_out)
     stage.update(memory.id, "clean")
     stage.redact(moved.version_id)
