@@ -137,13 +137,13 @@ def insisting(seed: int) -> Options:
     weights = Weights(create=4, write=16, rename=2, delete=1, read=2, list=0, redact=0, history=0)
     return replace(
         repeating(seed),
-        repeated=0.6,
+        repeated=0.9,
         passing_s=3.0,
         clients=5,
         operations=40,
         paths=PATHS[:2],
         weights=weights,
-        think_s=0.5,
+        think_s=0.2,
         wipes=0,
         rebuilds=0,
     )
