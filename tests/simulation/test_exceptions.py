@@ -13,7 +13,7 @@ from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
 from tests.simulation.checkers.register import EXCEPTIONS, without
 from tests.simulation.kinds import damaging, deciding, losing, redacting, visiting, working
-from tests.simulation.kinds_of_homes import failing_over, tearing
+from tests.simulation.kinds_of_homes import failing_over
 from tests.simulation.options import PACES, Links, Options, Weights, remembering, retaining
 from tests.simulation.world import World
 
@@ -100,7 +100,6 @@ NEEDED = {
     "lists_a_path_and_its_ancestor": Needed(crowded_families, 64, "operations_are_linearizable"),
     "was_redacted_before_what_came_late": Needed(redacting, 607, "a_region_never_goes_back"),
     "brings_its_memory_back": Needed(redacting_at_one_path, 359, "operations_are_linearizable"),
-    "is_gone_by_a_cut": Needed(tearing, 3984, "replicas_converge"),
     "was_imported_with_an_old_time": Needed(visiting, 332, "a_history_of_the_store_is_whole"),
     "lacks_an_abort_entry": Needed(losing, 588, "replicas_converge"),
     "was_dismissed_and_counts": Needed(deciding, 78, "a_head_is_never_blanked"),
@@ -115,6 +114,9 @@ NEEDED = {
 
 
 BY_SCENARIO = {
+    "is_gone_by_a_cut": (
+        test_home_cuts.test_a_memory_that_a_cut_knows_to_be_deleted_is_not_shown_where_it_was_shown_before
+    ),
     "is_shown_before_its_adoption": (
         test_home_cuts.test_a_version_that_comes_after_the_listing_of_a_fail_over_may_be_read_for_a_while_and_nothing_is_built_on_it
     ),

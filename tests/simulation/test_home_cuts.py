@@ -163,6 +163,8 @@ def test_a_memory_that_a_cut_knows_to_be_deleted_is_not_shown_where_it_was_shown
         with pytest.raises(NotFound):
             stage.read(memory.id, AWAY)
         assert stage.listed(AWAY) == {}
+        before, put_back = [stage.cloud.rows(one, "memories").get((stage.store, memory.id)) for one in (HOME, AWAY)]
+        assert before is not None and before["gone"] and put_back is None
         stage.create("/a/b", region=AWAY)
     stage.at_rest()
 
