@@ -181,7 +181,7 @@ def a_region_that_is_behind_says_that_the_home_is_elsewhere() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(region, "peers", Behind())
         with pytest.raises(Unavailable):
-            forwarding = Forwarding(region, parts.records, parts.projector, parts.repair)
+            forwarding = Forwarding(region, parts)
             forwarding.reach(region.view(), row, {"call": "write"})
     assert asked == [HOME]
 

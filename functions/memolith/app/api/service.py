@@ -123,17 +123,15 @@ class Memolith:
         self._verdicts = verdicts = Verdicts(region)
         self._texts = texts = TextReader(region, verdicts)
         history, late_records = VersionHistory(region), LateRecords(region, records, second)
-        self._projector = projector
-        self._forwarding = forwarding = Forwarding(region, records, projector, epochs.repair)
+        self._projector, self._forwarding = projector, (forwarding := Forwarding(region, epochs))
         self._reads = reads = ForwardedReads(forwarding)
         linearizable_reads = LinearizableReads(region, logs, records, fence, snapshots)
 
         writer = Writer(region, scanner, WriterParts.of(region, epochs, second, fence, verdicts))
         adoption = Adoption(region, writer, logs, late_records)
 
-        self.api_keys = ApiKeys(region, KeySearches(region.clock))
-        sessions, rates = SessionLog(region), KeyRates(region.clock)
-        self._authorizer = authorizer = Authorizer(region, self.api_keys, sessions, records, rates)
+        self.api_keys = keys = ApiKeys(region, KeySearches(region.clock))
+        self._authorizer = authorizer = Authorizer(region, keys, SessionLog(region), records, KeyRates(region.clock))
         self.stores = Stores(region, authorizer, forwarding, reads, scanner, records, linearizable_reads, second)
         self.memories = ReviewedMemories(
             self._open_proposal,

@@ -183,6 +183,14 @@ class ApiKeys:
                 row = joined(row, ApiKeyRecord.from_json(require(self._region.objects, key).body))
         return row
 
+    def with_its_end(self, view: View, row: ApiKeyRow) -> ApiKeyRow:
+        """Return a key's row, with its revocation if the row may lack that: an old record may have made it anew.
+
+        No call where the index is complete; otherwise a LIST a region, and a GET for each record. Raises Unavailable.
+        """
+        found = None if view.complete else self.search(row.workspace_id, row.key_id, row)
+        return found or row
+
     def confirm(self, view: View, key: str) -> None:
         """Project one version of a key's record, before its event comes, from the object alone. Repeatable.
 

@@ -31,7 +31,6 @@ from memolith.core import ids
 from memolith.core.api_keys import reaches, why_ended
 from memolith.core.epochs import ended_us, homes_of, is_of_the_last_term
 from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Unauthenticated, Unavailable
-from memolith.core.log_position import Slot
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.base import RowKey
@@ -257,18 +256,10 @@ class Authorizer:
         self._ask_home(call, store, view)
 
     def store(self, view: View, store_id: str, workspace_id: str, deleted: bool = False) -> StoreRow:
-        """Return the record of a store of this workspace, a live one unless `deleted`. Raises NotFound, Unavailable.
-
-        No call where there is a row and the index is complete. Otherwise `StoreLog.find`: the row may be an old one, of
-        before the store was deleted, that came into an emptied table.
-        """
+        """Return the record of a store of this workspace, a live one unless `deleted`. Raises NotFound, Unavailable."""
         if ids.STORE.fullmatch(store_id) is None:
             raise NotFound("memory_store", store_id)
-        attributes = view.rows.get(StoreRow.key(store_id))
-        row = None if attributes is None else StoreRow.from_attributes(attributes)
-        kept = self._records.find(store_id) if row is None or not view.complete else None
-        known = [one for one in (row, kept) if one is not None]
-        store = max(known, key=lambda one: Slot.parse(one.slot).rank, default=None)
+        store = self._records.known(view, store_id)
         if store is None or store.workspace_id != workspace_id or (store.is_deleted and not deleted):
             raise NotFound("memory_store", store_id)
         return store
@@ -289,14 +280,12 @@ class Authorizer:
 
     def _admit(self, view: View, credentials: Credentials, scope: Scope, *, counts: bool) -> Access:
         attributes = view.rows.get(_key_of(credentials))
-        if attributes is None:
-            key = self._keys.find(credentials, complete=view.complete)
-        else:
-            key = ApiKeyRow.from_attributes(attributes)
+        row = None if attributes is None else ApiKeyRow.from_attributes(attributes)
+        key = row or self._keys.find(credentials, complete=view.complete)
         if key is None or not hmac.compare_digest(key.secret_sha256, credentials.secret_sha256):
             raise Unauthenticated("the API key is not known here")
-        if attributes is not None:
-            key = self._with_its_end(view, key)
+        if row is not None:
+            key = self._keys.with_its_end(view, row)
         ended = why_ended(key, self._region.clock.now_us())
         if ended is not None:
             raise Unauthenticated(f"the API key {ended}")
@@ -315,11 +304,7 @@ class Authorizer:
         workspace_id, session_id = credentials.workspace_id, credentials.session_id
         attributes = view.rows.get(SessionRow.key(workspace_id, session_id))
         session = None if attributes is None else SessionRow.from_attributes(attributes)
-        known = session if view.complete else None
-        ended_at = None if session is None else session.archived_at
-        if ended_at is None and known is None:
-            ended_at = self._sessions.ended_at(workspace_id, session_id)
-        if ended_at is not None:
+        if self._sessions.has_ended(view, workspace_id, session_id, session):
             raise Unauthenticated("the token's session has been ended")
         holders: list[str | None] = []
         for key in self._keys_behind(view, credentials, session):
@@ -330,17 +315,14 @@ class Authorizer:
             if counts:
                 self._rates.take(key)
         _require(Scope.write, scope, "a session's token may at most")
-        read = None if known is None else known.trust or USER
-        trust = of_session(holders, read)
-        return Access(view, credentials.workspace_id, credentials.actor, Scope.write, trust=trust)
+        read = None if session is None or not view.complete else session.trust or USER
+        return Access(view, workspace_id, credentials.actor, Scope.write, trust=of_session(holders, read))
 
-    def _keys_behind(
-        self, view: View, credentials: SessionCredentials, session: SessionRow | None
-    ) -> Iterator[ApiKeyRow]:
+    def _keys_behind(self, view: View, credentials: SessionCredentials, row: SessionRow | None) -> Iterator[ApiKeyRow]:
         """Find the keys that a token comes from. A token outlives the release that signed it, which named no keys."""
         key_ids = credentials.key_ids
-        if not key_ids and session is not None:
-            record = SessionRecord.from_json(session.record.encode())
+        if not key_ids and row is not None:
+            record = SessionRecord.from_json(row.record.encode())
             key_ids = () if record.key_id is None else (record.key_id,)
         for key_id in key_ids:
             key = self.find_key(view, credentials.workspace_id, key_id)
@@ -356,16 +338,8 @@ class Authorizer:
         place = ApiKeyRow.key(workspace_id, key_id)
         rows = view.rows if place in view.asked else self._region.read(view.index, [place])
         if place in rows:
-            return self._with_its_end(view, ApiKeyRow.from_attributes(rows[place]))
+            return self._keys.with_its_end(view, ApiKeyRow.from_attributes(rows[place]))
         return self._keys.search(workspace_id, key_id)
-
-    def _with_its_end(self, view: View, key: ApiKeyRow) -> ApiKeyRow:
-        """Return a key's row, with its revocation if the row may lack that: an old record may have made it anew.
-
-        No call where the index is complete; otherwise a LIST a region, and a GET for each record.
-        """
-        found = None if view.complete else self._keys.search(key.workspace_id, key.key_id, key)
-        return found or key
 
 
 _SCOPES = {"read_only": Scope.read, "read_write": Scope.write}

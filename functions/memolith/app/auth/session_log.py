@@ -76,6 +76,15 @@ class SessionLog:
             return record
         return replace(record, archived_at=self.ended_at(workspace_id, session_id))
 
+    def has_ended(self, view: View, workspace_id: str, session_id: str, row: SessionRow | None) -> bool:
+        """Tell whether a session has ended, by its row, and by the bucket where there is none or it may be an old one.
+
+        No call where there is a row and the index is complete; otherwise a GET for each region. Raises Unavailable.
+        """
+        if row is not None and (row.archived_at is not None or view.complete):
+            return row.archived_at is not None
+        return self.ended_at(workspace_id, session_id) is not None
+
     def ended_at(self, workspace_id: str, session_id: str) -> int | None:
         """Return when a session was ended, by what has arrived in this bucket. A GET for each region.
 

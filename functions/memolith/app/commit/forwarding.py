@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memolith.app.epochs.epoch_repair import EpochRepair
-from memolith.app.epochs.ownership import Ownership, epochs_in
-from memolith.app.index.projector import Projector, not_of
+from memolith.app.epochs.ownership import epochs_in
+from memolith.app.epochs.parts import EpochParts
+from memolith.app.index.projector import not_of
 from memolith.app.kernel.peer_messages import HOPS, NotHome, decode_error, decode_placed
 from memolith.app.kernel.port_calls import repeatable
 from memolith.app.kernel.region import Region, View
@@ -26,11 +26,11 @@ from memolith.core.rows.identity import StoreRow
 class Forwarding:
     """Invokes another region's peerwriter, or its peerreader."""
 
-    def __init__(self, region: Region, records: Ownership, projector: Projector, repair: EpochRepair) -> None:
+    def __init__(self, region: Region, epochs: EpochParts) -> None:
         self._region = region
-        self._records = records
-        self._projector = projector
-        self._repair = repair
+        self._records = epochs.records
+        self._projector = epochs.projector
+        self._repair = epochs.repair
 
     def reach(
         self, view: View, store: StoreRow, payload: Mapping[str, Any], seen: Iterable[Epoch] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.port_calls import find, require
-from memolith.app.kernel.region import Region
+from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core import ids
 from memolith.core.log_position import Slot
@@ -21,6 +21,19 @@ class StoreLog:
 
     def __init__(self, region: Region) -> None:
         self._region = region
+
+    def known(self, view: View, store_id: str) -> StoreRow | None:
+        """Return a store's record as it is known here: by its row in `view`, if the index is complete.
+
+        Otherwise by what `find` finds as well: the row may be an old one, of before the store was deleted, that came
+        into an emptied table. No call where there is a row and the index is complete. Raises as `find`.
+        """
+        attributes = view.rows.get(StoreRow.key(store_id))
+        row = None if attributes is None else StoreRow.from_attributes(attributes)
+        if row is not None and view.complete:
+            return row
+        known = [one for one in (row, self.find(store_id)) if one is not None]
+        return max(known, key=lambda one: Slot.parse(one.slot).rank, default=None)
 
     def find(self, store_id: str) -> StoreRow | None:
         """Find a record that the index lacks, in this bucket or else the birth region's. A LIST and a GET, or two.
