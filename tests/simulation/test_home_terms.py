@@ -157,3 +157,33 @@ def test_a_new_home_does_not_redact_what_a_memory_is_with_or_without_a_late_vers
     mover.finish()
     stage.at_rest()
     assert everywhere(stage, memory.id) == {"stalled"}
+
+
+# ---- rows that a writer projects after its term ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("write", ["a creation", "an update", "a deletion"])
+def test_what_a_writer_put_and_projects_after_its_term_is_apart_though_its_event_was_handled_before(
+    stage: MovingStage, write: str
+) -> None:
+    """The old home's rows say so by then. The writer's own projection must not show it again."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    writes: dict[str, Callable[[], object]] = {
+        "a creation": lambda: stage.create("/b", "slow"),
+        "an update": lambda: stage.update(memory.id, "slow"),
+        "a deletion": lambda: stage.delete(memory.id),
+    }
+    slow = stage.actor(writes[write]).until(PUT)
+    stage.move(AWAY)
+    stage.deliver()
+    stage.update(memory.id, "two", region=AWAY)
+    stage.create("/b", "other", region=AWAY)
+    stage.deliver()
+    slow.until("index.commit")
+    stage.deliver()
+    slow.fails(OutcomeUnknown)
+    assert everywhere(stage, memory.id) == {"two"}
+    assert stage.listed(HOME) == stage.listed(AWAY)
+    assert stage.cloud.rows(HOME, "memories") == stage.cloud.rows(AWAY, "memories")
+    assert len(stage.divergent(HOME)) == 1

@@ -13,6 +13,7 @@ finds what the other copy did, or puts into a slot that is taken.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 from memolith.app.commit.attempt import Attempt, Outcome, Step
@@ -199,8 +200,20 @@ class Writer:
             if not _committed(attempt.outcome, command):
                 raise
         if _committed(attempt.outcome, command):
+            self._put_rows_right(attempt)
             raise OutcomeUnknown("the store's home may have changed meanwhile; read before trying again")
         raise Unavailable("the store's home changed while this was decided; try again")
+
+    def _put_rows_right(self, attempt: Attempt) -> None:
+        """Repair what was projected after the home had changed, as its event may have been handled before that.
+
+        A read, and what `EpochRepair.end` costs. Where it fails, the daily repair does it.
+        """
+        key = StoreRow.key(attempt.store.store_id)
+        with suppress(Busy, Unavailable, OutcomeUnknown):
+            attributes = self._region.read(attempt.view.index, [key]).get(key)
+            if attributes is not None:
+                self._repair.end(attempt.view, StoreRow.from_attributes(attributes), attempt.outcome.resolved)
 
     def _refuse_withheld(self, view: View, store: StoreRow, command: Command) -> None:
         """Refuse a text that a verdict withholds in this store. A read where `view` has not asked."""

@@ -201,7 +201,10 @@ class EpochRepair:
         return is_older and self._snapshots.place(store, memory_id) is None
 
     def end(self, view: View, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> None:
-        """Repair rows that show as live what `is_over`. A read, and what `memory` and `log` cost, for each."""
+        """Repair rows that show what had ended, or does not count, as the store's present epoch began.
+
+        A read, and what `memory` and `log` cost, for each version. Repeatable.
+        """
         for version in (one.entry for one in resolved if one.is_version):
             self._repair_rows(view, store, version, *self._rows_of(view, store, version))
 
