@@ -50,6 +50,17 @@ def test_two_adoptions_at_once_are_one(stage: MovingStage) -> None:
     assert len(stage.history(memory.id, THIRD)) == 2
 
 
+def test_an_adopted_change_of_a_memory_that_is_listed_says_that_it_has_been_at_its_path_all_along(
+    stage: MovingStage,
+) -> None:
+    memory = stage.create("/a", "one")
+    came = stage.cloud.rows(HOME, "logs")
+    (key,) = late(stage, lambda: stage.update(memory.id, "late"))
+    stage.come_late(key)
+    assert everywhere(stage, memory.id) == {"late"}
+    assert stage.cloud.rows(AWAY, "logs") == came
+
+
 def test_a_late_memory_that_came_and_went_is_not_created_again_by_a_second_adoption(stage: MovingStage) -> None:
     """The second one read that there is no such memory before the first adopted both, and finds the path free."""
     stage.create("/other", "one")

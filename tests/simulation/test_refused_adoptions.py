@@ -314,6 +314,7 @@ def test_a_late_text_does_not_come_back_above_a_memory_that_was_made_while_its_h
     stage.come_late()
     stage.deliver()
     assert sorted(stage.listed(AWAY)) in (["/a"], ["/a/b"])
+    assert stage.listed(HOME) == stage.listed(AWAY) == stage.listed(THIRD)
 
 
 @pytest.mark.parametrize("taken", [False, True])

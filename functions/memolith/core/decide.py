@@ -31,7 +31,7 @@ class Commit:
 
     Attributes:
         blank: its text was erased where it comes from.
-        reserves: its memory is not listed at the path now, which has to be reserved before.
+        reserves: the path has to be reserved before: its memory is not listed there now, or may be erased meanwhile.
     """
 
     operation: Operation

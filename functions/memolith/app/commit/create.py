@@ -176,7 +176,8 @@ class Creation:
         if step is not Step.CLEAR:
             return step
         draft = self._steps.draft(command, attempt)
-        entry = decide.follows(draft, head, LogKey(head.store_id, head.path_hash, slot), commit)
+        came = replace(commit, reserves=not is_listed)
+        entry = decide.follows(draft, head, LogKey(head.store_id, head.path_hash, slot), came)
         step = self._steps.append(attempt, entry, commit.content, head, known_rows(head, entry), paths_too=True)
         self._reservation.withdraw(attempt, claim)
         return step
