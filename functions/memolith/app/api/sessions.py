@@ -38,7 +38,7 @@ from memolith.core.errors import InvalidRequest, NotFound, Unavailable
 from memolith.core.limits import LIST_MAX, SESSION_STORES_MAX
 from memolith.core.listing import check_position
 from memolith.core.metadata import patched
-from memolith.core.object_keys import SessionKey
+from memolith.core.object_keys import SESSION_END, SessionKey
 from memolith.core.objects.session_record import Attachment, SessionRecord
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
 from memolith.core.trust import AGENT, least
@@ -267,7 +267,7 @@ class Sessions:
             return Session(record)
         # An end that is in the bucket alone is projected too: a row that comes without it would open the session again.
         ended = replace(record, archived_at=record.archived_at or max(self._region.clock.now_us(), record.created_at))
-        stored = self._keep(access.view, ended, 2)
+        stored = self._keep(access.view, ended, SESSION_END)
         return Session(replace(ended, archived_at=stored.archived_at))
 
     def context(
@@ -303,7 +303,7 @@ class Sessions:
         if record.archived_at is not None:
             raise InvalidRequest("session_id", "names a session that has been ended")
         access.view.require_complete()
-        before = 2 if rank is None else int(rank.partition("/")[0])
+        before = SESSION_END if rank is None else int(rank.partition("/")[0])
         sequence = max(self._region.clock.now_us() // 1_000_000, before + 1)
         pinned = self._contexts.pinned(access.view, record)
         if pinned.pinned_at is None:

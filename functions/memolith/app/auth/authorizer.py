@@ -304,7 +304,7 @@ class Authorizer:
         workspace_id, session_id = credentials.workspace_id, credentials.session_id
         attributes = view.rows.get(SessionRow.key(workspace_id, session_id))
         session = None if attributes is None else SessionRow.from_attributes(attributes)
-        if self._sessions.has_ended(view, workspace_id, session_id, session):
+        if self._sessions.ended_at(view, workspace_id, session_id, session) is not None:
             raise Unauthenticated("the token's session has been ended")
         holders: list[str | None] = []
         for key in self._keys_behind(view, credentials, session):

@@ -65,32 +65,23 @@ class SessionLog:
     def known(self, view: View, workspace_id: str, session_id: str, row: SessionRow | None) -> SessionRecord | None:
         """Return a session's record, by its row if there is one. Projects nothing.
 
-        No call where there is a row and the index is complete. Otherwise a GET for each region says whether the session
-        has ended, and where there is no row, a GET or two how it began, in this bucket or its birth region's.
-
-        Raises:
-            Unavailable: the bucket does not answer.
+        What `ended_at` costs, and where there is no row, a GET or two for how it began, in this bucket or its birth
+        region's. Raises Unavailable.
         """
         record = self._began(workspace_id, session_id) if row is None else record_of(row)
-        if record is None or record.archived_at is not None or (row is not None and view.complete):
-            return record
-        return replace(record, archived_at=self.ended_at(workspace_id, session_id))
+        ended_at = None if record is None else self.ended_at(view, workspace_id, session_id, row)
+        return None if record is None else replace(record, archived_at=ended_at)
 
-    def has_ended(self, view: View, workspace_id: str, session_id: str, row: SessionRow | None) -> bool:
-        """Tell whether a session has ended, by its row, and by the bucket where there is none or it may be an old one.
+    def ended_at(self, view: View, workspace_id: str, session_id: str, row: SessionRow | None) -> int | None:
+        """Return when a session was ended, by its row, and by the bucket where there is none or it may be an old one.
 
-        No call where there is a row and the index is complete; otherwise a GET for each region. Raises Unavailable.
-        """
-        if row is not None and (row.archived_at is not None or view.complete):
-            return row.archived_at is not None
-        return self.ended_at(workspace_id, session_id) is not None
-
-    def ended_at(self, workspace_id: str, session_id: str) -> int | None:
-        """Return when a session was ended, by what has arrived in this bucket. A GET for each region.
+        No call where there is a row and the index is complete; otherwise a GET for each region, unless the row knows.
 
         Raises:
             Unavailable: the bucket does not answer.
         """
+        if row is not None and (row.archived_at is not None or view.complete):
+            return row.archived_at
         keys = [SessionKey(region, workspace_id, session_id, SESSION_END) for region in self._region.origins]
         bodies = [found.body for key in keys if (found := find(self._region.objects, str(key))) is not None]
         ends = [SessionRecord.from_json(body).archived_at for body in bodies]

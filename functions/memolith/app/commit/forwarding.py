@@ -86,7 +86,7 @@ class Forwarding:
         self._projector.fold(view, resolved, elsewhere=not_of(self._region.name, resolved) | blank, over=over)
         moved = self._moved(view, store, began_us)
         if moved is not None and self._repair.is_over(moved, resolved):
-            self._repair.end(view, moved, resolved)
+            self._repair.versions(view, moved, resolved)
         self._records.learn(view, store, {one.entry.slot.epoch for one in resolved})
 
     @property

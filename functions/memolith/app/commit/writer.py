@@ -207,13 +207,13 @@ class Writer:
     def _put_rows_right(self, attempt: Attempt) -> None:
         """Repair what was projected after the home had changed, as its event may have been handled before that.
 
-        A read, and what `EpochRepair.end` costs. Where it fails, the daily repair does it.
+        A read, and what `EpochRepair.versions` costs. Where it fails, the daily repair does it.
         """
         key = StoreRow.key(attempt.store.store_id)
         with suppress(Busy, Unavailable, OutcomeUnknown):
             attributes = self._region.read(attempt.view.index, [key]).get(key)
             if attributes is not None:
-                self._repair.end(attempt.view, StoreRow.from_attributes(attributes), attempt.outcome.resolved)
+                self._repair.versions(attempt.view, StoreRow.from_attributes(attributes), attempt.outcome.resolved)
 
     def _refuse_withheld(self, view: View, store: StoreRow, command: Command) -> None:
         """Refuse a text that a verdict withholds in this store. A read where `view` has not asked."""

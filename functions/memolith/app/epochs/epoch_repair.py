@@ -200,7 +200,7 @@ class EpochRepair:
         is_older = has_snapshot(store) and epoch.rank < current_epoch(store).rank
         return is_older and self._snapshots.place(store, memory_id) is None
 
-    def end(self, view: View, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> None:
+    def versions(self, view: View, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> None:
         """Repair rows that show what had ended, or does not count, as the store's present epoch began.
 
         A read, and what `memory` and `log` cost, for each version. Repeatable.
