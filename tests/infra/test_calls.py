@@ -38,7 +38,7 @@ ENDS_SOMETHING = {"keys.revoke", "homes.move", "homes.fail_over", "homes.begin",
 LOWERS_A_SESSION = {"session_shown"}
 """What a reader says of a session is taken at its word: it can only lower the trust class of what that writes."""
 
-HAS_IT_LOOKED_AT = {"arrived", "judge", "fold_key", "help", "seal", "adopt", "adopt_records", "pack"} | {
+HAS_IT_LOOKED_AT = {"arrived", "judge", "fold_key", "help", "vacate", "seal", "adopt", "adopt_records", "pack"} | {
     "proposal_due", "erase_proposal", "erase", "erase_store", "erase_packs", "erase_transcript",
     "clear_transcript_part", "erase_dream_steps",
 }  # fmt: skip
@@ -50,7 +50,7 @@ ANSWERS: dict[str, set[str]] = {
     "mcp": {HTTP},
     "tool": {AGENT},
     "peerreader": VOUCHED_READS,
-    "peerwriter": VOUCHED_WRITES | {"proposal_due", "help", "seal", "adopt", "adopt_records"},
+    "peerwriter": VOUCHED_WRITES | {"proposal_due", "help", "vacate", "seal", "adopt", "adopt_records"},
     "keys": {"keys.create", "keys.revoke", "keys.list", HTTP},
     "indexer": {"arrived", "judge", "fold_key", "session_shown", QUEUE},
     "packer": {"pack", QUEUE},

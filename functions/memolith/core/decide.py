@@ -31,7 +31,7 @@ class Commit:
 
     Attributes:
         blank: its text was erased where it comes from.
-        reserves: the path has to be reserved before: its memory is not listed there now, or may be erased meanwhile.
+        reserves: its memory is not listed at the path now, which has to be reserved before.
     """
 
     operation: Operation
@@ -188,8 +188,7 @@ def decide_adoption(head: MemoryRow | None, facts: Facts, command: AdoptVersion)
 
     A creation is adopted where there is no such memory; that its path is free is decided like any creation's, and that
     no other memory has been in its way since by `late_creation`. A text over a head that was erased lists the memory at
-    its path again, where that is free; and as the order of a lost home may erase the head meanwhile, any text reserves
-    the path.
+    its path again, where that is free.
     """
     straggler = command.straggler
     if straggler.operation not in ADOPTABLE:
@@ -207,8 +206,8 @@ def decide_adoption(head: MemoryRow | None, facts: Facts, command: AdoptVersion)
         return Look.SUCCESSOR
     if head.path is None and facts.succeeded:
         return LeftApart()
-    reserves = command.content is not None
-    return Commit(straggler.operation, straggler.path or head.path or "", command.content, reserves=reserves)
+    comes_back = command.content is not None and head.path is None
+    return Commit(straggler.operation, straggler.path or head.path or "", command.content, reserves=comes_back)
 
 
 ADOPTABLE = (Operation.CREATED, Operation.MODIFIED, Operation.DELETED)

@@ -150,6 +150,7 @@ def _peer_requests(memolith: Memolith) -> dict[str, Callable[[Fields], dict[str,
     requests = memolith.peer_requests
     return {
         "help": lambda fields: {"settled": encode_resolved(requests.help(fields["key"]))},
+        "vacate": lambda fields: {"vacated": requests.vacate(fields["key"])},
         "seal": lambda fields: {"sealed": requests.seal(fields["key"])},
         "adopt": lambda fields: {"adopted": requests.adopt(fields["key"])},
         "adopt_records": lambda fields: {"adopted": requests.adopt_records(fields["store_id"])},

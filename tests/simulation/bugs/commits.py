@@ -135,7 +135,7 @@ class NoClaims(path_claims.Claims):
 class ClaimBreaker(reservation.Reservation):
     """An expired claim is taken away, and the slot that it names is left to whoever claimed it."""
 
-    def _break(self, attempt: Any, claimed: PathRow) -> None:
+    def end_expired(self, attempt: Any, claimed: PathRow) -> None:
         self._claims.remove_broken(attempt.view, claimed)
 
 

@@ -240,7 +240,7 @@ def check_adoption(
             assert head.path_hash == command.straggler.key.path_hash
             assert head.path is not None or succeeded is False
             assert decision.content == command.content
-            assert decision.reserves is (command.content is not None)
+            assert decision.reserves is (head.path is None and command.content is not None)
     elif decision is Look.LINEAGE:
         assert builds_on is None
     elif decision is Look.SUCCESSOR:

@@ -110,16 +110,10 @@ class Creation:
         return False
 
     def _reserve(
-        self,
-        attempt: Attempt,
-        command: WriteCommand,
-        claim: Claim,
-        before: PathRow | None,
-        moving_id: str | None,
-        look: bool = True,
+        self, attempt: Attempt, command: WriteCommand, claim: Claim, before: PathRow | None, moving_id: str | None
     ) -> Step:
         """Reserve a path as `Reservation.make`. That a late version is refused for a neighbour is recorded there."""
-        step = self._reservation.make(attempt, claim, before, moving_id, look)
+        step = self._reservation.make(attempt, claim, before, moving_id)
         if step is Step.DECIDED and isinstance(command, AdoptVersion):
             return self._record_refusal(attempt, claim.position.key_in(claim.store_id), command.straggler)
         return step
@@ -151,33 +145,26 @@ class Creation:
         return self._steps.append(attempt, entry, "", None, None, paths_too=True)
 
     def come_back(self, attempt: Attempt, command: WriteCommand, head: MemoryRow, commit: decide.Commit) -> Step:
-        """Reserve the path of a memory, then put a text that is seen there: again, where its head is blank.
-
-        Where the path's row has the memory, all that is needed is that its neighbours find the claim once that memory
-        is erased: nobody has come beside it meanwhile, and who did before stays.
-        """
+        """Reserve the path of a memory whose head is blank, then put a text that is seen there again."""
         slot = self._steps.slot_after(attempt, head)
         if slot is None:
             return Step.AGAIN
         log, path_row = self._steps.occupancy(attempt, head.path_hash, commit.path)
-        is_listed = head.path is not None and path_row is not None and path_row.memory_id == head.memory_id
+        if self._repair.log(attempt.view, attempt.store, head.path_hash, log):
+            return Step.AGAIN
+        place = self.place(attempt, commit.path, head.path_hash, log, moving_id=head.memory_id)
+        decision = decide.Reserve() if place.occupant == head.memory_id else decide.decide_path(place)
+        if not isinstance(decision, decide.Reserve):
+            return self.give_way(attempt, place, log, decision)
+        if self._stays_apart(attempt, log, slot, command):
+            return Step.DECIDED
         claim_id = f"{command.version_id}.{attempt.number}"
         claim = Claim(head.store_id, commit.path, claim_id, LogRef(head.path_hash, slot))
-        if not is_listed:
-            if self._repair.log(attempt.view, attempt.store, head.path_hash, log):
-                return Step.AGAIN
-            place = self.place(attempt, commit.path, head.path_hash, log, moving_id=head.memory_id)
-            decision = decide.Reserve() if place.occupant == head.memory_id else decide.decide_path(place)
-            if not isinstance(decision, decide.Reserve):
-                return self.give_way(attempt, place, log, decision)
-            if self._stays_apart(attempt, log, slot, command):
-                return Step.DECIDED
-        step = self._reserve(attempt, command, claim, path_row, moving_id=head.memory_id, look=not is_listed)
+        step = self._reserve(attempt, command, claim, path_row, moving_id=head.memory_id)
         if step is not Step.CLEAR:
             return step
         draft = self._steps.draft(command, attempt)
-        came = replace(commit, reserves=not is_listed)
-        entry = decide.follows(draft, head, LogKey(head.store_id, head.path_hash, slot), came)
+        entry = decide.follows(draft, head, LogKey(head.store_id, head.path_hash, slot), commit)
         step = self._steps.append(attempt, entry, commit.content, head, known_rows(head, entry), paths_too=True)
         self._reservation.withdraw(attempt, claim)
         return step

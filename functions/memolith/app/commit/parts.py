@@ -11,6 +11,7 @@ from memolith.app.commit.quota import Quota
 from memolith.app.commit.rename import Rename
 from memolith.app.commit.reservation import Reservation
 from memolith.app.commit.sync_replica import SyncReplica
+from memolith.app.commit.vacancy import Vacancy
 from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.epochs.fence import Fence
 from memolith.app.epochs.parts import EpochParts
@@ -30,6 +31,7 @@ class WriterParts:
     repair: EpochRepair
     creation: Creation
     rename: Rename
+    vacancy: Vacancy
 
     @classmethod
     def of(
@@ -38,7 +40,8 @@ class WriterParts:
         """Build them. No call."""
         logs, repair = epochs.logs, epochs.repair
         steps = LogSteps(region, logs, ConditionalPut(region, logs), replica, fence, epochs.projector)
-        reservation = Reservation(region, steps, Claims(region))
+        claims = Claims(region)
+        reservation = Reservation(region, steps, claims)
         creation = Creation(region, steps, repair, reservation, Quota(region))
         return cls(
             verdicts=verdicts,
@@ -47,4 +50,5 @@ class WriterParts:
             repair=repair,
             creation=creation,
             rename=Rename(region, steps, repair, reservation, creation),
+            vacancy=Vacancy(steps, claims, reservation, epochs.projector),
         )

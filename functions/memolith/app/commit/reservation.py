@@ -25,12 +25,8 @@ class Reservation:
         self._steps = steps
         self._claims = claims
 
-    def make(
-        self, attempt: Attempt, claim: Claim, before: PathRow | None, moving_id: str | None, look: bool = True
-    ) -> Step:
+    def make(self, attempt: Attempt, claim: Claim, before: PathRow | None, moving_id: str | None) -> Step:
         """Claim the path, then look for neighbours. `before` is the path's row, `moving_id` the memory being renamed.
-
-        Without `look` the claim alone: for a memory that has the path, beside which nobody may have come.
 
         CLEAR: the slot that the claim names may be put. DECIDED: the outcome says which neighbour is in the way. AGAIN:
         the log had moved on, or an expired claim was broken.
@@ -40,14 +36,13 @@ class Reservation:
         """
         decision = decide.decide_claim(before, is_expired=before is not None and self._claims.expired(before))
         if isinstance(decision, decide.Break) and before is not None:
-            self._break(attempt, before)
+            self.end_expired(attempt, before)
             return Step.AGAIN
         if isinstance(decision, decide.Wait):
             raise IntentConflict
         row = self._claims.make(attempt.view, claim, before)
         attempt.claimed = {claim.key: row.to_attributes()}
-        found = self._claims.neighbours(attempt.view, claim.path, claim.store_id, moving_id) if look else []
-        for neighbour in found:
+        for neighbour in self._claims.neighbours(attempt.view, claim.path, claim.store_id, moving_id):
             return self._yield_to(attempt, claim, neighbour)
         return Step.CLEAR
 
@@ -55,21 +50,8 @@ class Reservation:
         """Take the claim back: see `Claims.withdraw`."""
         self._claims.withdraw(attempt.view, claim)
 
-    def _yield_to(self, attempt: Attempt, claim: Claim, neighbour: PathRow) -> Step:
-        """Withdraw the claim; then refuse for a live neighbour, wait for a claimed one, or break an expired claim."""
-        self._claims.withdraw(attempt.view, claim)
-        resident = None if neighbour.memory_id is None else self._steps.fresh_head(attempt, neighbour.memory_id)
-        decision = decide.decide_neighbour(neighbour, resident, is_expired=self._claims.expired(neighbour))
-        if isinstance(decision, decide.Refused) and resident is not None:
-            return self._steps.refuse(attempt, resident, decision)
-        if isinstance(decision, decide.Wait):
-            raise IntentConflict
-        if isinstance(decision, decide.Break):
-            self._break(attempt, neighbour)
-        return Step.AGAIN
-
-    def _break(self, attempt: Attempt, claimed: PathRow) -> None:
-        """Take the slot that an expired claim names, so that its stalled creator cannot put it any more."""
+    def end_expired(self, attempt: Attempt, claimed: PathRow) -> None:
+        """Take the slot that an expired claim names, so that nobody can put it any more, and remove the claim."""
         if claimed.claim_position is None:
             return
         position = LogRef.parse(claimed.claim_position)
@@ -82,3 +64,16 @@ class Reservation:
             else:
                 self._steps.catch_up(attempt, position.path_hash, position.slot, paths_too=True)
         self._claims.remove_broken(attempt.view, claimed)
+
+    def _yield_to(self, attempt: Attempt, claim: Claim, neighbour: PathRow) -> Step:
+        """Withdraw the claim; then refuse for a live neighbour, wait for a claimed one, or break an expired claim."""
+        self._claims.withdraw(attempt.view, claim)
+        resident = None if neighbour.memory_id is None else self._steps.fresh_head(attempt, neighbour.memory_id)
+        decision = decide.decide_neighbour(neighbour, resident, is_expired=self._claims.expired(neighbour))
+        if isinstance(decision, decide.Refused) and resident is not None:
+            return self._steps.refuse(attempt, resident, decision)
+        if isinstance(decision, decide.Wait):
+            raise IntentConflict
+        if isinstance(decision, decide.Break):
+            self.end_expired(attempt, neighbour)
+        return Step.AGAIN

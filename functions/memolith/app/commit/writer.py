@@ -54,6 +54,7 @@ class Writer:
         self._repair = parts.repair
         self._creation = parts.creation
         self._rename = parts.rename
+        self._vacancy = parts.vacancy
 
     # ---- the loop ---------------------------------------------------------------------------------------------
 
@@ -300,6 +301,10 @@ class Writer:
         if moved_in.slot.epoch == current_epoch(store):
             self._steps.observe(attempt, moved_in)
         return attempt.outcome.resolved
+
+    def vacate(self, view: View, store: StoreRow, erased: Entry) -> bool:
+        """Take a memory whose head was erased from its path: see `Vacancy.make`."""
+        return self._vacancy.make(view, store, erased)
 
     def seal(self, store: StoreRow, moved_in: Entry) -> bool:
         """Take the source slot of a rename of this region's whose epoch is over; return whether it is void. Repeatable.

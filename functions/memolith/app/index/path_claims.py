@@ -52,11 +52,29 @@ class Claims:
         """
         if before is not None and before.claim_id is not None:
             raise IntentConflict
+        return self._claim(view, claim, before, self._region.clock.now_us() + CLAIM_LIFETIME_US)
+
+    def leave_expired(self, view: View, claim: Claim) -> PathRow:
+        """Put an intent that has expired, for what anybody may put into the slot; return the row as it stands then.
+
+        It replaces an intent for an earlier slot. A read, and a conditional write a generation.
+
+        Raises:
+            IntentConflict: another intent came meanwhile. Unavailable, OutcomeUnknown.
+        """
+        attributes = self._region.read(view.index, [claim.key]).get(claim.key)
+        before = None if attributes is None else PathRow.from_attributes(attributes)
+        claimed = None if before is None or before.claim_position is None else LogRef.parse(before.claim_position)
+        if before is not None and claimed is not None and claimed.slot.rank >= claim.position.slot.rank:
+            return before
+        return self._claim(view, claim, before, expires_at=0)
+
+    def _claim(self, view: View, claim: Claim, before: PathRow | None, expires_at: int) -> PathRow:
         row = replace(
             before or PathRow(store_id=claim.store_id, path=claim.path),
             claim_id=claim.claim_id,
             claim_position=str(claim.position),
-            claim_expires_at=self._region.clock.now_us() + CLAIM_LIFETIME_US,
+            claim_expires_at=expires_at,
         )
         self._put(view.index, claim.key, before, row)
         for index in view.indexes[1:]:

@@ -33,7 +33,7 @@ def make_indexer(
     parts = parts or EpochParts.of(region)
     sessions = SessionLog(region)
     writer, segments = WriterClient(region), SegmentRequests(region, packings)
-    erasures = TextErasures(region, parts.logs, parts.projector, parts.repair)
+    erasures = TextErasures(region, parts.logs, parts.projector, parts.repair, writer)
     entries = LogEntries(
         region,
         parts.logs,

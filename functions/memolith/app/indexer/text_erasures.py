@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.index.projector import Projector, not_of
+from memolith.app.indexer.writer_client import WriterClient
 from memolith.app.kernel.eraser_client import erase
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
@@ -22,8 +23,11 @@ from memolith.core.rows.identity import StoreRow
 class TextErasures:
     """Texts that are not to be in this region any more."""
 
-    def __init__(self, region: Region, logs: LogReader, projector: Projector, repair: EpochRepair) -> None:
+    def __init__(
+        self, region: Region, logs: LogReader, projector: Projector, repair: EpochRepair, writer: WriterClient
+    ) -> None:
         self._region = region
+        self._writer = writer
         self._logs = logs
         self._projector = projector
         self._repair = repair
@@ -80,6 +84,7 @@ class TextErasures:
         if store is not None and self._repair.had_ended(store, key.slot.epoch, memory_id):
             return
         followed: list[tuple[ResolvedEntry, ...]] = []
+        erased = key
         while (entry := self._following(store, key)) is not None:
             resolved = self._logs.resolve(entry, region=entry.slot.epoch.home, store=store)
             followed.append(resolved)
@@ -87,8 +92,16 @@ class TextErasures:
             if any(not follower.blank for follower in followers):
                 break
             key = followers[0].key if followers else entry.key
+        else:
+            if view.complete and store is not None and head is not None and self._is_at_home(store, head, generation):
+                self._writer.vacate(erased)
         for resolved in reversed(followed):
             self._projector.fold(view, resolved, elsewhere=not_of(self._region.name, resolved))
+
+    def _is_at_home(self, store: StoreRow, head: MemoryRow, generation: int) -> bool:
+        """Tell whether the blank of this generation is of a listed head, and this the home of its store."""
+        is_home = store.home == self._region.name and store.state != StoreState.DELETED
+        return is_home and head.path is not None and head.generation == generation
 
     def _following(self, store: StoreRow | None, key: LogKey) -> Entry | None:
         """Return what follows in a log, in the same epoch or a later one, from the bucket of the home that wrote it.

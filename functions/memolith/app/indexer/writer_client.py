@@ -30,6 +30,12 @@ class WriterClient:
         if "error" in answer and not _is_gone(answer):
             raise Unavailable("a straggler was not replayed yet; try again")
 
+    def vacate(self, erased: LogKey) -> None:
+        """Have the memory whose head this blank is taken from its path, if it is listed there."""
+        answer = self._call({"call": "vacate", "key": str(erased)})
+        if "elsewhere" in answer or ("error" in answer and not _is_gone(answer)):
+            raise Unavailable("a memory whose text is to be erased was not taken from its path yet; try again")
+
     def fence(self, moved_in: LogKey) -> None:
         """Have an abort entry end half a rename of a closed epoch."""
         if "error" in self._call({"call": "seal", "key": str(moved_in)}):
