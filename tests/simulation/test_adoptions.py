@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from memolith.adapters.memory import PutEvent, StoredVersion
+from memolith.wire.rpc import peerwriter_calls
 from tests.simulation.late_versions import REGIONS, everywhere, late, written
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import PUT
@@ -248,3 +249,25 @@ def test_an_order_that_is_folded_while_its_version_is_adopted_is_carried_out_by_
     indexer.finish()
     assert [event.key for event in copies_of_adopted(stage)], "it was adopted"
     assert stage.found("SECRET", AWAY) == []
+
+
+@pytest.mark.parametrize("adopter_first", [True, False])
+def test_a_version_that_was_adopted_is_not_divergent_beside_it_whoever_commits_late(
+    stage: MovingStage, adopter_first: bool
+) -> None:
+    """A marker and the adopter have read that there is no row of the version; each changes another one."""
+    memory = stage.create("/a", "one")
+    (key,) = late(stage, lambda: stage.update(memory.id, "late"))
+    stage.cloud.buckets.arrive(stage.under_way(key), AWAY)
+    marking = stage.actor(lambda: stage.index(key, AWAY)).until("index.commit", "versions")
+    adopt = peerwriter_calls(stage.memolith(AWAY))
+    adopting = stage.actor(lambda: adopt({"call": "adopt", "key": key})).until("index.commit", "versions")
+    if adopter_first:
+        adopting.finish()
+        marking.finish()
+    else:
+        marking.step()
+        adopting.finish()
+        marking.die()
+    assert stage.divergent(AWAY) == []
+    stage.at_rest()

@@ -223,3 +223,22 @@ def test_a_memory_that_was_written_on_while_its_place_in_a_cut_is_restored_is_li
     restored.finish()
     assert stage.listed(HOME) == {"/a": memory.id}
     stage.at_rest(divergent=[late.version_id])
+
+
+def test_a_memory_with_more_late_versions_than_one_transaction_holds_is_repaired_and_written(
+    stage: MovingStage,
+) -> None:
+    """They came after the new home had listed what it found, and before it knew that it had."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    late = [stage.update(memory.id, f"late {number}").version_id for number in range(60)]
+    keys = logged(stage)
+    stage.hold_back()
+    with stage.dead(HOME):
+        over = stage.actor(lambda: stage.fail_over(AWAY)).until("index.query", "memories", after=True)
+        stage.reach(AWAY, *keys)
+        over.until("index.query")
+        stage.update(memory.id, "two", region=AWAY)
+        over.finish()
+    stage.at_rest(divergent=late)
+    assert len(stage.history(memory.id, THIRD)) == 2

@@ -24,7 +24,6 @@ from memolith.ports.index import Query
 ROWS_PER_QUERY = 500
 ROWS_PER_READ = 100
 READS_AT_ONCE = 32
-VERSIONS_PER_TRANSACTION = 20
 VERSION_PREFIX = "memver_"
 """What the sort keys of the history begin with, in the table of versions; divergent versions come before."""
 
@@ -192,7 +191,8 @@ class StoreRepair:
     def _repair_versions(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
         """Move stragglers out of the history: one known from an answer may never have an object that says so."""
         for rows in self._pages(view, "versions", store.store_id, VersionRow, after, VERSION_PREFIX):
-            for stragglers in batches(self._stragglers.among(view, store, rows), VERSIONS_PER_TRANSACTION):
+            stragglers = self._stragglers.among(view, store, rows)
+            if stragglers:
                 self._rows.restore(view, RestoredRows(store, stragglers=stragglers))
             yield rows[-1].version_id
 

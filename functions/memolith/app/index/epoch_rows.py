@@ -8,6 +8,7 @@ from functools import partial
 
 from memolith.app.index.ack_journal import AckJournal
 from memolith.app.index.row_transactions import RowChanges, RowTransactions
+from memolith.app.kernel.batching import batches
 from memolith.app.kernel.region import Region, View
 from memolith.core import fold
 from memolith.core.epochs import current_epoch, has_snapshot
@@ -20,6 +21,9 @@ from memolith.core.rows.content import UNSEEN_ORDER, LogRow, MemoryRow, PathRow,
 from memolith.core.rows.identity import StoreRow
 from memolith.core.sealing import entry_digest
 from memolith.ports.index import Change
+
+STRAGGLERS_PER_TRANSACTION = 20
+"""Each of which may change two rows; a transaction has room for a hundred."""
 
 
 def _counts(_: VersionRow) -> bool:
@@ -73,11 +77,18 @@ class EpochRows:
         A version of this region's own that the snapshot brings into the history is logged as acknowledged: its writer
         may have died before it was, and its event, which then brings nothing new, does not log it.
 
-        A read and a transaction.
+        A read and a transaction; where there are many stragglers, as many as are needed, the last one with the other
+        rows: who repairs a head finds it late until then.
 
         Raises:
             Unavailable, OutcomeUnknown: the rows could not be brought so far; repeat it.
         """
+        *before, last = list(batches(restored.stragglers, STRAGGLERS_PER_TRANSACTION)) or [[]]
+        for some in before:
+            self._restore_rows(view, RestoredRows(restored.store, stragglers=list(some)))
+        return self._restore_rows(view, replace(restored, stragglers=list(last)))
+
+    def _restore_rows(self, view: View, restored: RestoredRows) -> bool:
         store_id = restored.store_id
         keys = [
             *(MemoryRow.key(store_id, id) for id in restored.memories),
@@ -98,7 +109,7 @@ class EpochRows:
         A version that comes meanwhile, over an erased one, changes its memory's row alone: by the row of the log, which
         is yet to be restored, the memory is not at the path.
         """
-        store_id = restored.store_id
+        store_id, read_also = restored.store_id, set[RowKey]()
         for id, (before, entry) in restored.memories.items():
             key = MemoryRow.key(store_id, id)
             stored = rows.memory(key)
@@ -107,13 +118,13 @@ class EpochRows:
             elif entry is not None and _is_older(stored, entry):
                 continue
             if entry is not None:
-                self._join_history(rows, entry, elsewhere=restored.elsewhere)
+                read_also |= self._join_history(rows, entry, elsewhere=restored.elsewhere)
         for hash, log in restored.logs.items():
             key = LogRow.key(store_id, hash)
             rows.after[key] = fold.rebased(log, rows.log(key), str(current_epoch(restored.store)))
-        read_also = rows.relist(store_id, restored.paths | self._paths_now(rows, restored))
+        read_also |= rows.relist(store_id, restored.paths | self._paths_now(rows, restored))
         for version in restored.stragglers:
-            self._move_out(rows, version)
+            read_also |= self._move_out(rows, version)
         return sorted(read_also | {MemoryRow.key(store_id, id) for id in restored.memories})
 
     @staticmethod
@@ -213,7 +224,8 @@ class EpochRows:
 
     def _join_history(
         self, rows: RowChanges, entry: Entry, instead_of: str | None = None, elsewhere: Collection[LogKey] = ()
-    ) -> None:
+    ) -> set[RowKey]:
+        """Join the version where it counts; return the two rows that were looked at for it."""
         key, late_key = _version_keys(entry.key.store_id, entry.version_id)
         rows.load([key, late_key])
         stored = rows.version(key)
@@ -221,12 +233,13 @@ class EpochRows:
             stored = replace(stored, position=None)
         rows.after[key] = fold.join_version(stored, entry, fold.unseen_objects(entry, elsewhere))
         rows.after[late_key] = None
+        return {key, late_key}
 
     def _move_out(
         self, rows: RowChanges, row: VersionRow, is_straggler: Callable[[VersionRow], bool] = _counts
-    ) -> None:
+    ) -> set[RowKey]:
         """Move a version out of the history; one in the history at another position that counts was replayed, and
-        stays.
+        stays. Return the two rows that were looked at for it: the history's row may come in before the commit.
 
         Of a straggler at several positions, as where a home that lost its epoch had replayed it, the row names the
         last.
@@ -237,7 +250,7 @@ class EpochRows:
         if stored is not None and stored.position not in (None, row.position):
             if not is_straggler(stored):
                 rows.after[late_key] = None
-                return
+                return {key, late_key}
             row = stored if fold.is_behind(row.position, stored.position) else row
         if divergent is not None and divergent.position and fold.is_behind(row.position, divergent.position):
             blank = divergent.blank or row.blank
@@ -258,6 +271,7 @@ class EpochRows:
                 unseen=[UNSEEN_ORDER] if UNSEEN_ORDER in (stored.unseen or ()) else None,
             )
             rows.after[key] = None if row.redacted_at is None else order
+        return {key, late_key}
 
 
 def _comes_in(rows: RowChanges, entry: Entry) -> bool:

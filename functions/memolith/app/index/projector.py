@@ -205,7 +205,7 @@ class Projector:
             if not stays or paths_too:
                 occupancy.append(one)
         read_also = self._join_occupancy(rows, occupancy, paths)
-        changes = rows.changes(read_also)
+        changes = rows.changes(read_also | _late_keys(resolved))
         return changes if journal is None else changes + journal.changes(self._names(resolved, news, salt))
 
     def _is_contradicted(self, rows: RowChanges, entry: Entry) -> bool:
@@ -252,8 +252,7 @@ class Projector:
             known = replace(before, blank=False)  # as in tables that had the text first: this region erases its own
         after = fold.join_version(known, entry, fold.unseen_objects(entry, elsewhere))
         rows.after[key] = after
-        if entry.adopts is not None or (entry.imported and entry.key.slot.epoch.number > 1):
-            late_key = VersionRow.late_key(entry.key.store_id, entry.version_id)
+        for late_key in _late_keys([ResolvedEntry(entry)]):
             rows.load([late_key])
             rows.after[late_key] = None
         return before is None or before.position != after.position
@@ -313,6 +312,16 @@ class Projector:
 def not_of(region: str, resolved: Sequence[ResolvedEntry]) -> set[LogKey]:
     """Return the keys of entries that another region wrote: known from an answer, their objects may not be here."""
     return {one.entry.key for one in resolved if one.entry.slot.epoch.home != region}
+
+
+def _late_keys(resolved: Sequence[ResolvedEntry]) -> set[RowKey]:
+    """Return where the versions would be divergent that have been adopted, or may have been imported at two homes."""
+    entries = [one.entry for one in resolved if one.is_version]
+    return {
+        VersionRow.late_key(entry.key.store_id, entry.version_id)
+        for entry in entries
+        if entry.adopts is not None or (entry.imported and entry.key.slot.epoch.number > 1)
+    }
 
 
 def _salt_in(view: View, resolved: Sequence[ResolvedEntry]) -> str:
