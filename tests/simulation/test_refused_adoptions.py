@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from itertools import permutations
 
 import pytest
 
 from memolith.core import decide
-from memolith.core.errors import Busy, MemolithError, PathConflict
+from memolith.core.errors import Busy, PathConflict
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.object_keys import parse_key
 from memolith.core.rows.content import LogRow
@@ -316,36 +315,6 @@ def test_a_late_text_does_not_come_back_above_a_memory_that_was_made_while_its_h
     stage.deliver()
     assert sorted(stage.listed(AWAY)) in (["/a"], ["/a/b"])
     assert stage.listed(HOME) == stage.listed(AWAY) == stage.listed(THIRD)
-
-
-@pytest.mark.parametrize("turns", [*permutations(["erasure", "creator", "update"])], ids=" ".join)
-def test_an_update_does_not_bring_a_memory_back_above_one_that_was_made_while_its_head_was_erased(
-    stage: MovingStage, turns: tuple[str, ...]
-) -> None:
-    """The lost home's order comes between the new home's look at the head and its put, and frees the path.
-
-    The creator comes when the slot of the update was taken, or takes it itself, or finds the update in it.
-    """
-    memory = stage.create("/a/b", "one")
-    stage.deliver()
-    late(stage, lambda: stage.update(memory.id, "late"))
-    stage.hold_back()
-    stage.redact(memory.version_id)
-    orders = [event.key for event in stage.cloud.pending]
-    updating = stage.actor(lambda: stage.update(memory.id, "two", region=AWAY)).until(PUT, f"{AWAY}/log/")
-    stage.hold_back()
-    erasing = stage.actor(lambda: stage.reach(AWAY, *orders)).until(PUT, f"{AWAY}/log/")
-    creating = stage.actor(lambda: stage.create("/a", "above", region=AWAY))
-    actors = {"erasure": erasing, "creator": creating, "update": updating}
-    for turn in turns:
-        with suppress(MemolithError):
-            actors[turn].finish()
-    there = "/a/b" if turns[0] == "update" else "/a"
-    assert set(stage.listed(AWAY)) == {there}
-    stage.come_late()
-    stage.deliver()
-    assert set(stage.listed(AWAY)) == {there}
-    assert [row for row in stage.cloud.rows(AWAY, "paths").values() if "claim_id" in row] == []
 
 
 @pytest.mark.parametrize("taken", [False, True])

@@ -233,9 +233,10 @@ class HistoryImport:
         command = ImportVersion(store.store_id, scanned.version)
         if scanned.withheld:
             imported.verdicts.append(self._verdicts.put(self._withholding(store, scanned)))
-        position = None if known is None else known.position
+        done = self._writer.done(view, store, command)
+        position = None if done is None else done.position
         if position is not None:
-            self._writer.answer_for(store, LogRef.parse(position))
+            self._writer.answer_for(view, store, LogRef.parse(position))
         else:
             outcome = self._writer.commit(view, store, command, scanned.flags, began_us)
             imported.resolved += outcome.resolved
@@ -249,7 +250,7 @@ class HistoryImport:
                 imported.orders.append(self._redactions.give(view, store, order))
             except Unavailable as error:
                 raise in_doubt("a version was imported, and is not redacted yet", error, REPEAT) from error
-        status: Status = "imported" if known is None else "known"
+        status: Status = "imported" if done is None else "known"
         rules = tuple(str(one["rule"]) for one in scanned.findings) if scanned.withheld else ()
         told, kinds = tuple(dict.fromkeys(rules)), scanned.redacted
         return ImportResult(version.version_id, version.memory_id, status, withheld_rules=told, redacted=kinds)

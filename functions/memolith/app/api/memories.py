@@ -205,7 +205,7 @@ class Memories:
             raise NotHome(PlacedRecord(Slot.parse(store.slot), to_record(store, MOVER)))
         self.remember_salt(store)
         view, store = self._as_home(view, store, command)
-        done = self._writer.done(view, command)
+        done = self._writer.done(view, store, command)
         if done is not None:
             return self._writer.recall(view, store, done)
         outcome = self._writer.write(view, store, command, passed_on_us=began_us)

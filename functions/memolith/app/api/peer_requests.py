@@ -85,12 +85,12 @@ class PeerRequests:
         return self._writer.help(view, self._kept_store(entry.key.store_id), entry)
 
     def vacate(self, key: str) -> bool:
-        """Take the memory whose head the blank at `key` is from its path; return whether it was there."""
+        """Take the memory whose head the blank at `key` is from its path; return whether it is its head."""
         entry = self._entry(key)
         if entry is None or not entry.blank:
             return False
-        store = self._kept_store(entry.key.store_id)
-        return self._writer.vacate(self._region.view(), store, entry)
+        view = self._region.view()
+        return self._writer.vacate(view, self._kept_store(entry.key.store_id), entry)
 
     def seal(self, key: str) -> bool:
         """End half a rename of an epoch that is over, which the indexer has met here; whether it is ended."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from memolith.app.api.memories import Memories
 from memolith.app.commit.attempt import Outcome
+from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.kernel.region import Region, View
 from memolith.app.safety.text_access import TextReader
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, version_ids
@@ -50,8 +51,9 @@ class Written:
 class ProposalWrites:
     """Writes the versions of an approval, and of a reversal."""
 
-    def __init__(self, region: Region, memories: Memories, texts: TextReader) -> None:
+    def __init__(self, region: Region, memories: Memories, texts: TextReader, repair: EpochRepair) -> None:
         self._region = region
+        self._repair = repair
         self._memories = memories
         self._texts = texts
 
@@ -92,12 +94,18 @@ class ProposalWrites:
         return self._write(store, command, planned.number, written, APPLIED, STALE)
 
     def _look(self, store: StoreRow, memory_id: str, planned: PlannedWrite) -> tuple[View, MemoryRow | None]:
-        """Return the memory's head, and the rows of the versions that the plan may have written already."""
+        """Return the memory's head, and the rows of the versions that the plan may have written already.
+
+        A head that came late is repaired first, with the versions that do not count: see `EpochRepair.memory`.
+        """
         update = UpdateMemory(store.store_id, memory_id, planned.version_id, "", path="/")
         own = [VersionRow.key(store.store_id, one) for one in version_ids(update)]
         key = MemoryRow.key(store.store_id, memory_id)
-        view = self._region.view([key, *own])
-        return view, MemoryRow.from_attributes(view.rows[key]) if key in view.rows else None
+        while True:
+            view = self._region.view([key, *own])
+            head = MemoryRow.from_attributes(view.rows[key]) if key in view.rows else None
+            if head is None or not self._repair.memory(view, store, head):
+                return view, head
 
     def _write(
         self, store: StoreRow, command: Command, number: int, written: Written, done: str, changed: str

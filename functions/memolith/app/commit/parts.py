@@ -50,5 +50,5 @@ class WriterParts:
             repair=repair,
             creation=creation,
             rename=Rename(region, steps, repair, reservation, creation),
-            vacancy=Vacancy(steps, claims, reservation, epochs.projector),
+            vacancy=Vacancy(region, steps, claims, reservation, epochs.projector),
         )

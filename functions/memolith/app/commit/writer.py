@@ -241,9 +241,13 @@ class Writer:
         """Folds what the log has after `head`; whether there was anything. One HEAD where there was not."""
         return self._steps.has_more(Attempt(view, store, Outcome()), head)
 
-    def done(self, view: View, command: Command) -> VersionRow | None:
-        """Return the row of a version of the command's own that stands already, of those that `view` has. No call."""
-        return known_version(view.rows, [VersionRow.key(command.store_id, id) for id in version_ids(command)])
+    def done(self, view: View, store: StoreRow, command: WriteCommand) -> VersionRow | None:
+        """Return the row of a version of the command's own that stands already and counts, of those that `view` has.
+
+        No call where it is of the present epoch, or none stands; otherwise as `EpochRepair.is_late`.
+        """
+        row = known_version(view.rows, [VersionRow.key(command.store_id, id) for id in version_ids(command)])
+        return None if row is None or self._repair.is_late(view, store, row) else row
 
     def recall(self, view: View, store: StoreRow, done: VersionRow) -> Outcome:
         """Return what the write of a version did. One HEAD, two for a rename; the lease as for any answer.
@@ -270,14 +274,16 @@ class Writer:
             raise in_doubt("what this write did cannot be read now", error) from error
         raise OutcomeUnknown("what this write did cannot be told now; read before trying again")
 
-    def answer_for(self, store: StoreRow, position: LogRef) -> None:
-        """Make sure of a version that stands already. No call for a store in one region.
+    def answer_for(self, view: View, store: StoreRow, position: LogRef) -> None:
+        """Make sure of a version that stands already. No call for a store in one region, within the lease.
 
         Raises:
-            Unavailable, OutcomeUnknown: it may not be in the second region, or that may be the home by now.
+            Unavailable, OutcomeUnknown: it may not be in the second region, or another region may be the home by now.
         """
         self._steps.replica.secure(store, position.key_in(store.store_id))
         self._steps.replica.confirm(store)
+        if not self._steps.fence.is_current(view, store):
+            raise Unavailable("the store's home changed while this was decided; try again")
 
     def attach_entries(self, outcome: Outcome) -> None:
         """Add the head that an outcome was decided against, where nothing on the way was it. One HEAD, or two.
@@ -303,7 +309,7 @@ class Writer:
         return attempt.outcome.resolved
 
     def vacate(self, view: View, store: StoreRow, erased: Entry) -> bool:
-        """Take a memory whose head was erased from its path: see `Vacancy.make`."""
+        """Take a memory whose head was erased from its path; return whether it is its head. See `Vacancy.make`."""
         return self._vacancy.make(view, store, erased)
 
     def seal(self, store: StoreRow, moved_in: Entry) -> bool:

@@ -23,7 +23,7 @@ from memolith.core.errors import Unavailable
 from memolith.core.log_position import Epoch, LogKey, LogRef, Slot
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.resolved_entry import ResolvedEntry
-from memolith.core.rows.content import LogRow, MemoryRow
+from memolith.core.rows.content import LogRow, MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 
 
@@ -66,6 +66,14 @@ class EpochRepair:
     def is_behind(self, row: MemoryRow, place: LogRef | None) -> bool:
         """Tell whether the row is an earlier state of the same memory at the same path: the log leads on from it."""
         return place is not None and place.path_hash == row.path_hash and str(place.slot) > row.slot
+
+    def is_late(self, view: View, store: StoreRow, row: VersionRow) -> bool:
+        """Tell whether a version stands in the history by a position that does not count, until it is repaired.
+
+        A home that was taken over may have put it; its event came before the record that names the snapshot. Costs and
+        raises as `Stragglers.is_straggler`.
+        """
+        return self._stragglers.is_straggler(view, store, row)
 
     def log(self, view: View, store: StoreRow, path_hash: str, row: LogRow | None) -> bool:
         """Repair a path's row that disagrees with the snapshot; return whether it did. Costs and raises as `memory`."""

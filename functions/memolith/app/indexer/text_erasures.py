@@ -99,9 +99,9 @@ class TextErasures:
             self._projector.fold(view, resolved, elsewhere=not_of(self._region.name, resolved))
 
     def _is_at_home(self, store: StoreRow, head: MemoryRow, generation: int) -> bool:
-        """Tell whether the blank of this generation is of a listed head, and this the home of its store."""
+        """Tell whether the blank of this generation may be of the head, and this is the home of its store."""
         is_home = store.home == self._region.name and store.state != StoreState.DELETED
-        return is_home and head.path is not None and head.generation == generation
+        return is_home and head.generation == generation
 
     def _following(self, store: StoreRow | None, key: LogKey) -> Entry | None:
         """Return what follows in a log, in the same epoch or a later one, from the bucket of the home that wrote it.

@@ -31,7 +31,7 @@ class WriterClient:
             raise Unavailable("a straggler was not replayed yet; try again")
 
     def vacate(self, erased: LogKey) -> None:
-        """Have the memory whose head this blank is taken from its path, if it is listed there."""
+        """Have the memory whose head this blank is taken from its path, or that finished where it was begun."""
         answer = self._call({"call": "vacate", "key": str(erased)})
         if "elsewhere" in answer or ("error" in answer and not _is_gone(answer)):
             raise Unavailable("a memory whose text is to be erased was not taken from its path yet; try again")
