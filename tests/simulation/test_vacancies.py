@@ -12,6 +12,7 @@ from memolith.core.errors import MemolithError, Unavailable
 from tests.simulation.late_versions import late
 from tests.simulation.moving_stage import AWAY, MovingStage
 from tests.simulation.stage import PUT
+from tests.simulation.take_overs import logged
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_no_row_keeps_the_path_of_an_erased_head_where_a_call_of_its_vacancy_fai
     stage: MovingStage, refused: str
 ) -> None:
     memory = stage.create("/secret/path", "one")
-    (created,) = [key for key in stage.keys() if "/log/" in key]
+    (created,) = logged(stage)
     stage.deliver()
     late(stage, lambda: stage.update(memory.id, path="/elsewhere"))
     stage.hold_back()

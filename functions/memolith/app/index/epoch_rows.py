@@ -119,6 +119,7 @@ class EpochRows:
                 continue
             if entry is not None:
                 read_also |= self._join_history(rows, entry, elsewhere=restored.elsewhere)
+                self._take_erased(rows, key, entry)
         for hash, log in restored.logs.items():
             key = LogRow.key(store_id, hash)
             rows.after[key] = fold.rebased(log, rows.log(key), str(current_epoch(restored.store)))
@@ -126,6 +127,14 @@ class EpochRows:
         for version in restored.stragglers:
             read_also |= self._move_out(rows, version)
         return sorted(read_also | {MemoryRow.key(store_id, id) for id in restored.memories})
+
+    @staticmethod
+    def _take_erased(rows: RowChanges, key: RowKey, entry: Entry) -> None:
+        """Take the text out of a memory's row whose version was erased after the entry was read."""
+        memory = rows.memory(key)
+        version = rows.version(VersionRow.key(entry.key.store_id, entry.version_id))
+        if memory is not None and memory.version_id == entry.version_id and version is not None and version.blank:
+            rows.after[key] = fold.without_text(memory)
 
     @staticmethod
     def _paths_now(rows: RowChanges, restored: RestoredRows) -> dict[str, str]:

@@ -205,7 +205,7 @@ class Projector:
             if not stays or paths_too:
                 occupancy.append(one)
         read_also = self._join_occupancy(rows, occupancy, paths)
-        changes = rows.changes(read_also | _late_keys(resolved))
+        changes = rows.changes(read_also | _late_keys(resolved) | _heads_of_blanks(resolved))
         return changes if journal is None else changes + journal.changes(self._names(resolved, news, salt))
 
     def _is_contradicted(self, rows: RowChanges, entry: Entry) -> bool:
@@ -322,6 +322,12 @@ def _late_keys(resolved: Sequence[ResolvedEntry]) -> set[RowKey]:
         for entry in entries
         if entry.adopts is not None or (entry.imported and entry.key.slot.epoch.number > 1)
     }
+
+
+def _heads_of_blanks(resolved: Sequence[ResolvedEntry]) -> set[RowKey]:
+    """Return the rows of memories that blanks may leave as they are: one may be put back to its version meanwhile."""
+    blanks = [one.entry for one in resolved if one.is_version and one.entry.blank]
+    return {MemoryRow.key(entry.key.store_id, entry.memory_id) for entry in blanks}
 
 
 def _salt_in(view: View, resolved: Sequence[ResolvedEntry]) -> str:
