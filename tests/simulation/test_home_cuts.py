@@ -9,7 +9,7 @@ from itertools import permutations
 import pytest
 
 from memolith.app.kernel.results import ReadConsistency
-from memolith.core.errors import NotFound, Unavailable
+from memolith.core.errors import NotFound, PathConflict, Unavailable
 from memolith.core.rows.content import VersionRow
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.take_overs import logged, take_over
@@ -242,3 +242,32 @@ def test_a_memory_with_more_late_versions_than_one_transaction_holds_is_repaired
         over.finish()
     stage.at_rest(divergent=late)
     assert len(stage.history(memory.id, THIRD)) == 2
+
+
+@pytest.mark.parametrize("has_read", ["the last record of the lost home", "the record that begins the term"])
+def test_no_path_is_hidden_from_a_creator_by_a_late_rename_that_is_projected_once_the_term_has_begun(
+    stage: MovingStage, has_read: str
+) -> None:
+    """The indexer does not know what the term begins with; its transaction comes after the first write may."""
+    memory = stage.create("/a/b", "one")
+    stage.deliver()
+    stage.update(memory.id, path="/c")
+    late = [event for event in stage.hold_back() if "/log/" in event.key]
+    projecting = stage.actor(lambda: stage.index(late[0].key, AWAY))
+    if has_read == "the last record of the lost home":
+        projecting.until("objects.head", late[0].key)
+    failing = stage.actor(lambda: stage.fail_over(AWAY))
+    with stage.dead(HOME):
+        failing.until(PUT, f"{AWAY}/cut/")
+        for event in late:
+            stage.cloud.buckets.replicate(event, AWAY)
+        projecting.until("index.commit", "memories")
+        failing.finish()
+    stage.deliver()
+    if has_read == "the last record of the lost home":
+        stage.clock.advance(1)
+    projecting.fails(Unavailable)
+    with pytest.raises(PathConflict):
+        stage.create("/a", "above", region=AWAY)
+    stage.come_late()
+    assert set(stage.listed(AWAY)) == {"/a/b"}

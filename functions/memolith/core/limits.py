@@ -241,6 +241,11 @@ By the ticks of its own process; never beyond one invocation.
 """
 
 
+INDEXER_LEASE_US = 500_000
+"""For how long after it began to read a store's record an indexer projects by it without looking at it again. A
+failover takes longer."""
+
+
 DRAIN_S = 5.0
 """How long a region that ends a home's term waits, until no lease can be valid at any pace of either clock."""
 

@@ -56,15 +56,10 @@ class Fence:
         Raises:
             Unavailable: this cannot be decided now.
         """
-        return self._is_recent(view) or self.is_current(view, store)
+        return self._region.is_recent(view, self._region.lease_us) or self.is_current(view, store)
 
     def _is_fresh(self, view: View) -> bool:
-        return view.complete and self._is_recent(view)
-
-    def _is_recent(self, view: View) -> bool:
-        if view.ticks_us is None:
-            return False
-        return 0 <= self._region.clock.ticks_us() - view.ticks_us <= self._region.lease_us
+        return view.complete and self._region.is_recent(view, self._region.lease_us)
 
 
 def stored_record(view: View, store: StoreRow) -> StoreRow:

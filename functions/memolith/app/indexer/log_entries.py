@@ -15,9 +15,10 @@ from memolith.app.indexer.writer_client import WriterClient
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
-from memolith.core.epochs import current_epoch
+from memolith.core.epochs import current_epoch, has_snapshot
 from memolith.core.errors import Damaged, Unavailable
 from memolith.core.integrity import is_misplaced
+from memolith.core.limits import INDEXER_LEASE_US
 from memolith.core.log_position import LogKey
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.resolved_entry import ResolvedEntry
@@ -144,11 +145,30 @@ class LogEntries:
         )
         if changed:
             return False
+        is_beginning = store is not None and not has_snapshot(store)
+        if view.complete and (is_beginning or not self._region.is_recent(view, INDEXER_LEASE_US)):
+            self._require_record(view, store, entry, resolved)
         if store is not None and entry.slot.epoch != current_epoch(store):
             self._repair.mark_counted(view, store, resolved, elsewhere)
         elif store is not None:
             self._repair.mark_passed_over(view, store, entry)
         return True
+
+    def _require_record(
+        self, view: View, store: StoreRow | None, entry: Entry, resolved: tuple[ResolvedEntry, ...]
+    ) -> None:
+        """Repair what was projected by a record that one of another term has followed, and have the event come again.
+
+        A term begins with rows that were repaired. Writers go by them, and nothing comes again that would put right
+        what a slow call makes of them. It goes by the last record of a lost home, or by one that says that a term is to
+        begin, and not yet with what. A read, for these two.
+        """
+        attributes = self._region.read(view.index, [StoreRow.key(entry.key.store_id)])
+        now = next(map(StoreRow.from_attributes, attributes.values()), None)
+        if now is None or (store is not None and (now.epochs, now.cuts) == (store.epochs, store.cuts)):
+            return
+        self._repair.versions(view, now, resolved)
+        raise Unavailable("the store's home changed while an entry was projected; try again")
 
     def _project_what_followed(self, view: View, resolved: tuple[ResolvedEntry, ...]) -> None:
         """Look after a version that is blank already; the second half of a rename brings the blank of its first."""

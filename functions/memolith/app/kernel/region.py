@@ -242,6 +242,10 @@ class Region:
         again = self.read(view.index, sorted(marks))
         return all(again.get(key) == mark for key in marks)
 
+    def is_recent(self, view: View, lease_us: int) -> bool:
+        """Tell whether a lease still runs that began with this batch. No call."""
+        return view.ticks_us is not None and 0 <= self.clock.ticks_us() - view.ticks_us <= lease_us
+
     def is_whole(self, view: View, *tables: str) -> bool:
         """Tell whether the index is complete, and none of these tables has been emptied until now.
 
