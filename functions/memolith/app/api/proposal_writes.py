@@ -12,12 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from memolith.app.api.memories import Memories
+from memolith.app.commit.adoption import Adoption
 from memolith.app.commit.attempt import Outcome
+from memolith.app.commit.log_steps import known_version
 from memolith.app.epochs.epoch_repair import EpochRepair
-from memolith.app.kernel.region import Region, View
+from memolith.app.kernel.region import Region
 from memolith.app.safety.text_access import TextReader
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, version_ids
-from memolith.core.errors import Damaged, InvalidRequest, NotFound, PathConflict, PreconditionFailed
+from memolith.core.errors import Damaged, InvalidRequest, NotFound, PathConflict, PreconditionFailed, Unavailable
 from memolith.core.integrity import Acknowledged
 from memolith.core.objects.proposal_record import EditResult, PlannedWrite, ProposalRecord, ProposedEdit
 from memolith.core.proposals import (
@@ -34,9 +36,10 @@ from memolith.core.proposals import (
     conflict,
 )
 from memolith.core.resolved_entry import ResolvedEntry
-from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.rows.content import UNSEEN_ENTRY, MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 
+DIVERGENT = "the version that a lost home wrote of it is divergent"
 _REFUSALS = (PreconditionFailed, NotFound, PathConflict)
 
 
@@ -48,12 +51,24 @@ class Written:
     resolved: list[ResolvedEntry] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What there is of one edit: the memory's head, and the plan's own version, which counts or is divergent."""
+
+    head: MemoryRow | None
+    done: str | None
+    is_divergent: bool
+
+
 class ProposalWrites:
     """Writes the versions of an approval, and of a reversal."""
 
-    def __init__(self, region: Region, memories: Memories, texts: TextReader, repair: EpochRepair) -> None:
+    def __init__(
+        self, region: Region, memories: Memories, texts: TextReader, repair: EpochRepair, adoption: Adoption
+    ) -> None:
         self._region = region
         self._repair = repair
+        self._adoption = adoption
         self._memories = memories
         self._texts = texts
 
@@ -81,31 +96,43 @@ class ProposalWrites:
         self, store: StoreRow, edit: ProposedEdit, planned: PlannedWrite, actor: str, written: Written
     ) -> EditResult:
         memory_id = edit.memory_id or planned.memory_id
-        view, head = self._look(store, memory_id, planned)
-        command = command_for(edit, planned, store.store_id, actor, head)
-        done = _done(view, command)
-        if done is not None:
-            return EditResult(planned.number, APPLIED, done, memory_id)
+        found = self._look(store, memory_id, planned)
+        head = found.head
+        if found.done is not None:
+            return EditResult(planned.number, APPLIED, found.done, memory_id)
         if head is not None and edit.op == "replace" and head.content_sha256 == edit.content_sha256:
             return EditResult(planned.number, UNCHANGED, memory_id=memory_id)
         stale = conflict(edit, head, None)
-        if stale is not None:
-            return EditResult(planned.number, STALE, memory_id=memory_id, detail=stale)
+        if stale is not None or found.is_divergent:
+            return EditResult(planned.number, STALE, memory_id=memory_id, detail=stale or DIVERGENT)
+        command = command_for(edit, planned, store.store_id, actor, head)
         return self._write(store, command, planned.number, written, APPLIED, STALE)
 
-    def _look(self, store: StoreRow, memory_id: str, planned: PlannedWrite) -> tuple[View, MemoryRow | None]:
-        """Return the memory's head, and the rows of the versions that the plan may have written already.
+    def _look(self, store: StoreRow, memory_id: str, planned: PlannedWrite) -> _Found:
+        """Return the memory's head, and whether the plan's version is there already.
 
-        A head that came late is repaired first, with the versions that do not count: see `EpochRepair.memory`.
+        A lost home may have written it. A head that came late is repaired first (`EpochRepair.memory`); a version that
+        does not count is adopted, or stays divergent. An index read; what an adoption costs where there is one.
+
+        Raises:
+            Unavailable: the late version itself has not arrived.
         """
-        update = UpdateMemory(store.store_id, memory_id, planned.version_id, "", path="/")
-        own = [VersionRow.key(store.store_id, one) for one in version_ids(update)]
-        key = MemoryRow.key(store.store_id, memory_id)
+        ids = version_ids(UpdateMemory(store.store_id, memory_id, planned.version_id, "", path="/"))
+        own = [VersionRow.key(store.store_id, one) for one in ids]
+        late = [VersionRow.late_key(store.store_id, one) for one in ids]
+        key, is_asked = MemoryRow.key(store.store_id, memory_id), False
         while True:
-            view = self._region.view([key, *own])
+            view = self._region.view([key, *own, *late])
             head = MemoryRow.from_attributes(view.rows[key]) if key in view.rows else None
-            if head is None or not self._repair.memory(view, store, head):
-                return view, head
+            if head is not None and self._repair.memory(view, store, head):
+                continue
+            done, divergent = known_version(view.rows, own), known_version(view.rows, late)
+            if done is not None or divergent is None or is_asked:
+                return _Found(head, None if done is None else done.version_id, divergent is not None)
+            if UNSEEN_ENTRY in (divergent.unseen or ()):
+                raise Unavailable(f"{divergent.version_id} is of a home that was lost, and has not arrived; try again")
+            self._adoption.adopt(store, divergent.ref.key_in(store.store_id))
+            is_asked = True
 
     def _write(
         self, store: StoreRow, command: Command, number: int, written: Written, done: str, changed: str
@@ -148,12 +175,11 @@ class ProposalWrites:
         written: Written,
     ) -> EditResult:
         memory_id = result.memory_id or planned.memory_id
-        view, head = self._look(store, memory_id, planned)
-        own = UpdateMemory(store.store_id, memory_id, planned.version_id, actor, path="/")
-        done = _done(view, own)
-        if done is not None:
-            return EditResult(planned.number, REVERTED, done, planned.memory_id)
-        if head is None or head.version_id != result.version_id:
+        found = self._look(store, memory_id, planned)
+        head = found.head
+        if found.done is not None:
+            return EditResult(planned.number, REVERTED, found.done, planned.memory_id)
+        if head is None or head.version_id != result.version_id or found.is_divergent:
             return EditResult(planned.number, CHANGED_SINCE, memory_id=memory_id)
         try:
             command = self._undoing(store, edit, head, planned, actor)
@@ -197,15 +223,6 @@ class ProposalWrites:
         if text is None:
             raise InvalidRequest("", "the text before it was erased")
         return text
-
-
-def _done(view: View, command: Command) -> str | None:
-    """Return the id under which a command's version stands already. No call."""
-    for version_id in version_ids(command):
-        attributes = view.rows.get(VersionRow.key(command.store_id, version_id))
-        if attributes is not None and VersionRow.from_attributes(attributes).position is not None:
-            return version_id
-    return None
 
 
 def _result(number: int, command: Command, outcome: Outcome, done: str) -> EditResult:

@@ -149,7 +149,7 @@ class Memolith:
         self.versions = Versions(region, authorizer, reads, history, texts, linearizable_reads)
         self._proposal_log = proposal_log = ProposalLog(region)
         drafts = ProposalDrafts(region, proposal_log, scanner, verdicts, texts)
-        writes = ProposalWrites(region, self.memories, texts, epochs.repair)
+        writes = ProposalWrites(region, self.memories, texts, epochs.repair, adoption)
         self.proposal_decisions = decisions = ProposalDecisions(region, fence, proposal_log, drafts, writes)
         self.redactions = Redactions(
             region, authorizer, writer, epochs.repair, fence, forwarding, projector, second, proposal_log, decisions
