@@ -89,7 +89,7 @@ def test_an_edit_that_is_told_as_applied_is_in_the_history(stage: MovingStage, m
             stage.update(memory.id, "other's", region=AWAY)
         told = stage.memolith(AWAY).proposals.approve(person, stage.store, proposal_id)
         stage.update(memory.id, "after", region=AWAY)
-    [edit] = told.edits
+    [edit] = told.edits or ()
     assert edit.result is not None and edit.result.outcome == ("stale" if meanwhile else "applied")
     stage.at_rest(divergent=None)
     assert len(stage.divergent(AWAY)) == meanwhile
@@ -111,7 +111,7 @@ def test_a_proposed_creation_that_stays_divergent_is_not_written_again(stage: Mo
     below = stage.create("/new/below", "other's", region=AWAY)
     stage.come_late(created)
     stage.delete(below.id, region=AWAY)
-    [edit] = stage.memolith(AWAY).proposals.approve(person, stage.store, proposal_id).edits
+    [edit] = stage.memolith(AWAY).proposals.approve(person, stage.store, proposal_id).edits or ()
     assert edit.result is not None and edit.result.outcome == "stale"
     stage.at_rest(divergent=None)
     assert stage.listed(AWAY) == {} and len(stage.divergent(AWAY)) == 1

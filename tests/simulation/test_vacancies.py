@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import permutations
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from memolith.adapters.layered import Fault, Strike
 from memolith.core.errors import MemolithError, Unavailable
 from tests.simulation.late_versions import late
 from tests.simulation.moving_stage import AWAY, MovingStage
-from tests.simulation.stage import PUT
+from tests.simulation.stage import PUT, Actor
 from tests.simulation.take_overs import logged
 
 
@@ -38,7 +39,7 @@ def test_an_update_does_not_bring_a_memory_back_above_one_that_was_made_while_it
     stage.hold_back()
     erasing = stage.actor(lambda: stage.reach(AWAY, *orders)).until(PUT, f"{AWAY}/log/")
     creating = stage.actor(lambda: stage.create("/a", "above", region=AWAY))
-    actors = {"erasure": erasing, "creator": creating, "update": updating}
+    actors: dict[str, Actor[Any]] = {"erasure": erasing, "creator": creating, "update": updating}
     for turn in turns:
         with suppress(MemolithError):
             actors[turn].finish()

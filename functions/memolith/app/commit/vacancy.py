@@ -56,7 +56,7 @@ class Vacancy:
         intent = self._left(view, head) if head.path is None else self._leave(attempt, erased, head, head.path)
         if intent is not None:
             self._reservation.end_expired(attempt, intent)
-            if self._claims.stands(view, intent):
+            if self._claims.has(view, intent):
                 raise Unavailable("the path of an erased text is still in the index; try again")
         return True
 

@@ -134,7 +134,7 @@ class Claims:
         """Remove an intent whose slot has been taken."""
         self._remove(view, PathRow.key(row.store_id, row.path), lambda now: now.claim_id == row.claim_id)
 
-    def stands(self, view: View, row: PathRow) -> bool:
+    def has(self, view: View, row: PathRow) -> bool:
         """Tell whether an intent is still at its path, in any generation of tables. A read a generation."""
         key = PathRow.key(row.store_id, row.path)
         found = (self._region.read(index, [key]).get(key) for index in view.indexes)
