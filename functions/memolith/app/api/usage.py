@@ -9,7 +9,7 @@ never out of the store. See docs/adr/0074-uses-are-counted-from-transcripts.md.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memolith.app.api.transcripts import EventDraft, TranscriptReceipt, Transcripts
@@ -163,17 +163,19 @@ class UsageCounts:
         state = self._log.newest(store)
         before = state or UsageRecord(store.store_id, 1, 0, now_us, now_us)
         cursors: dict[str, Mapping[str, int]] = {}
-        fresh: list[tuple[Heard, TranscriptRow]] = []
+        fresh: list[tuple[Sequence[TranscriptRow], set[str]]] = []
+        left = PARTS_PER_COUNT
         for one in sessions:
             was = before.cursors.get(one.session_id, {})
-            parts = list(_after(one.parts, was))[: PARTS_PER_COUNT - len(fresh)]
-            fresh += [(one, row) for row in parts]
+            parts = list(_after(one.parts, was))[:left]
+            left -= len(parts)
+            fresh.append((parts, _counted_before(one.parts, was)))
             ends = {**was, **{row.region: row.sequence for row in parts}}
             if ends:
                 cursors[one.session_id] = ends
-        if state is not None and not fresh:
+        if state is not None and left == PARTS_PER_COUNT:
             return None
-        found = list(self._resolved(view, store, [use for one, row in fresh for use in self._uses(one, row)]))
+        found = list(self._resolved(view, store, [use for parts, past in fresh for use in self._uses(parts, past)]))
         record = counted(
             before,
             found,
@@ -184,15 +186,20 @@ class UsageCounts:
         )
         return len(found) if self._log.put(record) else None
 
-    def _uses(self, heard: Heard, row: TranscriptRow) -> Iterator[Use]:
-        """Yield what the events of a part say that was used; an event that counts in another part is left to that."""
-        if row.erased_at is not None or not row.events:
-            return
-        counts_in = counting(heard.parts)
-        key = TranscriptKey(row.region, row.workspace_id, row.session_id, row.sequence)
-        for event in self._transcripts.read(key).events:
-            if counts_in.get(event.id_end) == (row.region, row.sequence):
-                yield from uses(event)
+    def _uses(self, parts: Sequence[TranscriptRow], past: Collection[str]) -> Iterator[Use]:
+        """Yield what the events of a session's new parts say that was used, each event once.
+
+        An event that has its id's end in `past` was counted before. A listing shows it in the part that was recorded
+        first; that part may have arrived last.
+        """
+        counts_in = counting(parts)
+        for row in parts:
+            if row.erased_at is not None or not row.events:
+                continue
+            key = TranscriptKey(row.region, row.workspace_id, row.session_id, row.sequence)
+            for event in self._transcripts.read(key).events:
+                if event.id_end not in past and counts_in.get(event.id_end) == (row.region, row.sequence):
+                    yield from uses(event)
 
     def _resolved(self, view: View, store: StoreRow, found: Sequence[Use]) -> Iterator[tuple[str, Use]]:
         """Yield each use of a memory that is at its path now, by the memory's id."""
@@ -208,6 +215,11 @@ class UsageCounts:
             memory_id = next((memories[place] for place in use.places if place in memories), None)
             if memory_id is not None:
                 yield memory_id, use
+
+
+def _counted_before(parts: Sequence[TranscriptRow], cursor: Mapping[str, int]) -> set[str]:
+    """Return the ends of the ids of all events in the parts up to a cursor."""
+    return {end for row in parts if row.sequence <= cursor.get(row.region, 0) for end in row.ids}
 
 
 def _after(parts: Sequence[TranscriptRow], cursor: Mapping[str, int]) -> Iterator[TranscriptRow]:

@@ -115,6 +115,42 @@ def test_a_citation_that_two_regions_were_sent_counts_once_and_both_show_the_cou
     assert cited(stage) == cited(stage, away) == {"/a.md": (1, 0), "/b.md": (1, 0), "/other.md": (0, 0)}
 
 
+def held_back(stage: Stage, session_id: str, path: str) -> list[Any]:
+    """Cite in AWAY; return what brings the citation here once it is given back to the cloud."""
+    cite(stage, session_id, path, memolith=stage.scene.at(AWAY))
+    held, stage.scene.cloud.pending[:] = list(stage.scene.cloud.pending), []
+    return held
+
+
+def test_a_citation_counts_once_though_the_part_that_has_it_first_arrives_after_a_count(stage: Stage) -> None:
+    choose(stage, usage="count")
+    session_id = begin(stage)
+    stage.scene.deliver()
+    late = held_back(stage, session_id, "/a.md")
+    stage.scene.clock.advance(1)
+    cite(stage, session_id, "/a.md")
+    assert look(stage) == 1
+    stage.scene.cloud.pending += late
+    assert look(stage, hours=7) == 0, "the late part has nothing that was not counted"
+    cite(stage, session_id, "/b.md", memolith=stage.scene.at(AWAY))
+    assert look(stage, hours=7) == 1
+    assert cited(stage) == {"/a.md": (1, 0), "/b.md": (1, 0), "/other.md": (0, 0)}
+
+
+def test_a_citation_counts_once_though_the_part_that_has_it_first_waits_for_the_one_before_it(stage: Stage) -> None:
+    choose(stage, usage="count")
+    session_id = begin(stage)
+    stage.scene.deliver()
+    late, held = held_back(stage, session_id, "/b.md"), held_back(stage, session_id, "/a.md")
+    stage.scene.clock.advance(1)
+    cite(stage, session_id, "/a.md")
+    stage.scene.cloud.pending += held
+    assert look(stage) == 1, "here it is in a part that can be counted"
+    stage.scene.cloud.pending += late
+    assert look(stage, hours=7) == 1
+    assert cited(stage) == {"/a.md": (1, 0), "/b.md": (1, 0), "/other.md": (0, 0)}
+
+
 def test_a_part_that_arrives_before_an_earlier_one_is_counted_after_it(stage: Stage) -> None:
     choose(stage, usage="count")
     session_id = begin(stage)
