@@ -8,14 +8,18 @@ from typing import Any
 import pytest
 
 from memolith.adapters.memory import MemoryQueue
+from memolith.app.api.automatic import AutomaticRun
 from memolith.app.api.service import Memolith
 from memolith.app.api.transcripts import EventDraft
 from memolith.app.kernel.results import StoreToAttach
 from memolith.app.replication.due_stores import EVERY_US, DueStores, automatic_stores
-from memolith.core.rows.identity import AUTOMATIC_STORES
-from memolith.ports.index import Query
+from memolith.core.object_keys import SessionKey, TranscriptKey
+from memolith.core.rows.identity import AUTOMATIC_STORES, StoreRow
+from memolith.ports.index import Change, Query
 from memolith.ports.model import ModelUnavailable
 from tests.api.dreams.stage import Stage, choose
+from tests.support.rebuilds import Operator
+from tests.unit.app.replication.test_watermark import empty, settle, tick
 from tests.unit.app.scene import AWAY, HOME
 
 HOUR_S = 3_600
@@ -229,6 +233,42 @@ def test_what_a_session_of_strangers_words_teaches_is_no_more_trusted_than_they(
     assert [edit.trust for edit in found.edits or ()] == ["d"]
 
 
+@pytest.mark.parametrize("noticed", [False, True])
+def test_a_session_is_not_extracted_by_the_row_of_its_begin_where_its_table_was_emptied(
+    stage: Stage, noticed: bool
+) -> None:
+    choose(stage, auto_extract="propose")
+    session_id = told(stage)
+    stage.memolith.session_trust.lower(stage.workspace, session_id, "d")
+    stage.memolith.sessions.archive(stage.scene.call(), session_id)
+    settle(stage.scene)
+    empty(stage.scene, "keys")
+    for name in (SessionKey(HOME, stage.workspace, session_id, 1), TranscriptKey(HOME, stage.workspace, session_id, 1)):
+        stage.scene.cloud.sites[HOME].indexing.object_arrived(str(name))
+    if noticed:
+        tick(stage.scene, HOME)
+    wait(stage, 7)
+    assert (look(stage), stage.model.asks) == (AutomaticRun(), [])
+    Operator(stage.scene.cloud, MemoryQueue()).run()
+    assert look(stage).extracted == {"proposed": 1}
+    [proposal] = open_proposals(stage)
+    found = stage.memolith.proposals.retrieve(stage.scene.call(), stage.scene.store, proposal.id)
+    assert [edit.trust for edit in found.edits or ()] == ["d"]
+
+
+def test_a_store_whose_policy_was_taken_back_is_not_extracted_by_an_old_row_in_an_emptied_table(stage: Stage) -> None:
+    choose(stage, auto_extract="propose")
+    told(stage)
+    allowed = dict(stage.scene.cloud.rows(HOME, "stores")[stage.scene.store, "record"])
+    choose(stage, auto_extract="off")
+    settle(stage.scene)
+    empty(stage.scene, "stores")
+    index = stage.scene.cloud.sites[HOME].region.index
+    index.commit([Change(StoreRow.key(stage.scene.store), None, allowed, unconditional=True)])
+    wait(stage, 7)
+    assert (look(stage), stage.model.asks) == (AutomaticRun(), [])
+
+
 # ---- dreams ----------------------------------------------------------------------------------------------------------
 
 
@@ -237,6 +277,19 @@ def dream(stage: Stage) -> Any:
     assert done.dream_id is not None
     stage.tick()
     return stage.client.beta.dreams.retrieve(done.dream_id)
+
+
+def test_no_session_is_left_out_of_all_dreams_because_its_table_was_emptied_when_one_was_due(stage: Stage) -> None:
+    choose(stage, auto_dream="propose", dream_min_sessions=1)
+    before = told(stage)
+    settle(stage.scene)
+    empty(stage.scene, "keys")
+    after = told(stage, "Deploys of the website go out daily.")
+    assert look(stage) == AutomaticRun()
+    Operator(stage.scene.cloud, MemoryQueue()).run()
+    assert stage.runs() == []
+    look(stage)
+    assert [run.session_ids for run in stage.runs()] == [(before, after)]
 
 
 def test_a_store_dreams_once_enough_sessions_said_something_new_and_proposes(stage: Stage) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from memolith.adapters.memory import MemoryQueue
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.api.service import Memolith
 from memolith.app.api.transcripts import EventDraft
@@ -19,6 +20,8 @@ from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.objects.usage_record import KIND, UsageRecord
 from memolith.core.rows.identity import StoreRow
 from tests.api.dreams.stage import Stage, choose
+from tests.support.rebuilds import Operator
+from tests.unit.app.replication.test_watermark import empty, settle, tick
 from tests.unit.app.scene import AWAY, HOME
 
 DAY_S = 86_400
@@ -163,6 +166,24 @@ def test_a_part_that_arrives_before_an_earlier_one_is_counted_after_it(stage: St
     store = StoreRow.from_attributes(view.rows[StoreRow.key(stage.scene.store)])
     assert counts.count(view, store, [Heard(session_id, [second])]) == 0
     assert counts.count(view, store, [Heard(session_id, [first, second])]) == 2
+    assert cited(stage) == {"/a.md": (1, 0), "/b.md": (1, 0), "/other.md": (0, 0)}
+
+
+@pytest.mark.parametrize("noticed", [False, True])
+def test_a_part_counts_once_though_the_table_with_its_session_was_emptied_and_rebuilt(
+    stage: Stage, noticed: bool
+) -> None:
+    choose(stage, usage="count")
+    cite(stage, begin(stage), "/a.md")
+    assert look(stage) == 1
+    settle(stage.scene)
+    empty(stage.scene, "keys")
+    cite(stage, begin(stage), "/b.md")
+    if noticed:
+        tick(stage.scene, HOME)
+    assert look(stage, hours=7) is None, "nothing is counted by a table that lacks sessions"
+    Operator(stage.scene.cloud, MemoryQueue()).run()
+    assert look(stage) == 1
     assert cited(stage) == {"/a.md": (1, 0), "/b.md": (1, 0), "/other.md": (0, 0)}
 
 
