@@ -17,9 +17,9 @@ from typing import Any
 from memolith.app.api.event_tail import EventTail
 from memolith.app.auth.authorizer import Access, Scope
 from memolith.app.auth.session_access import SessionAccess
-from memolith.app.index.transcript_log import TranscriptLog, is_ordered
+from memolith.app.index.transcript_log import TranscriptLog, has_order, is_ordered
 from memolith.app.kernel.port_calls import require
-from memolith.app.kernel.region import Region
+from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Page, RequestContext
 from memolith.app.log.conditional_put import Put
 from memolith.app.safety.transcript_gate import TranscriptGate
@@ -29,6 +29,7 @@ from memolith.core.object_keys import TRANSCRIPT_ERASURE, TranscriptKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.transcript import Event, TranscriptPart, event_id
+from memolith.core.rows.identity import SessionRow
 from memolith.core.rows.transcripts import TranscriptRow
 from memolith.core.transcripts import after, before, counting, place, unrecorded
 
@@ -95,7 +96,8 @@ class Transcripts:
         what happened before may still be reported. `store_id`: the store that the events name. All are recorded, or
         none.
 
-        An index read, a query for a hundred parts; for what is new a PUT, an index read and write.
+        An index read, a query for a hundred parts; for what is new a PUT, an index read and write. A HEAD for each
+        region where the index is incomplete, or lacks the session.
 
         Raises:
             InvalidRequest: the session has been ended, its transcript erased, or it has no such store. NotFound,
@@ -107,7 +109,7 @@ class Transcripts:
         if store_id is not None and not record.has_store(store_id):
             raise InvalidRequest("memory_store_id", "names no store of the session")
         rows = self._log.rows(access.view, record.workspace_id, session_id)
-        if is_ordered(rows):
+        if is_ordered(rows) or self._is_ordered_elsewhere(access.view, record):
             raise InvalidRequest("session_id", "names a session whose transcript was erased")
         events = self._events(session_id, drafts)
         known = [end for row in rows for end in row.ids]
@@ -116,6 +118,14 @@ class Transcripts:
             last = max((row.sequence for row in rows if row.region == self._region.name), default=0)
             new = self._put(access, record, new, last)
         return TranscriptReceipt(tuple(new), len(events) - len(new))
+
+    def _is_ordered_elsewhere(self, view: View, record: SessionRecord) -> bool:
+        """Tell whether the bucket has an order to erase the transcript, where the rows may lack it.
+
+        No call where the index is complete and has the session; as for its end (`SessionLog.ended_at`).
+        """
+        is_known = SessionRow.key(record.workspace_id, record.session_id) in view.rows
+        return not (is_known and view.complete) and has_order(self._region, record.workspace_id, record.session_id)
 
     def _events(self, session_id: str, drafts: Sequence[EventDraft]) -> list[Event]:
         now_us = self._region.clock.now_us()

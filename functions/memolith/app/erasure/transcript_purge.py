@@ -17,12 +17,13 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from memolith.app.index.resumable_scan import ScanProgress, resume_scan
+from memolith.app.index.transcript_log import has_order
 from memolith.app.kernel.listing import keys_under
-from memolith.app.kernel.port_calls import find, find_head
+from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.core.errors import InvalidRequest
 from memolith.core.ids import SESSION, WORKSPACE
-from memolith.core.object_keys import TRANSCRIPT_ERASURE, TranscriptKey, parse_key
+from memolith.core.object_keys import TranscriptKey, parse_key
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.store_record import StoreState
 from memolith.core.objects.transcript import TranscriptPart
@@ -62,7 +63,7 @@ class TranscriptPurge:
         """
         if WORKSPACE.fullmatch(workspace_id) is None or SESSION.fullmatch(session_id) is None:
             raise InvalidRequest("session_id", "names no session")
-        if not self._is_ordered(workspace_id, session_id):
+        if not has_order(self._region, workspace_id, session_id):
             return 0
         return self._blank(self._parts(workspace_id, session_id), keep_ids=False)
 
@@ -114,7 +115,7 @@ class TranscriptPurge:
         parts = [key for key in keys if not key.is_erasure]
         if not parts:
             return 0
-        if self._is_ordered(workspace_id, session_id):
+        if has_order(self._region, workspace_id, session_id):
             return self._blank(parts, keep_ids=False)
         stores = self._stores(view, workspace_id, session_id)
         is_erased = any(one.state == StoreState.DELETED for one in stores)
@@ -134,10 +135,6 @@ class TranscriptPurge:
         """Return the stores of a session, also erased ones, as far as this region knows them."""
         keys = [StoreRow.key(store_id) for store_id in stores_of(self._region, view, workspace_id, session_id)]
         return [StoreRow.from_attributes(row) for row in self._region.read(view.index, keys).values()]
-
-    def _is_ordered(self, workspace_id: str, session_id: str) -> bool:
-        orders = [TranscriptKey(one, workspace_id, session_id, TRANSCRIPT_ERASURE) for one in self._region.origins]
-        return any(find_head(self._region.objects, str(order)) is not None for order in orders)
 
     def _parts(self, workspace_id: str, session_id: str) -> Iterator[TranscriptKey]:
         for region in self._region.origins:

@@ -7,7 +7,7 @@ from functools import partial
 
 from memolith.app.index.ack_journal import commit_joined_everywhere
 from memolith.app.kernel.listing import rows_of
-from memolith.app.kernel.port_calls import find
+from memolith.app.kernel.port_calls import find, find_head
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, has_body, put_if_absent
 from memolith.core.errors import Unavailable
@@ -105,3 +105,12 @@ class TranscriptLog:
 def is_ordered(rows: Sequence[TranscriptRow]) -> bool:
     """Tell whether an order to erase the transcript is among its rows."""
     return any(row.sequence == TRANSCRIPT_ERASURE for row in rows)
+
+
+def has_order(region: Region, workspace_id: str, session_id: str) -> bool:
+    """Tell whether an order to erase the transcript is in this region's bucket.
+
+    A HEAD for each region. Raises Unavailable.
+    """
+    orders = [TranscriptKey(one, workspace_id, session_id, TRANSCRIPT_ERASURE) for one in region.origins]
+    return any(find_head(region.objects, str(order)) is not None for order in orders)

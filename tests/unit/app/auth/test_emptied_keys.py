@@ -12,7 +12,9 @@ from memolith.core.object_keys import ApiKeyKey, SessionKey, StoreKey
 from memolith.core.rows.control import ControlRow
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
 from tests.support.cloud import WORKSPACE
+from tests.unit.app.api.test_transcripts import parts, record, said
 from tests.unit.app.auth.test_session_keys import begin, key_id, opens, put_row, revoke
+from tests.unit.app.replication.test_watermark import empty, settle, tick
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 EMPTIED = ("was emptied", "was emptied, and its first record came again")
@@ -129,3 +131,34 @@ def test_a_stranger_who_names_a_key_of_an_emptied_table_has_nothing_looked_up(sc
     with scene.intercepted_by(counts), pytest.raises(Unauthenticated, match="not known"):
         scene.at(HOME).stores.retrieve(stranger, scene.store)
     assert counts.requests == {"dynamodb.BatchGetItem": 1}
+
+
+@pytest.mark.parametrize("ordered_in", [HOME, AWAY])
+@pytest.mark.parametrize(
+    ("noticed", "came_again"),
+    [
+        pytest.param(False, False, id="just now"),
+        pytest.param(True, False, id="before the last tick"),
+        pytest.param(True, True, id="before the last tick, and the session's first record came again"),
+    ],
+)
+def test_no_event_is_taken_after_the_order_to_erase_though_the_table_that_said_so_was_emptied(
+    scene: Scene, ordered_in: str, noticed: bool, came_again: bool
+) -> None:
+    session = begin(scene, scene.cloud.key("write")).record.session_id
+    scene.deliver()
+    record(scene, session, said("before", "a"))
+    scene.deliver()
+    scene.at(ordered_in).sessions.delete(scene.call(), session)
+    scene.deliver()
+    settle(scene)
+    empty(scene, "keys")
+    if came_again:
+        scene.cloud.sites[HOME].indexing.object_arrived(str(SessionKey(HOME, WORKSPACE, session, 1)))
+    if noticed:
+        tick(scene, HOME)
+    assert scene.cloud.sites[HOME].region.view().complete is not noticed
+    before = parts(scene, session)
+    with pytest.raises(InvalidRequest, match="erased"):
+        record(scene, session, said("after", "b"))
+    assert parts(scene, session) == before
