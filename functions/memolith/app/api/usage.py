@@ -202,10 +202,13 @@ class UsageCounts:
                     yield from uses(event)
 
     def _resolved(self, view: View, store: StoreRow, found: Sequence[Use]) -> Iterator[tuple[str, Use]]:
-        """Yield each use of a memory that is at its path now, by the memory's id."""
+        """Yield each use of a memory that is at its path now, by the memory's id.
+
+        Raises Unavailable where the table of paths was emptied: what finds no memory is not looked at again.
+        """
         here = [use for use in found if use.store_id in (None, store.store_id)]
         keys = {place: PathRow.key(store.store_id, place) for use in here for place in use.places}
-        rows = self._region.read(view.index, list(keys.values())) if keys else {}
+        rows = self._region.read_whole(view, list(keys.values()), "paths") if keys else {}
         memories = {
             place: memory_id
             for place, key in keys.items()

@@ -17,6 +17,7 @@ from memolith.app.index.transcript_log import TranscriptLog
 from memolith.app.kernel.results import StoreToAttach
 from memolith.app.pipelines.usage_log import UsageLog
 from memolith.app.safety.write_gate import LettingAllThrough
+from memolith.core.errors import Unavailable
 from memolith.core.objects.usage_record import KIND, UsageRecord
 from memolith.core.rows.identity import StoreRow
 from tests.api.dreams.stage import Stage, choose
@@ -185,6 +186,19 @@ def test_a_part_counts_once_though_the_table_with_its_session_was_emptied_and_re
     Operator(stage.scene.cloud, MemoryQueue()).run()
     assert look(stage) == 1
     assert cited(stage) == {"/a.md": (1, 0), "/b.md": (1, 0), "/other.md": (0, 0)}
+
+
+def test_a_use_is_not_passed_over_because_the_table_of_paths_was_emptied_when_it_was_counted(stage: Stage) -> None:
+    choose(stage, usage="count")
+    cite(stage, begin(stage), "/a.md")
+    settle(stage.scene)
+    empty(stage.scene, "paths")
+    with pytest.raises(Unavailable, match="emptied"):
+        look(stage)
+    assert records(stage) == []
+    Operator(stage.scene.cloud, MemoryQueue()).run()
+    assert look(stage) == 1
+    assert cited(stage)["/a.md"] == (1, 0)
 
 
 def test_of_two_workers_that_count_the_same_one_counts(stage: Stage) -> None:
