@@ -132,9 +132,13 @@ class TranscriptPurge:
         return self._blank(due, keep_ids=not is_erased)
 
     def _stores(self, view: View, workspace_id: str, session_id: str) -> list[StoreRow]:
-        """Return the stores of a session, also erased ones, as far as this region knows them."""
+        """Return the stores of a session, also erased ones, as far as this region knows them.
+
+        Raises Unavailable where a table was emptied: without its store's row a part would be kept for the default time.
+        """
         keys = [StoreRow.key(store_id) for store_id in stores_of(self._region, view, workspace_id, session_id)]
-        return [StoreRow.from_attributes(row) for row in self._region.read(view.index, keys).values()]
+        rows = self._region.read_whole(view, keys, "keys", "stores")
+        return [StoreRow.from_attributes(row) for row in rows.values()]
 
     def _parts(self, workspace_id: str, session_id: str) -> Iterator[TranscriptKey]:
         for region in self._region.origins:

@@ -14,7 +14,7 @@ from memolith.app.api.transcripts import PARTS_PER_PAGE, EventDraft, EventFilter
 from memolith.app.indexer.indexer import Malformed
 from memolith.app.kernel.results import RequestContext, StoreToAttach
 from memolith.app.replication.missing_objects import _row_key_of, _shows
-from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Unavailable
+from memolith.core.errors import InvalidRequest, NotFound, OutcomeUnknown, PermissionDenied, Unavailable
 from memolith.core.object_keys import TranscriptKey, parse_key
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.transcript import Event
@@ -25,6 +25,7 @@ from memolith.ports.index import Change
 from memolith.scanner import Scanner
 from tests.support.cloud import WORKSPACE
 from tests.support.rebuilds import Operator
+from tests.unit.app.replication.test_watermark import empty, settle
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 DAY_S = 24 * 3600
@@ -310,6 +311,23 @@ def test_a_store_says_for_how_many_days_transcripts_of_its_sessions_are_kept(sce
     scene.clock.advance(3 * DAY_S)
     assert sweep(scene) == 1
     assert (texts(scene, session), texts(scene, other)) == ([], ["x"])
+
+
+@pytest.mark.parametrize("table", ["keys", "stores"])
+def test_no_part_is_erased_before_its_time_because_the_table_that_says_it_was_emptied(scene: Scene, table: str) -> None:
+    long = scene.at(HOME).stores.create(
+        scene.call(), name="long", description="", metadata={}, retention={"transcript_days": 365}
+    )
+    scene.deliver()
+    session = begin(scene, store=long.id)
+    record(scene, session, said("kept", "a"))
+    scene.clock.advance(31 * DAY_S)
+    settle(scene)
+    empty(scene, table)
+    scene.cloud.sites[HOME].indexing.object_arrived(str(TranscriptKey(HOME, WORKSPACE, session, 1)))
+    with pytest.raises(OutcomeUnknown, match="Unavailable"):
+        sweep(scene)
+    assert [body for body in parts(scene, session).values() if b"kept" in body]
 
 
 def test_an_erasure_whose_event_was_lost_is_carried_out_by_the_daily_pass(scene: Scene, session: str) -> None:
