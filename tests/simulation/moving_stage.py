@@ -67,6 +67,13 @@ class MovingStage(Stage):
         answer = self.operate(to, "homes.move")
         assert answer.get("state") in ("moved", "at home"), answer
 
+    def bring_unindexed(self, to: str) -> None:
+        """What is under way is in the bucket of `to`, and its events are late, there and everywhere."""
+        for event in self.cloud.pending:
+            if not event.replica and event.region != to:
+                self.cloud.buckets.replicate(event, to)
+        self.hold_back()
+
     def fail_over(self, to: str, old: str = HOME) -> None:
         answer = self.operate(to, "homes.fail_over", old=old)
         assert answer.get("state") in ("moved", "at home"), answer

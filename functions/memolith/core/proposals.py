@@ -50,11 +50,9 @@ def join(before: ProposalRow | None, record: ProposalRecord) -> ProposalRow:
     """Join one record into the row. Commutative, associative and idempotent: the greater epoch's record holds."""
     row = before or ProposalRow(store_id=record.store_id, proposal_id=record.proposal_id)
     step = ProposalStep(record.step)
-    name = step.name.lower()
-    stands: str | None = getattr(row, name)
-    if stands is not None and Epoch.parse(stands).rank >= Epoch.parse(record.epoch).rank:
+    if outranks(row, step, Epoch.parse(record.epoch)):
         return row
-    mark: dict[str, Any] = {name: record.epoch}
+    mark: dict[str, Any] = {step.name.lower(): record.epoch}
     match step:
         case ProposalStep.OPENED:
             return replace(
@@ -73,6 +71,12 @@ def join(before: ProposalRow | None, record: ProposalRecord) -> ProposalRow:
             return replace(row, **mark, reverting_at=record.at)
         case _:
             return replace(row, **mark)
+
+
+def outranks(row: ProposalRow | None, step: ProposalStep, epoch: Epoch) -> bool:
+    """Tell whether a row has a record of this step from this epoch or a greater one, so that none up to it holds."""
+    stands = None if row is None else getattr(row, step.name.lower())
+    return stands is not None and Epoch.parse(stands).rank >= epoch.rank
 
 
 def shows(row: ProposalRow, key: ProposalKey) -> bool:

@@ -60,12 +60,13 @@ class ProposalDecisions:
         change, store_id, proposal_id = request["change"], store.store_id, request["proposal_id"]
         view = self._region.view([StoreRow.key(store_id), ProposalRow.key(store_id, proposal_id)])
         store = _own(view, store, self._region.name)
+        attributes = view.rows.get(ProposalRow.key(store_id, proposal_id))
+        row = None if attributes is None else ProposalRow.from_attributes(attributes)
+        row = self._log.caught_up(view, store, proposal_id, row)
         if change == "open":
             if store.archived_at is not None:
                 raise InvalidRequest("memory_store_id", "the memory store is archived and takes no proposals")
             return [self._put(view, store, self._drafts.draft(view, store, request))], []
-        attributes = view.rows.get(ProposalRow.key(store_id, proposal_id))
-        row = None if attributes is None else ProposalRow.from_attributes(attributes)
         if row is None or row.opened is None:
             raise NotFound("proposal", proposal_id)
         opened = self._require(row, ProposalStep.OPENED)
@@ -282,7 +283,9 @@ class ProposalDecisions:
 
         Raises as `change_at_home`.
         """
-        row = self._log.row(self._region.view().index, store.store_id, proposal_id)
+        view = self._region.view()
+        row = self._log.row(view.index, store.store_id, proposal_id)
+        row = self._log.caught_up(view, store, proposal_id, row)
         due = None if row is None else due_at(row)
         if row is None or due is None or due > self._region.clock.now_us():
             return None

@@ -63,7 +63,8 @@ class Proposals:
         """Open a proposal of a few edits; none of them is in the store before a person has approved it.
 
         With a `key`, a repetition by the same caller is answered with the proposal that is there. At home what
-        `ProposalDrafts.draft` costs, an index read, a query, a PUT and a transaction; elsewhere one invocation.
+        `ProposalDrafts.draft` costs, an index read, a query, a PUT and a transaction, and a LIST for each home that the
+        store had before; elsewhere one invocation.
 
         Raises:
             InvalidRequest, NotFound, PathConflict, PreconditionFailed, Busy, Unavailable, OutcomeUnknown; or what
@@ -173,6 +174,8 @@ class Proposals:
         access = self._authorizer.enter_store(call, scope, store_id, [key] if is_id else [], marked=["stores"])
         attributes = access.view.rows.get(key)
         row = None if attributes is None else ProposalRow.from_attributes(attributes)
+        if scope is Scope.write and is_id and (row is None or row.opened is None):
+            row = self._row_at_new_home(access, proposal_id, row)
         if row is None or row.opened is None:
             if is_id:
                 self._region.require_whole(access.view, "stores")
@@ -180,6 +183,12 @@ class Proposals:
         if not _is_seen(call, access, row):
             raise NotFound("proposal", proposal_id)
         return access, row
+
+    def _row_at_new_home(self, access: StoreAccess, proposal_id: str, row: ProposalRow | None) -> ProposalRow | None:
+        """Return the row of a proposal that is not indexed at its store's new home, but was brought there."""
+        if access.store.home != self._region.name:
+            return row
+        return self._log.caught_up(access.view, access.store, proposal_id, row)
 
     def _ask(
         self, access: StoreAccess, proposal_id: str, change: str, seen: Sequence[Epoch], **asked: Any

@@ -5,15 +5,19 @@ from __future__ import annotations
 from functools import partial
 
 from memolith.app.index.ack_journal import commit_joined_everywhere
+from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.log_position import Epoch
+from memolith.core.object_keys import ProposalKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.proposal_record import ProposalRecord, ProposalStep
-from memolith.core.proposals import derived_rows, join, planned_rows
+from memolith.core.objects.store_record import parse_epoch
+from memolith.core.proposals import derived_rows, join, outranks, planned_rows
 from memolith.core.rows.base import RowKey
+from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.proposals import ProposalRow
 from memolith.ports.index import Change, Index
 
@@ -85,6 +89,26 @@ class ProposalLog:
         key = ProposalRow.key(store_id, proposal_id)
         attributes = self._region.read(index, [key]).get(key)
         return None if attributes is None else ProposalRow.from_attributes(attributes)
+
+    def caught_up(self, view: View, store: StoreRow, proposal_id: str, known: ProposalRow | None) -> ProposalRow | None:
+        """Return a proposal's row, after what the store's former homes put of it has been projected.
+
+        A move brings their records, and projects only those that this bucket did not have: by its rows alone a new home
+        would decide once more. `known` is the row as it was read. No call for a store that has not moved; otherwise a
+        LIST for each former home, and for each record that the row may lack a GET and a `fold`.
+
+        Raises:
+            Unavailable: the bucket or the index does not answer. OutcomeUnknown: as `fold`.
+        """
+        last = {epoch.home: epoch for epoch in map(parse_epoch, store.epochs) if epoch.home != self._region.name}
+        row = known
+        for home, epoch in last.items():
+            steps = {str(ProposalKey(home, store.store_id, proposal_id, step)): step for step in ProposalStep}
+            for key in keys_under(self._region.objects, f"{home}/proposal/{store.store_id}/{proposal_id}/"):
+                if key in steps and not outranks(row, steps[key], epoch) and (record := self._read(key)) is not None:
+                    self.fold(view, record)
+                    row = join(row, record)
+        return row
 
     def fold_own(self, view: View, record: ProposalRecord) -> None:
         """Project a record that this region has put and is about to acknowledge. Raises OutcomeUnknown."""
