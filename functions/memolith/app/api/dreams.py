@@ -186,13 +186,17 @@ class Dreams:
         later = [Epoch(current_epoch(store).number + 1, record.home)] if is_unheard_of else []
         store, answer = self._forwarding.reach(view, store, payload, later)
         if answer is None:
-            return self._begun(view, record) if change == "begin" else self._changed(view, record, _CHANGES[change])
+            if change == "begin":
+                return self._begun(view, record)
+            return self._changed(view, store, record, _CHANGES[change])
         changed = RunRecord.from_json(answer["record"].encode())
         self._runs.fold(view, changed, store.home)
         return changed
 
     def change_at_home(self, store: StoreRow, asked: Mapping[str, Any]) -> RunRecord:
         """Do what another region's writer, which let the caller in, asks for. An index read, a PUT and a transaction.
+
+        For a dream that is there already, also a LIST for each home that the store had before.
 
         Raises:
             Conflict, InvalidRequest, NotFound, Busy, Unavailable, OutcomeUnknown.
@@ -206,7 +210,7 @@ class Dreams:
         known = self._runs.read(view, asked["run_id"])
         if known is None or known.store_id != store.store_id:
             raise NotFound("dream", asked["run_id"])
-        return self._changed(view, known, _CHANGES[asked["change"]])
+        return self._changed(view, store, known, _CHANGES[asked["change"]])
 
     def _begun(self, view: View, record: RunRecord) -> RunRecord:
         if not self._runs.put(view, record):
@@ -265,7 +269,8 @@ class Dreams:
     def cancel(self, call: RequestContext, run_id: str) -> RunRecord:
         """Cancel a dream that is not over; one that was canceled stays as it is. What it has written stays, too.
 
-        Two index reads, a PUT and a transaction; where the store's home is elsewhere, an invocation.
+        Two index reads, a PUT and a transaction, and a LIST for each home that the store had before; where the store's
+        home is elsewhere, an invocation.
 
         Raises:
             InvalidRequest: it is completed or failed. NotFound, Busy, Unavailable, OutcomeUnknown.
@@ -285,7 +290,9 @@ class Dreams:
         )
         return self._at_home(access.view, store, change, record)
 
-    def _changed(self, view: View, record: RunRecord, change: Change) -> RunRecord:
+    def _changed(self, view: View, store: StoreRow, record: RunRecord, change: Change) -> RunRecord:
+        """Put what becomes of a dream, after all that is in this bucket of it, also of the store's former homes."""
+        record = self._runs.caught_up(view, store, record)
         for _ in range(PUT_ATTEMPTS):
             record = self._whole(record)
             changed = change(record, self._region.clock.now_us())

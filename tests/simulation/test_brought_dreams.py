@@ -1,0 +1,95 @@
+"""Dreams whose records a move has brought into the new home's bucket, whose events come there later.
+
+docs/pipelines.md: a dream comes to its one end. Promise 36: a planned move loses nothing. Promise 47: each dream counts
+as done once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from memolith.app.api.dreams import DreamRequest
+from memolith.app.pipelines.run_log import RunLog
+from memolith.core.errors import InvalidRequest
+from memolith.core.objects.run_record import UPDATE_EXISTING, DreamStatus, RunRecord
+from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
+
+MOVES = [(HOME, AWAY), (AWAY, HOME)]
+"""Of two records of one number that of the greater region's name stands: from it, and to it."""
+
+
+def _begun(stage: MovingStage, home: str) -> RunRecord:
+    """A dream of the store that waits, which every region shows; `home` is the store's."""
+    stage.move(home)
+    stage.deliver()
+    request = DreamRequest(stage.store, (), "slow", behavior=UPDATE_EXISTING)
+    dream = stage.memolith(home).dreams.create(stage.call(), request)
+    stage.deliver()
+    return dream
+
+
+def _put(stage: MovingStage, home: str, status: DreamStatus) -> None:
+    """A worker at the home puts the next record of the only dream."""
+    region = stage.cloud.sites[home].region
+    runs, view = RunLog(region), region.view()
+    [record] = runs.open_everywhere(view, 2)
+    assert runs.put(view, replace(record, sequence=record.sequence + 1, status=status, ended_at=region.clock.now_us()))
+
+
+def _statuses(stage: MovingStage, run_id: str) -> dict[str, DreamStatus]:
+    stage.at_rest()
+    return {one: stage.memolith(one).dreams.retrieve(stage.call(), run_id).status for one in (HOME, AWAY, THIRD)}
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+@pytest.mark.parametrize("asked_at", [HOME, AWAY, THIRD])
+@pytest.mark.parametrize(("last", "next_home"), MOVES)
+def test_a_dream_that_ended_at_the_last_home_is_not_canceled_at_the_next(
+    last: str, next_home: str, asked_at: str, steps: int
+) -> None:
+    stage = MovingStage()
+    dream = _begun(stage, last)
+    for status in [DreamStatus.RUNNING, DreamStatus.COMPLETED][-steps:]:
+        _put(stage, last, status)
+    stage.bring_unindexed(next_home)
+    stage.move(next_home)
+    with pytest.raises(InvalidRequest, match="completed already"):
+        stage.memolith(asked_at).dreams.cancel(stage.call(), dream.run_id)
+    assert set(_statuses(stage, dream.run_id).values()) == {DreamStatus.COMPLETED}
+
+
+@pytest.mark.parametrize(("last", "next_home"), MOVES)
+def test_a_dream_that_runs_since_the_last_home_began_it_stays_canceled_at_the_next(last: str, next_home: str) -> None:
+    stage = MovingStage()
+    dream = _begun(stage, last)
+    _put(stage, last, DreamStatus.RUNNING)
+    stage.bring_unindexed(next_home)
+    stage.move(next_home)
+    canceled = stage.memolith(next_home).dreams.cancel(stage.call(), dream.run_id)
+    assert (canceled.status, canceled.sequence) == (DreamStatus.CANCELED, 3)
+    assert set(_statuses(stage, dream.run_id).values()) == {DreamStatus.CANCELED}
+
+
+@pytest.mark.parametrize("asked_at", [HOME, AWAY, THIRD])
+@pytest.mark.parametrize(("last", "next_home"), MOVES)
+def test_a_dream_that_ended_at_the_last_home_is_archived_at_the_next(last: str, next_home: str, asked_at: str) -> None:
+    stage = MovingStage()
+    dream = _begun(stage, last)
+    _put(stage, last, DreamStatus.COMPLETED)
+    stage.bring_unindexed(next_home)
+    stage.move(next_home)
+    archived = stage.memolith(asked_at).dreams.archive(stage.call(), dream.run_id)
+    assert (archived.status, archived.archived_at is not None) == (DreamStatus.COMPLETED, True)
+    assert set(_statuses(stage, dream.run_id).values()) == {DreamStatus.COMPLETED}
+    for region in (HOME, AWAY, THIRD):
+        assert stage.memolith(region).dreams.retrieve(stage.call(), dream.run_id).archived_at == archived.archived_at
+
+
+def test_a_dream_of_a_store_that_never_moved_is_canceled_without_a_look_at_other_homes() -> None:
+    stage = MovingStage()
+    dream = _begun(stage, HOME)
+    cancelation = stage.actor(lambda: stage.memolith().dreams.cancel(stage.call(), dream.run_id))
+    assert cancelation.finish().status is DreamStatus.CANCELED
+    assert [one for one in cancelation.trail if one.startswith("objects.list")] == []
