@@ -8,9 +8,9 @@ from typing import Any
 
 from memolith.adapters.memory import MemoryObjects
 from memolith.app.api import dream_edits, dream_runner
-from memolith.app.api.dream_run import Run
+from memolith.app.api.dream_run import DreamStoppedError, Run
 from memolith.core.objects.job_record import JobRecord
-from memolith.core.objects.run_record import DreamStatus, RunRecord
+from memolith.core.objects.run_record import RunRecord
 from memolith.core.pipelines import jobs
 from memolith.core.pipelines.dreams import DreamedMemory, Edit
 from memolith.core.pipelines.jobs import Claim, Claimant, JobName
@@ -61,15 +61,14 @@ class EarlyEnds(dream_runner.DreamRunner):
 
 
 class UnfencedEnds(dream_runner.DreamRunner):
-    """Ends a dream wherever it was done, also where the store is not at home any more."""
+    """Puts what a dream came to wherever it was done, also where the store is not at home any more."""
 
-    def _end(self, run: Run, record: RunRecord) -> None:
-        self._put(run, record)
-        if record.status is DreamStatus.COMPLETED:
-            self._jobs.done(run.held, run_id=record.run_id, outcome=record.status.value)
-        else:
-            self._jobs.failed(run.held, run_id=record.run_id, error=record.error_type or "")
-        self._steps.forget(record)
+    def _put(self, run: Run, record: RunRecord) -> None:
+        instructions = self._runs.instructions(run.record)
+        changed = replace(record, sequence=run.record.sequence + 1, instructions=instructions)
+        if not self._runs.put(run.view, changed):
+            raise DreamStoppedError
+        run.record = changed
 
 
 class HeedlessEdits(dream_edits.DreamEdits):

@@ -187,19 +187,8 @@ class DreamRunner:
         return Taken.ENDED
 
     def _end(self, run: Run, record: RunRecord) -> None:
-        """End a dream in the epoch in which it was taken up; else it is the new home's. An index read, and two puts.
-
-        Raises:
-            LostJobError: the store has moved, or moves. What was written meanwhile was conditional, and stays.
-        """
-        key = StoreRow.key(record.store_id)
-        view = self._region.view([key])
-        store = StoreRow.from_attributes(view.rows[key]) if key in view.rows else None
-        if store is None or not self._is_home(store) or epoch_number(store) != run.held.epoch:
-            raise LostJobError(f"{record.store_id} has another home")
+        """End a dream, then its job. What `_put` costs, which raises too, and a put more."""
         self._put(run, record)
-        if not self._fence.may_put(view, store):
-            raise LostJobError(f"{record.store_id} may have another home")
         self._region.metrics.count("dream.runs", outcome=record.status.value)
         if record.status is DreamStatus.COMPLETED:
             self._jobs.done(run.held, run_id=record.run_id, outcome=record.status.value)
@@ -211,12 +200,25 @@ class DreamRunner:
         return store.home == self._region.name and store.state not in (StoreState.MOVING, StoreState.MOVED)
 
     def _put(self, run: Run, record: RunRecord) -> None:
-        """Put the next record of the dream, with what its caller wrote."""
+        """Put the next record of a dream, with what its caller wrote, in the epoch in which the dream was taken up.
+
+        In a later one it is the new home's to put. An index read, a GET, and what `RunLog.put` costs.
+
+        Raises:
+            LostJobError: the store has moved, or moves. What was written meanwhile was conditional, and stays.
+        """
         instructions = self._runs.instructions(run.record)
+        key = StoreRow.key(record.store_id)
+        view = self._region.view([key])
+        store = StoreRow.from_attributes(view.rows[key]) if key in view.rows else None
+        if store is None or not self._is_home(store) or epoch_number(store) != run.held.epoch:
+            raise LostJobError(f"{record.store_id} has another home")
         changed = replace(record, sequence=run.record.sequence + 1, instructions=instructions)
         if not self._runs.put(run.view, changed):
             raise DreamStoppedError
         run.record = changed
+        if not self._fence.may_put(view, store):
+            raise LostJobError(f"{record.store_id} may have another home")
 
     def _go_on(self, run: Run) -> None:
         """Check the time and that the dream was not canceled, and renew a claim that is due. An index read."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
+import pytest
+
+from memolith.adapters.layered import Call
 from memolith.core.rows.dreams import DreamRow
 from memolith.ports.index import Change
 from tests.api.dreams.stage import Stage
@@ -43,6 +47,34 @@ def test_a_worker_that_waited_for_its_model_while_the_store_moved_does_not_end_t
     assert records(stage, "job", AWAY) == ["claimed", "done"]
     assert records(stage, "run", AWAY) == ["completed"]
     assert stage.client.beta.dreams.retrieve(dream.id).status == "completed"
+
+
+@pytest.mark.parametrize(("before", "put"), [("/job/", ["pending"]), ("/log/", ["pending", "running"])])
+def test_a_worker_whose_store_moved_before_it_wrote_or_as_it_copied_puts_nothing_over_the_cancel_at_the_new_home(
+    before: str, put: list[str]
+) -> None:
+    """Of two records of one number that of the greater region's name stands in every region."""
+    stage = Stage()
+    stage.fill(TEXTS)
+    dream = stage.create()
+    stage.scene.deliver()
+    canceled: list[str] = []
+
+    def moving(call: Call, act: Any) -> Any:
+        if call.name == "objects.put_if_absent" and before in call.subjects[0] and not canceled:
+            canceled.append("")
+            move(stage.scene)
+            canceled[0] = stage.scene.at(AWAY).dreams.cancel(stage.scene.call(), dream.id).status
+        return act()
+
+    assert stage.runner is not None
+    with stage.scene.intercepted_by(moving):
+        stage.runner.tick(stage.workspace)
+    assert canceled == ["canceled"]
+    assert (records(stage, "run", HOME), records(stage, "run", AWAY)) == (put, ["canceled"])
+    stage.scene.deliver()
+    for region in (HOME, AWAY):
+        assert stage.scene.at(region).dreams.retrieve(stage.scene.call(), dream.id).status == "canceled"
 
 
 def test_a_new_home_that_has_not_heard_of_the_end_of_a_dream_does_not_do_it_again() -> None:
