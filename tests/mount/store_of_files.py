@@ -41,6 +41,9 @@ class StoreOfFiles:
         self.asked["text"] += 1
         return self._head(memory_id), self._texts[memory_id]
 
+    def head(self, memory_id: str) -> Head:
+        return self._head(memory_id)
+
     def at(self, path: str) -> Head | None:
         return self._head(path) if path in self._texts else None
 

@@ -77,7 +77,8 @@ class Syncing:
     def run(self, tell: Tell) -> None:
         """Run one pass; report every path at which something was done, or could not be.
 
-        A listing, and a request for each text that is sent, deleted or fetched; twenty texts a request for many.
+        A listing, and a request for each text that is sent or fetched, twenty texts a request for many; two for each
+        memory that is deleted.
 
         Raises:
             NoAnswer, Denied, Gone: the store does not answer, or not to this key. InvalidRequest: another sync runs.
@@ -162,6 +163,10 @@ class Syncing:
         return done
 
     def _delete_there(self, paths: list[str], one: _Pass) -> None:
+        """Delete the memories of files that are gone, unless somebody else has changed or renamed them meanwhile.
+
+        A deletion's precondition is the text alone, so each memory is read at the home first: it may have another path.
+        """
         usual = max(DELETIONS_MIN, DELETIONS_SHARE * len(self._folder.memory.common))
         if len(paths) > usual and not self._many_deletions:
             reason = (
@@ -177,6 +182,9 @@ class Syncing:
             if self._was_refused(path, deletion, one):
                 continue
             try:
+                if self._client.head(head.memory_id).path != path:
+                    one.tell(Row(path, "kept", "somebody else renamed it meanwhile"))
+                    continue
                 self._client.delete(head.memory_id, expected_sha256=head.content_sha256)
             except Gone:
                 pass
@@ -218,7 +226,7 @@ class Syncing:
                 one.tell(Row(path, "sent", "the store took secrets out of it, and the file has its text now"))
                 self._take(path, done.head, done.text.encode(), seen, one)
                 return
-            self._folder.agree(done.head.path, done.head.memory_id, done.head.content_sha256, seen.proof)
+            self._folder.agree(path, done.head.memory_id, done.head.content_sha256, seen.proof)
             one.tell(Row(path, "sent"))
 
     def _was_refused(self, path: str, what: str, one: _Pass) -> bool:

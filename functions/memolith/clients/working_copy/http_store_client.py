@@ -88,6 +88,10 @@ class HttpStoreClient:
     def everything(self) -> Iterator[tuple[Head, bytes]]:
         return self._with_texts("/pack", {})
 
+    def head(self, memory_id: str) -> Head:
+        row, _ = self._get(f"/memories/{memory_id}", {"view": "basic"}, AT_HOME)
+        return _head(row)
+
     def at(self, path: str) -> Head | None:
         folder = path[: path.rindex("/") + 1]
         asked: dict[str, str | int] = {"path_prefix": folder, "depth": 1, "limit": PAGE}

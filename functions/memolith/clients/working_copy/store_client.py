@@ -156,6 +156,9 @@ class StoreClient(Protocol):
     def everything(self) -> Iterator[tuple[Head, bytes]]:
         """Yield every memory with its text, except withheld ones. One request per thousand, or per five megabytes."""
 
+    def head(self, memory_id: str) -> Head:
+        """Return what the store's home has of a memory now, wherever it is. One request."""
+
     def at(self, path: str) -> Head | None:
         """Return what the store's home has at a path now. One request per hundred memories of its folder, up to it."""
 
