@@ -7,6 +7,7 @@ import errno
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 
 from memolith.clients.working_copy.append_groups import AppendGroups
 from memolith.clients.working_copy.commit_on_close import CommitOnClose
@@ -61,7 +62,7 @@ class OpenFiles:
                 if exclusive:
                     fail(errno.EEXIST, "there is something already")
                 return self.open_to_write(path, append=append, emptied=emptied)
-            base = state.base_of(path)
+            base = state.base_displaced(path)
             kind = Kind.TEMPORARY if is_local(path) and base is None else Kind.EDIT
             local = state.add_local(path, kind, base)
             local.appended_from = 0 if append and base is None else None
@@ -173,8 +174,8 @@ class OpenFiles:
         if emptied:
             return state.add_local(path, Kind.EDIT, state.base_unseen(path))
         text = self.text(found)
-        head = state.base_of(path) or found
-        local = state.add_local(path, Kind.EDIT, head, text)
+        base = state.base_with(found, sha256(text).hexdigest())
+        local = state.add_local(path, Kind.EDIT, base, text)
         local.appended_from = len(text)
         state.unsaved.record(local)
         return local

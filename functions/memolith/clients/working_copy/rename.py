@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import logging
+from hashlib import sha256
 
 from memolith.clients.working_copy.commit_on_close import CommitOnClose
 from memolith.clients.working_copy.state import Displaced, State, check_name, errno_of, fail
@@ -148,7 +149,8 @@ class Rename:
     def _displace(self, head: Head, new: str) -> None:
         text = self._text(head)
         with self._state.lock:
-            base = self._state.base_unseen(head.path) or head
+            shown = self._state.seen.get(head.path, sha256(text).hexdigest())
+            base = self._state.base_with(head, shown)
             self._drop_at(new)
             backup = self._state.add_local(new, Kind.TEMPORARY, base, text)
             backup.complete = True

@@ -224,6 +224,22 @@ class State:
             displaced = self.displaced.get(path)
             return displaced.base if displaced is not None else self.table.at(path)
 
+    def base_displaced(self, path: str) -> Head | None:
+        """Return the same head for a path at which nothing was found; None where nothing is displaced there.
+
+        The table is not asked: what others have put there since then was not found, and is not replaced.
+        """
+        with self.lock:
+            displaced = self.displaced.get(path)
+            return None if displaced is None else displaced.base
+
+    def base_with(self, head: Head, content_sha256: str) -> Head:
+        """Return the head that a text made from this one replaces, with the text that was read as its precondition.
+
+        While that text was read, the table may have moved on to a head with another text.
+        """
+        return replace(self.base_of(head.path) or head, content_sha256=content_sha256)
+
     def base_unseen(self, path: str) -> Head | None:
         """Return the same head for a writer that replaces all of the text: with the text that was last shown here.
 
