@@ -99,6 +99,13 @@ def test_an_append_is_made_again_on_what_others_appended(desk: Desk) -> None:
     assert desk.read("/log.md") == "one\ntheirs\nmine\n"
 
 
+def test_an_append_to_a_text_beyond_ascii_is_made_again_whole(desk: Desk) -> None:
+    desk.save("/log.md", "größer – 大\n")
+    desk.others_write("/log.md", "größer – 大\ntheirs\n")
+    desk.append("/log.md", "mine: ü\n")
+    assert desk.stored() == {"/log.md": "größer – 大\ntheirs\nmine: ü\n"}
+
+
 def test_an_append_that_creates_goes_on_where_somebody_else_created(desk: Desk) -> None:
     desk.others_write("/log.md", "theirs\n")
     desk.append("/log.md", "mine\n")

@@ -34,8 +34,8 @@ class Edit:
     Attributes:
         base: the head that it was made on; None where nothing was at the path.
         text: all of it.
-        appended_from: where what was appended begins, if the edit did nothing but append; the text before it is the
-            base's. None for any other edit.
+        appended_from: the byte at which what was appended begins, if the edit did nothing but append; the text before
+            it is the base's. None for any other edit.
     """
 
     path: str
@@ -81,7 +81,7 @@ class ConditionalCommit:
                 return Committed(*found)
             if edit.appended_from is None or found is None:
                 raise Overtaken(CHANGED, None if found is None else found[0])
-            base, text = found[0], found[1] + edit.text[edit.appended_from :]
+            base, text = found[0], found[1] + edit.text.encode()[edit.appended_from :].decode()
             self._pause(attempt)
         raise NoAnswer("too many others append to it at once")
 

@@ -42,7 +42,7 @@ class LocalText:
 
     Attributes:
         base: the head that it was made on; None where nothing was there.
-        appended_from: where what was appended begins, while nothing but appending was done.
+        appended_from: the byte at which what was appended begins, while nothing but appending was done.
         complete: its writer has closed it.
         touched: something was written since it was made or emptied.
         waiting: it is an edit that is not committed.
