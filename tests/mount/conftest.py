@@ -27,17 +27,21 @@ class Network(httpx2.BaseTransport):
     Attributes:
         down: nothing gets through.
         lost: how many answers to writes are lost from now on, though what they asked for was done.
+        swallowed: how many writes are lost from now on before they arrive, and it cannot be told.
         headers: what every answer says instead of what it says.
     """
 
     def __init__(self, transport: httpx2.BaseTransport) -> None:
         self._transport = transport
-        self.down, self.lost = False, 0
+        self.down, self.lost, self.swallowed = False, 0, 0
         self.headers: dict[str, str] = {}
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         if self.down:
             raise httpx2.ConnectError("the network is down", request=request)
+        if request.method != "GET" and self.swallowed:
+            self.swallowed -= 1
+            raise httpx2.ReadTimeout("the answer does not come", request=request)
         answer = self._transport.handle_request(request)
         if request.method != "GET" and self.lost:
             self.lost -= 1

@@ -19,6 +19,17 @@ def refused(write: Callable[[], object]) -> int:
     return failure.value.errno
 
 
+def before_the_repetition(desk: Desk, others_write: Callable[[], object]) -> None:
+    """Let another client write in the pause before a write without an answer is sent again."""
+    pause = desk.copy.clock.pause
+
+    def goes_on(seconds: float) -> None:
+        others_write()
+        pause(seconds)
+
+    desk.copy.clock.pause = goes_on  # type: ignore[method-assign]
+
+
 def test_an_edit_of_what_somebody_else_changed_meanwhile_is_kept_beside_and_the_close_says_so(desk: Desk) -> None:
     desk.save("/a.md", "one")
     desk.others_write("/a.md", "theirs")
@@ -138,15 +149,19 @@ def test_an_append_whose_answer_is_lost_is_made_once(desk: Desk) -> None:
 def test_an_append_whose_answer_is_lost_and_that_others_have_built_on_is_made_once(desk: Desk) -> None:
     desk.save("/log.md", "one\n")
     desk.network.lost = 1
-    pause = desk.copy.clock.pause
-
-    def others_go_on(seconds: float) -> None:
-        desk.others_write("/log.md", "one\ntwo\nthree\n")
-        pause(seconds)
-
-    desk.copy.clock.pause = others_go_on  # type: ignore[method-assign]
+    before_the_repetition(desk, lambda: desk.others_write("/log.md", "one\ntwo\nthree\n"))
     desk.append("/log.md", "two\n")
     assert desk.stored() == {"/log.md": "one\ntwo\nthree\n"}
+
+
+def test_an_append_that_never_arrived_is_made_though_the_memory_had_that_text_before(desk: Desk) -> None:
+    for text in ("one\n", "one\ntwo\n", "one\n"):
+        desk.others_write("/log.md", text)
+    desk.copy.refresh()
+    desk.network.swallowed = 1
+    before_the_repetition(desk, lambda: desk.others_write("/log.md", "one\ntheirs\n"))
+    desk.append("/log.md", "two\n")
+    assert desk.stored() == {"/log.md": "one\ntheirs\ntwo\n"}
 
 
 def test_a_creation_whose_answer_is_lost_is_made_once(desk: Desk) -> None:

@@ -11,6 +11,7 @@ in doubt.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -70,7 +71,7 @@ class ConditionalCommit:
             NoAnswer: it is not known to be written; to commit the same edit again is safe.
         """
         base, text = edit.base, edit.text
-        doubtful: set[str] = set()
+        doubtful: dict[str, int] = {}
         for attempt in range(APPEND_ATTEMPTS):
             try:
                 return self._stored(self._write(edit.path, base, text, doubtful), text)
@@ -91,8 +92,11 @@ class ConditionalCommit:
             return Committed(head, text)
         return Committed(*self._text(head.memory_id))
 
-    def _write(self, path: str, base: Head | None, text: str, doubtful: set[str]) -> Head:
-        """Write the text. Adds to `doubtful` the hash of a text that may have been written without an answer."""
+    def _write(self, path: str, base: Head | None, text: str, doubtful: dict[str, int]) -> Head:
+        """Write the text. Adds to `doubtful` the hash of a text that may have been written without an answer.
+
+        With it stands when its base was made: the version that was written is later.
+        """
         for attempt in range(ANSWER_ATTEMPTS):
             try:
                 if base is None:
@@ -100,7 +104,7 @@ class ConditionalCommit:
                 return self._client.update(base.memory_id, expected_sha256=base.content_sha256, text=text)
             except NoAnswer as error:
                 if error.maybe_done:
-                    doubtful.add(hash_of(text))
+                    doubtful.setdefault(hash_of(text), 0 if base is None else base.changed_at_us)
                 if attempt == ANSWER_ATTEMPTS - 1:
                     raise
                 self._pause(attempt + 3)
@@ -123,10 +127,14 @@ class ConditionalCommit:
         head, text = self._client.text(memory_id)
         return head, text.decode()
 
-    def _landed(self, head: Head, doubtful: set[str]) -> bool:
+    def _landed(self, head: Head, doubtful: Mapping[str, int]) -> bool:
+        """Tell whether a doubtful text was written; a version that its base came after has it by another write."""
         if not doubtful:
             return False
-        return any(version.content_sha256 in doubtful for version in self._client.versions(head.memory_id))
+        return any(
+            version.content_sha256 in doubtful and version.made_at_us > doubtful[version.content_sha256]
+            for version in self._client.versions(head.memory_id)
+        )
 
     def _pause(self, attempt: int) -> None:
         longest = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0**attempt)
