@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import logging
+from functools import partial
 
 from memolith.clients.working_copy.conditional_commit import Committed, ConditionalCommit, Edit, hash_of
 from memolith.clients.working_copy.state import State, errno_of, fail
@@ -36,13 +37,13 @@ class CommitOnClose:
                 beside the file. EIO: the store did not answer; the text stays in its place, and is tried again.
         """
         local.complete = True
-        self._state.unsaved.record(local)
         text = self._text_of(local)
         if local.base is not None and hash_of(text) == local.base.content_sha256:
             self._forget(local)
             return
+        record = partial(self._state.unsaved.record, local)
         try:
-            done = self._committing.commit(Edit(local.path, local.base, text, local.appended_from))
+            done = self._committing.commit(Edit(local.path, local.base, text, local.appended_from, local.sent, record))
         except Overtaken as error:
             self._keep(local, "conflict", error.message, errno.ESTALE, error.now)
         except NoAnswer as error:

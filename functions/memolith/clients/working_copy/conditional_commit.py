@@ -6,16 +6,23 @@ its text is the caller's to keep.
 
 A write whose answer is lost is sent again. An update is safe to repeat. What was created, or appended to a text that
 has grown since, is recognised: before an append is made again, the memory's versions are asked for the texts that are
-in doubt.
+in doubt. A caller that commits an edit again later, or after its process was killed, keeps them with the edit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from hashlib import sha256
 
-from memolith.clients.working_copy.store_client import Gone, Head, NoAnswer, Overtaken, StoreClient
+from memolith.clients.working_copy.store_client import (
+    Gone,
+    Head,
+    NoAnswer,
+    Overtaken,
+    StoreClient,
+    StoreClientError,
+)
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
 
@@ -29,6 +36,21 @@ CHANGED = "somebody else changed it meanwhile"
 
 
 @dataclass(frozen=True, slots=True)
+class Sent:
+    """A text that was sent for an edit, and may have been written without an answer.
+
+    Attributes:
+        content_sha256: its hash.
+        after_us: when the head that it was to replace was made: its own version is later. 0: nothing was there.
+        size_bytes: how much of the edit's text is in it; what comes after that was appended since.
+    """
+
+    content_sha256: str
+    after_us: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Edit:
     """A local text, and what it was made on.
 
@@ -37,12 +59,25 @@ class Edit:
         text: all of it.
         appended_from: the byte at which what was appended begins, if the edit did nothing but append; the text before
             it is the base's. None for any other edit.
+        sent: by hash, the texts in doubt; commits of this edit add to them, and remove what was not written. While it
+            has one, an append's text may only grow.
+        record: called before each text is sent, when `sent` has it: what it records outlives a kill.
     """
 
     path: str
     base: Head | None
     text: str
     appended_from: int | None = None
+    sent: dict[str, Sent] = field(default_factory=dict)
+    record: Callable[[], None] = lambda: None
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.text.encode())
+
+    def after(self, size_bytes: int) -> str:
+        """Return the text but for its first bytes."""
+        return self.text.encode()[size_bytes:].decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +106,21 @@ class ConditionalCommit:
             NoAnswer: it is not known to be written; to commit the same edit again is safe.
         """
         base, text = edit.base, edit.text
-        doubtful: dict[str, int] = {}
         for attempt in range(APPEND_ATTEMPTS):
             try:
-                return self._stored(self._write(edit.path, base, text, doubtful), text)
+                return self._stored(self._write(edit, base, text), text)
             except (Overtaken, Gone):
                 found = self._found(edit.path, base)
-            same = found is not None and found[1] == text and edit.appended_from is None
-            if found is not None and (same or self._landed(found[0], doubtful)):
+            if found is None:
+                raise Overtaken(CHANGED, None)
+            if edit.appended_from is None and found[1] == text:
                 return Committed(*found)
-            if edit.appended_from is None or found is None:
-                raise Overtaken(CHANGED, None if found is None else found[0])
-            base, text = found[0], found[1] + edit.text.encode()[edit.appended_from :].decode()
+            written = self._written(found[0], edit)
+            if written == edit.size_bytes:
+                return Committed(*found)
+            if edit.appended_from is None:
+                raise Overtaken(CHANGED, found[0])
+            base, text = found[0], found[1] + edit.after(max(written or 0, edit.appended_from))
             self._pause(attempt)
         raise NoAnswer("too many others append to it at once")
 
@@ -92,20 +130,23 @@ class ConditionalCommit:
             return Committed(head, text)
         return Committed(*self._text(head.memory_id))
 
-    def _write(self, path: str, base: Head | None, text: str, doubtful: dict[str, int]) -> Head:
-        """Write the text. Adds to `doubtful` the hash of a text that may have been written without an answer.
-
-        With it stands when its base was made: the version that was written is later.
-        """
+    def _write(self, edit: Edit, base: Head | None, text: str) -> Head:
+        """Write the text. It stays in doubt unless it is known not to be written."""
+        sent = Sent(hash_of(text), 0 if base is None else base.changed_at_us, edit.size_bytes)
+        doubtful = sent.content_sha256 in edit.sent
+        edit.sent.setdefault(sent.content_sha256, sent)
+        edit.record()
         for attempt in range(ANSWER_ATTEMPTS):
             try:
                 if base is None:
-                    return self._client.create(path, text)
+                    return self._client.create(edit.path, text)
                 return self._client.update(base.memory_id, expected_sha256=base.content_sha256, text=text)
-            except NoAnswer as error:
-                if error.maybe_done:
-                    doubtful.setdefault(hash_of(text), 0 if base is None else base.changed_at_us)
-                if attempt == ANSWER_ATTEMPTS - 1:
+            except StoreClientError as error:
+                unanswered = error if isinstance(error, NoAnswer) else None
+                doubtful |= unanswered is not None and unanswered.maybe_done
+                if unanswered is None or attempt == ANSWER_ATTEMPTS - 1:
+                    if not doubtful:
+                        del edit.sent[sent.content_sha256]
                     raise
                 self._pause(attempt + 3)
         raise AssertionError("unreachable")
@@ -127,14 +168,26 @@ class ConditionalCommit:
         head, text = self._client.text(memory_id)
         return head, text.decode()
 
-    def _landed(self, head: Head, doubtful: Mapping[str, int]) -> bool:
-        """Tell whether a doubtful text was written; a version that its base came after has it by another write."""
+    def _written(self, head: Head, edit: Edit) -> int | None:
+        """Return how many bytes of the edit's text are in a version that was written without an answer; None: no such.
+
+        A version that is no later than the base of a text in doubt has that text by another write. An edit that is no
+        append is only written as a whole.
+        """
+        doubtful = [
+            one
+            for one in edit.sent.values()
+            if edit.appended_from is not None or one.content_sha256 == hash_of(edit.text)
+        ]
         if not doubtful:
-            return False
-        return any(
-            version.content_sha256 in doubtful and version.made_at_us > doubtful[version.content_sha256]
-            for version in self._client.versions(head.memory_id)
-        )
+            return None
+        made = [(version.content_sha256, version.made_at_us) for version in self._client.versions(head.memory_id)]
+        sizes = [
+            one.size_bytes
+            for one in doubtful
+            if any(digest == one.content_sha256 and at_us > one.after_us for digest, at_us in made)
+        ]
+        return max(sizes, default=None)
 
     def _pause(self, attempt: int) -> None:
         longest = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0**attempt)

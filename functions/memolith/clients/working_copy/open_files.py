@@ -95,7 +95,7 @@ class OpenFiles:
                 offset = len(local.text)
             if offset + len(content) > LOCAL_MAX_BYTES:
                 fail(errno.EFBIG, "it is too long")
-            if local.appended_from is not None and offset < local.appended_from:
+            if local.appended_from is not None and offset < local.fixed_bytes:
                 self._no_append(local)
             self._state.unsaved.write(local, offset, content)
             self._touch(local, writing)
@@ -110,7 +110,7 @@ class OpenFiles:
             fail(errno.EFBIG, "it is too long")
         with self._state.hold(path):
             local = self._local(path, emptied=size == 0)
-            if local.appended_from is not None and (size < local.appended_from or local.appended_from == 0):
+            if local.appended_from is not None and (size < local.fixed_bytes or local.appended_from == 0):
                 self._no_append(local)
             touched = local.touched or size > 0
             self._state.unsaved.truncate(local, size)

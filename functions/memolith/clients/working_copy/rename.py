@@ -110,6 +110,7 @@ class Rename:
         """Turn a new file that was not committed yet into a temporary one."""
         self._drop_at(new)
         local.kind, local.waiting = Kind.TEMPORARY, False
+        local.sent.clear()
         self._state.move_local(local, new)
 
     def _rename_local(self, local: LocalText, new: str) -> None:

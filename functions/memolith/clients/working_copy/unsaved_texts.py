@@ -16,11 +16,17 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from memolith.adapters.local.files import PRIVATE_FILE, PRIVATE_FOLDER, locked, sync
+from memolith.clients.working_copy.conditional_commit import Sent
 from memolith.clients.working_copy.store_client import Head
 
 RECORD, TEXT = ".json", ".text"
+PLAIN = ("path", "appended_from", "complete", "reason", "changed_at_ns")
+"""What a record has as it is; a reader ignores fields that it does not know."""
+
+SENT = "sent"
 
 log = logging.getLogger("memolith.mount")
 
@@ -51,6 +57,7 @@ class LocalText:
         writers: how many have it open and have written to it.
         left_us: when it was last written, closed, moved, or taken over from a dead mount.
         told: it was said that it stays on this machine.
+        sent: by hash, what was sent for it and may have been written without an answer.
     """
 
     id: str
@@ -68,7 +75,13 @@ class LocalText:
     writers: int = 0
     left_us: int = 0
     told: bool = False
+    sent: dict[str, Sent] = field(default_factory=dict)
     descriptor: int = -1
+
+    @property
+    def fixed_bytes(self) -> int:
+        """How much of its beginning stays if a write is an append: the base's text, and what may be in the store."""
+        return max([self.appended_from or 0, *(one.size_bytes for one in self.sent.values())])
 
 
 class UnsavedTexts:
@@ -99,10 +112,10 @@ class UnsavedTexts:
         return local
 
     def record(self, local: LocalText) -> None:
-        """Record its path, kind and base, whole or not at all. Does nothing for one that was dropped."""
+        """Record its path, kind, base and what was sent, whole or not at all. Does nothing for one that was dropped."""
         if local.descriptor < 0:
             return
-        told = {
+        told: dict[str, Any] = {
             "path": local.path,
             "kind": local.kind.value,
             "base": None if local.base is None else asdict(local.base),
@@ -111,6 +124,8 @@ class UnsavedTexts:
             "reason": local.reason,
             "changed_at_ns": local.changed_at_ns,
         }
+        if local.sent:
+            told[SENT] = [asdict(one) for one in local.sent.values()]
         whole = self._folder / f"{local.id}.new"
         whole.write_text(json.dumps(told))
         whole.replace(self._folder / (local.id + RECORD))
@@ -198,7 +213,9 @@ def _read(record: Path) -> LocalText | None:
     try:
         told = json.loads(record.read_text())
         base = None if told["base"] is None else Head(**told["base"])
-        return LocalText(record.stem, **{**told, "base": base, "kind": Kind(told["kind"]), "touched": True})
+        sent = {one["content_sha256"]: Sent(**one) for one in told.get(SENT, ())}
+        known = {name: told[name] for name in PLAIN if name in told}
+        return LocalText(record.stem, kind=Kind(told["kind"]), base=base, sent=sent, touched=True, **known)
     except (ValueError, TypeError, KeyError) as error:
         log.warning("%s cannot be understood (%s); the text beside it is left there", record, error)
         return None
