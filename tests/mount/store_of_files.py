@@ -47,7 +47,7 @@ class StoreOfFiles:
     def at(self, path: str) -> Head | None:
         return self._head(path) if path in self._texts else None
 
-    def versions(self, memory_id: str) -> Sequence[Version]:
+    def versions(self, memory_id: str, *, at_home: bool = False) -> Sequence[Version]:
         return []
 
     def version_text(self, version_id: str) -> bytes:

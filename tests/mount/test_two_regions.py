@@ -56,11 +56,14 @@ class TwoRegions:
             with self._lock:
                 self.clock.advance(0.001)
                 told = dict(api.answer(event))
-                while self.cloud.pending and self._chance.random() < 0.5:
+                while self.cloud.pending and self._delivers():
                     self.cloud.deliver_one(self._chance.randrange(len(self.cloud.pending)))
                 return told
 
         return answer
+
+    def _delivers(self) -> bool:
+        return self._chance.random() < 0.5
 
     def _copy(self, region: str, folder: Path) -> WorkingCopy:
         clock = DeskClock(self.clock)
@@ -125,6 +128,32 @@ def test_two_hundred_appends_from_both_regions_at_once_lose_nothing_that_returne
     assert len(lines) == len(set(lines))
     assert len(acknowledged) > APPENDS // 2
     assert text(two.copies[1], "/log.md").splitlines() == lines
+
+
+def test_an_append_that_the_home_did_and_its_region_has_not_heard_of_is_made_once(
+    two: TwoRegions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The region's forwarded request was done at home, and its answer was lost on the way back to the region."""
+    here, there = two.copies
+    append(here, "/log.md", "one")
+    two.settle()
+    monkeypatch.setattr(two, "_delivers", lambda: False)
+    sent: list[Any] = []
+    region = two.answers[REGIONS[1]]
+
+    def lost_on_the_way_back(event: Mapping[str, Any]) -> dict[str, Any]:
+        if sent or event["requestContext"]["http"]["method"] == "GET":
+            return dict(region(event))
+        sent.append(two.answers[REGIONS[0]](event))
+        append(here, "/log.md", "three")
+        return {"statusCode": 500, "headers": {}, "body": "{}", "isBase64Encoded": False}
+
+    client = HttpStoreClient(BASE_URL, two.key, two.store_id, DeskClock(two.clock), Gateway(lost_on_the_way_back))
+    monkeypatch.setattr(there.state, "client", client)
+    monkeypatch.setattr(there._commits._committing, "_client", client)
+    append(there, "/log.md", "two")
+    two.settle()
+    assert text(here, "/log.md") == "one\ntwo\nthree\n"
 
 
 @pytest.mark.skipif(bool(WHY_NOT), reason=f"NOTHING IS MOUNTED IN TWO REGIONS: {WHY_NOT}")

@@ -181,7 +181,8 @@ class ConditionalCommit:
         ]
         if not doubtful:
             return None
-        made = [(version.content_sha256, version.made_at_us) for version in self._client.versions(head.memory_id)]
+        versions = self._client.versions(head.memory_id, at_home=True)
+        made = [(version.content_sha256, version.made_at_us) for version in versions]
         sizes = [
             one.size_bytes
             for one in doubtful

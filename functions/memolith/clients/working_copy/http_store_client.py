@@ -112,8 +112,9 @@ class HttpStoreClient:
     def delete(self, memory_id: str, *, expected_sha256: str) -> None:
         self._ask("DELETE", f"/memories/{memory_id}", {"expected_content_sha256": expected_sha256})
 
-    def versions(self, memory_id: str) -> Sequence[Version]:
-        pages = self._pages("/memory_versions", {"limit": PAGE, "memory_id": memory_id})
+    def versions(self, memory_id: str, *, at_home: bool = False) -> Sequence[Version]:
+        asked: dict[str, str | int] = {"limit": PAGE, "memory_id": memory_id}
+        pages = self._pages("/memory_versions", asked, AT_HOME if at_home else None)
         return [_version(row) for page, _ in pages for row in page["data"]]
 
     def version_text(self, version_id: str) -> bytes:

@@ -178,8 +178,11 @@ class StoreClient(Protocol):
         Raises Overtaken, Staged.
         """
 
-    def versions(self, memory_id: str) -> Sequence[Version]:
-        """List a memory's versions, newest first. One request for each hundred."""
+    def versions(self, memory_id: str, *, at_home: bool = False) -> Sequence[Version]:
+        """List a memory's versions, newest first. One request for each hundred.
+
+        `at_home`: those that the store's home has. A region may have heard of a version and not yet of one before it.
+        """
 
     def version_text(self, version_id: str) -> bytes:
         """Return a version's text. One request. Raises Denied: it is withheld, erased, or a deletion's."""
