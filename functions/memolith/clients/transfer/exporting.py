@@ -53,16 +53,18 @@ class Folder:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_symlink():
             return "left out", "a link is there"
-        if path.exists():
-            if path.read_bytes() == text:
-                return "unchanged", None
-            if not self._replace:
-                return "kept", "another text is there (--replace writes over it)"
+        was = path.read_bytes() if path.exists() else None
+        if was == text:
+            return "unchanged", None
+        if was is not None and not self._replace:
+            return "kept", "another text is there (--replace writes over it)"
         beside = path.parent / f".memolith-{secrets.token_hex(8)}"
         try:
             beside.write_bytes(text)
             os.utime(beside, (at_s, at_s))
-            if self._replace or not _linked(beside, path):
+            if was is not None and not _has(path, was):
+                return "kept", "somebody changed the file there meanwhile"
+            if was is not None or not _linked(beside, path):
                 beside.replace(path)
         except FileExistsError:
             return "kept", "somebody made a file there meanwhile"
@@ -70,6 +72,14 @@ class Folder:
             with suppress(FileNotFoundError):
                 beside.unlink()
         return "written", None
+
+
+def _has(path: Path, text: bytes) -> bool:
+    """Tell whether there is still a file with this text, and no link."""
+    try:
+        return not path.is_symlink() and path.read_bytes() == text
+    except FileNotFoundError:
+        return False
 
 
 def _linked(beside: Path, path: Path) -> bool:

@@ -195,6 +195,31 @@ def test_another_text_in_the_folder_is_kept_unless_it_is_to_be_replaced(desk: De
     assert texts(folder) == {"a": b"theirs", "other": b"stays"}
 
 
+@pytest.mark.parametrize(
+    ("was", "meanwhile", "reason"),
+    [
+        ("mine", "mine, changed", "somebody changed the file there meanwhile"),
+        (None, "mine", "somebody made a file there meanwhile"),
+    ],
+)
+def test_an_export_that_replaces_keeps_a_text_that_it_has_not_read(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, was: str | None, meanwhile: str, reason: str
+) -> None:
+    desk.put("/a", "theirs")
+    folder = fill(tmp_path / "f", {"other": "stays"} if was is None else {"a": was, "other": "stays"})
+    write_bytes = Path.write_bytes
+
+    def others_write(path: Path, text: bytes) -> int:
+        if path.name.startswith(".memolith-"):
+            write_bytes(folder / "a", meanwhile.encode())
+        return write_bytes(path, text)
+
+    monkeypatch.setattr(Path, "write_bytes", others_write)
+    report = moved(desk, "export", desk.store, str(folder), "--replace", code=Exit.IN_PART)
+    assert reasons(report) == {"/a": reason}
+    assert texts(folder) == {"a": meanwhile.encode(), "other": b"stays"}
+
+
 def test_an_export_follows_no_link_and_writes_into_no_folder_of_version_control(desk: Desk, tmp_path: Path) -> None:
     for path in ("/out/a", "/b", "/.Git/config", "/n" + "n" * 255):
         desk.put(path, "x")
