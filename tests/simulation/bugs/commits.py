@@ -111,7 +111,7 @@ class UnhelpfulLogs(log_reader.LogReader):
 class DoneTwice(writer.Writer):
     """A passed-on call that comes again is a call like any other."""
 
-    def done(self, view: View, command: Command) -> Any:
+    def done(self, view: View, store: StoreRow, command: Any) -> Any:
         return None
 
     def write(self, view: View, store: StoreRow, command: Command, passed_on_us: int | None = None) -> Outcome:

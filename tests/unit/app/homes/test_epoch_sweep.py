@@ -11,6 +11,7 @@ from memolith.adapters.layered import Call as PortCall
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow
 from memolith.ports.index import Change
+from tests.support.rebuilds import Killed
 from tests.unit.app.failing import fail_over, hold_back
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -25,16 +26,23 @@ def scene() -> Scene:
 
 
 class Stalled:
-    """An indexer that has read the store's row, and stands still before it looks at the object: something happens."""
+    """An indexer that has read the store's row, and stands still before it looks at the object: something happens.
+
+    It projects the object then, and is killed before it reads the store's row again.
+    """
 
     def __init__(self, region: str, meanwhile: Callable[[], object]) -> None:
-        self._region, self._meanwhile, self._done = region, meanwhile, False
+        self._region, self._meanwhile, self._done, self._goes_on = region, meanwhile, False, False
 
     def __call__(self, call: PortCall, act: Callable[[], T]) -> T:
         if call.name == "objects.head" and call.origin == self._region and not self._done:
             self._done = True
             self._meanwhile()
-        return act()
+            self._goes_on = True
+        result = act()
+        if self._goes_on and call.name == "index.commit":
+            raise Killed
+        return result
 
 
 def minutes(scene: Scene, count: int = 4) -> None:
@@ -71,7 +79,7 @@ def test_a_late_entry_that_was_folded_while_its_epoch_ended_is_head_nowhere_in_t
         scene.cloud.buckets.replicate(event, region)
         hold_back(scene)
 
-    with scene.intercepted_by(Stalled(region, the_home_is_lost)):
+    with scene.intercepted_by(Stalled(region, the_home_is_lost)), pytest.raises(Killed):
         scene.cloud.sites[region].indexing.object_arrived(event.key)
     assert scene.read(memory, at=region).version_id == lost.version_id, "otherwise this tests nothing"
     for other in {AWAY, THIRD} - {region}:
