@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 
 import pytest
 
 from memolith.adapters.layered import Fault, Strike
+from memolith.adapters.memory import MemoryQueue
+from memolith.app.replication.service import make_comparisons
 from memolith.core.errors import Unavailable
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.store_record import StoreRecord
@@ -173,3 +176,50 @@ def test_what_an_earlier_home_had_adopted_counts_again_once_its_epoch_does(stage
     stage.at_rest()
     history = [version.id for version in stage.history_of(memory.id, AWAY)]
     assert history == [third.version_id, second.version_id, memory.version_id]
+
+
+def archived_by_a_lost_home(stage: MovingStage) -> None:
+    """Its record has arrived nowhere; the new home's rows have been repaired to the end."""
+    stage.create("/a", "one")
+    stage.deliver()
+    stage.memolith(HOME).stores.archive(stage.call(), stage.store)
+    stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        stage.deliver()
+    for _ in range(5):
+        stage.clock.advance(60)
+        for region in stage.cloud.regions:
+            stage.cloud.sites[region].reconciling.tick()
+        stage.deliver()
+
+
+def is_archived(stage: MovingStage, region: str) -> bool:
+    return stage.cloud.rows(region, "stores")[stage.store, "record"].get("archived_at") is not None
+
+
+def test_an_archiving_of_a_lost_home_holds_though_it_comes_while_the_new_one_is_about_to_move(
+    stage: MovingStage,
+) -> None:
+    """That move is given up, so that no term begins which would look for it."""
+    archived_by_a_lost_home(stage)
+    moving = stage.actor(lambda: stage.move(THIRD)).until(PUT, f"{AWAY}/store/", after=True)
+    moving.die()
+    stage.come_late()
+    assert "error" not in stage.operate(AWAY, "homes.give_up")
+    stage.deliver()
+    assert [is_archived(stage, region) for region in stage.cloud.regions] == [True, True, True]
+
+
+def test_an_archiving_of_a_lost_home_whose_event_is_lost_holds_after_the_daily_comparison(stage: MovingStage) -> None:
+    """A later record of the store is here, so that no listing takes the late one for missing."""
+    archived_by_a_lost_home(stage)
+    for event in stage.held:
+        stage.cloud.buckets.replicate(event, AWAY)
+    stage.held.clear()
+    queue = MemoryQueue()
+    make_comparisons(stage.cloud.sites[AWAY].region, queue).rows.run(stage.clock.now_us() + 60_000_000)
+    for message in queue.take(10):
+        stage.index(json.loads(message)["fold_again"]["key"], AWAY)
+    stage.deliver()
+    assert is_archived(stage, AWAY) and is_archived(stage, THIRD)

@@ -27,7 +27,7 @@ from memolith.app.pipelines.run_log import RunLog
 from memolith.app.proposals.proposal_log import ProposalLog
 from memolith.app.proposals.resolution_log import ResolutionLog
 from memolith.app.safety.verdicts import Verdicts
-from memolith.core.epochs import begins_an_epoch, current_epoch
+from memolith.core.epochs import begins_an_epoch
 from memolith.core.errors import Damaged
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import (
@@ -209,7 +209,8 @@ class Indexer:
 
         Of a deletion that can be undone, the eraser notes when it may be final. Tables that are being rebuilt may not
         know of the deletion: then the eraser looks for it. A record that begins an epoch has every row of the store
-        repaired; one of a closed epoch may be a straggler.
+        repaired; one of a closed epoch may be a straggler. So may another that came while the store was about to move,
+        which any later record of the home has looked for.
         """
         standing = self._records.fold(view, placed, journal)
         store_id, slot, final = standing.store_id, placed.slot, standing.state == StoreState.DELETED
@@ -219,7 +220,7 @@ class Indexer:
             reactions.append(lambda: ask_eraser(self._region, {"call": "erase_store", "store_id": store_id}))
         if view.complete and not final and begins_an_epoch(slot):
             reactions.append(lambda: self.repair(store_id))
-        elif view.complete and self._is_home(standing) and slot.epoch != current_epoch(standing):
+        elif view.complete and self._is_home(standing) and len(standing.epochs) > 1:
             reactions.append(lambda: self._writer.replay_records(store_id))
         return reactions
 
