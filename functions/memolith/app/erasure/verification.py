@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from memolith.app.erasure.store_purge import StorePurge
 from memolith.app.erasure.transcript_purge import parts_of
 from memolith.app.index.parts import IndexParts
-from memolith.app.kernel.listing import row_pages, rows_of
+from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.region import Region, View
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, Unavailable
@@ -30,11 +30,12 @@ from memolith.core.objects.search_pack import PREFIX as PACKS_PREFIX
 from memolith.core.objects.search_pack import PackKey
 from memolith.core.objects.store_record import StoreRecord
 from memolith.core.objects.transcript import TranscriptPart
+from memolith.core.rows.base import Attributes
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.tables import BY_MEMORY
 from memolith.ports import errors as port_errors
-from memolith.ports.index import Query
+from memolith.ports.index import Index, Query
 from memolith.ports.objects import ErasableObjects, ObjectVersion, StoredObject
 from memolith.ports.packs import DamagedPack, Packs
 
@@ -44,6 +45,7 @@ KINDS = ("log", "store", "cut", "redaction", "verdict", "proposal", "resolution"
 TABLES = ("paths", "memories", "logs", "versions", "verdicts")
 VERSIONS_PER_CALL = 200
 ROWS_PER_PAGE = 200
+ROWS_PER_CALL = 1_000
 NEEDLE_MIN_BYTES = 2
 
 
@@ -201,8 +203,8 @@ class Verification:
         """Search one step of everything that this region has of a store; `at` is the `next` of the step before.
 
         Reads every S3 version: a LIST for two hundred, and a GET each; of the workspace's transcripts those whose
-        sessions have the store, for an index read for each session. Then every row. Without needles, it reports
-        anything that is not blank, which is right for a store that was deleted.
+        sessions have the store, for an index read for each session. Then every row, a query for a thousand. Without
+        needles, it reports anything that is not blank, which is right for a store that was deleted.
 
         Raises:
             InvalidRequest, Unavailable.
@@ -215,7 +217,7 @@ class Verification:
         places += [f"{region}/transcript/{_workspace_in(view, store_id)}/" for region in self._region.origins]
         number = 0 if at is None else int(at["number"])
         if number == len(places):
-            return self._search_rows(view, store_id, needles)
+            return self._search_rows(view, store_id, needles, number, None if at is None else at.get("mark"))
         mark = None if at is None or at.get("mark") is None else (str(at["mark"][0]), str(at["mark"][1]))
         page = self._erasable.versions(places[number], mark, VERSIONS_PER_CALL)
         wanted = page.versions
@@ -279,29 +281,46 @@ class Verification:
                 pack.close()
         return frozenset(found)
 
-    def _search_rows(self, view: View, store_id: str, needles: SearchTerms) -> VerificationResult:
-        looked, found = 0, []
-        for table, attributes in self._rows(view, store_id):
-            looked += 1
-            data = "\n".join(_texts_of(attributes)).encode()
-            shown = "path" in attributes or "content_sha256" in attributes or attributes.get("salt") or None
-            what = needles.within(data) if needles.any else shown and "not blank"
-            if what is not None:
-                found.append(Leftover(f"table {table}", None, what))
-        return VerificationResult(looked, found)
+    def _search_rows(
+        self, view: View, store_id: str, needles: SearchTerms, number: int, mark: Sequence[Any] | None
+    ) -> VerificationResult:
+        """Search one page of the store's rows, in every generation of tables that is written, one table at a time.
 
-    def _rows(self, view: View, store_id: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield every row of the store's, in every generation of tables that is written, with its sort key."""
-        for index in view.indexes:
-            for table in TABLES:
-                for found in row_pages(index, Query(table, store_id, limit=ROWS_PER_PAGE)):
-                    yield from ((table, {"sk": one.key.sk, **one.attributes}) for one in found)
-            record = self._region.read(index, [StoreRow.key(store_id)])
-            for attributes in record.values():
-                row = StoreRow.from_attributes(attributes)
-                yield "stores", attributes
-                listing = StoreRow.listing_key(row.workspace_id, row.created_at, store_id)
-                yield from (("stores", one) for one in self._region.read(index, [listing]).values())
+        `mark` is the generation, the table and the sort key to go on after. One whose generation is gone begins anew.
+        """
+        parts = [(index, table) for index in view.indexes for table in (*TABLES, "stores")]
+        names = [[index.generation, table] for index, table in parts]
+        begun = mark is not None and list(mark[:2]) in names
+        position = names.index(list(mark[:2])) if begun and mark is not None else 0
+        index, table = parts[position]
+        after = mark[2] if begun and mark is not None else None
+        rows, last = self._store_rows(index, store_id), None
+        if table in TABLES:
+            page = index.query(Query(table, store_id, after=after, limit=ROWS_PER_CALL))
+            rows = [{"sk": one.key.sk, **one.attributes} for one in page]
+            last = page[-1].sort_key if len(page) == ROWS_PER_CALL else None
+        kinds = [what for row in rows if (what := _kind_in(row, needles)) is not None]
+        found = [Leftover(f"table {table}", None, what) for what in kinds]
+        following = [*names[position], last] if last is not None else [*names[position + 1 :], None][0]
+        if following is None:
+            return VerificationResult(len(rows), found)
+        return VerificationResult(len(rows), found, {"number": number, "mark": [*following, None][:3]})
+
+    def _store_rows(self, index: Index, store_id: str) -> list[Attributes]:
+        """Return the rows of the store's own record in one generation. Two reads."""
+        found: list[Attributes] = []
+        for attributes in self._region.read(index, [StoreRow.key(store_id)]).values():
+            row = StoreRow.from_attributes(attributes)
+            listing = StoreRow.listing_key(row.workspace_id, row.created_at, store_id)
+            found += [attributes, *self._region.read(index, [listing]).values()]
+        return found
+
+
+def _kind_in(attributes: Attributes, needles: SearchTerms) -> str | None:
+    """Return the kind of term that a row has; without terms, whether it shows anything."""
+    if needles.any:
+        return needles.within("\n".join(_texts_of(attributes)).encode())
+    return "not blank" if "path" in attributes or "content_sha256" in attributes or attributes.get("salt") else None
 
 
 def _not_blank(version: ObjectVersion, stored: StoredObject) -> str | None:

@@ -213,13 +213,15 @@ def test_progress_is_told(scene: Scene, memory: Memory, region: str) -> None:
     assert status()["state"] == "erased"
 
 
-def search(scene: Scene, region: str, **needles: list[str]) -> list[str]:
-    """Every step of a search; what it found."""
+def search(scene: Scene, region: str, steps: list[int] | None = None, **needles: list[str]) -> list[str]:
+    """Every step of a search; what it found. Notes in `steps` how much each of them looked at."""
     at, found = None, []
     while True:
         call = {"call": "erasure.search", "store_id": scene.store, "at": at, **needles}
         answer = scene.cloud.peers.call(region, "eraser", call)
         found += [remain["what"] for remain in answer["found"]]
+        steps = [] if steps is None else steps
+        steps.append(answer["looked"])
         at = answer["next"]
         if at is None:
             return found
@@ -235,6 +237,20 @@ def test_a_search_finds_what_is_there_and_nothing_once_it_is_gone(scene: Scene, 
     assert search(scene, region), "the record still has the name and the salt"
     let_time_pass(scene)
     assert search(scene, region) == search(scene, region, texts=[TEXT, NAME], paths=[PATH]) == []
+
+
+def test_a_search_looks_at_every_row_once_and_at_no_more_than_a_page_in_one_step(
+    scene: Scene, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        scene.create(f"/more/{number}", TEXT)
+    scene.deliver()
+    whole = search(scene, HOME)
+    monkeypatch.setattr("memolith.app.erasure.verification.ROWS_PER_CALL", 2)
+    steps: list[int] = []
+    assert search(scene, HOME, steps) == whole
+    of_rows = steps[-10:]
+    assert max(of_rows) == 2 < sum(of_rows)
 
 
 def test_a_search_finds_an_original_that_came_late_and_no_blank_under_it(scene: Scene, memory: Memory) -> None:
