@@ -271,3 +271,30 @@ def test_no_path_is_hidden_from_a_creator_by_a_late_rename_that_is_projected_onc
         stage.create("/a", "above", region=AWAY)
     stage.come_late()
     assert set(stage.listed(AWAY)) == {"/a/b"}
+
+
+def test_a_version_whose_copys_copy_is_late_counts_where_it_was_first_also_in_a_rebuilt_region(
+    stage: MovingStage,
+) -> None:
+    """Two homes that are not accepted replayed it, the second one from the first; its own home's next epoch is."""
+    memory = stage.create("/a", "one")
+    (original,) = logged(stage)
+    stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    begun = [event.key for event in stage.hold_back()]
+    stage.reach(THIRD, *begun)
+    stage.reach(AWAY, original)
+    (copy,) = logged(stage)
+    stage.hold_back()
+    with stage.dead(HOME), stage.dead(AWAY):
+        stage.fail_over(THIRD, old=AWAY)
+    stage.hold_back()
+    stage.reach(THIRD, copy)
+    stage.hold_back()
+    stage.reach(HOME, *(key for key in begun if "/store/" in key))
+    with stage.dead(AWAY), stage.dead(THIRD):
+        stage.fail_over(HOME, old=AWAY)
+    stage.update(memory.id, "two", region=HOME)
+    stage.at_rest()
+    assert len(stage.history_of(memory.id, AWAY)) == 2

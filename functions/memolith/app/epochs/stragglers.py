@@ -6,6 +6,7 @@ What such a snapshot passes over (`LogReader.is_passed_over`) is a straggler too
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from memolith.app.index.epoch_rows import EpochRows
 from memolith.app.kernel.listing import keys_under
@@ -92,7 +93,7 @@ class Stragglers:
         """
         if version is None or (version.adopts is None and not _was_another_closed(store, version.slot.epoch)):
             return False
-        for key in self._later(store, version, version.adopts or version.slot):
+        for key in self._later(store, version, self._first_epoch(version)):
             if version.adopts is None and key.slot.epoch == current_epoch(store):
                 continue  # the event of a replay in the present epoch projects it
             entry = self._logs.entry(key)
@@ -102,6 +103,19 @@ class Stragglers:
                 self._rows.return_to_history(view, store, entry, instead_of=str(version.ref))
                 return True
         return False
+
+    def _first_epoch(self, version: Entry) -> int:
+        """Return the number of the epoch in which a version was first, as far as is known: a copy may be of a copy.
+
+        A HEAD for each copy that another one is of.
+        """
+        adopts = version.adopts
+        while adopts is not None:
+            entry = self._logs.entry(replace(version.key, slot=adopts))
+            if entry is None:
+                return 1
+            version, adopts = entry, entry.adopts
+        return version.slot.epoch.number
 
     def _is_passed_over(self, view: View, store: StoreRow, at: LogRef, memory_id: str, generation: int) -> bool:
         if at.slot.epoch == current_epoch(store):
@@ -135,10 +149,10 @@ class Stragglers:
         ]
         return [entry for entry in entries if entry is not None and entry.version_id in versions]
 
-    def _later(self, store: StoreRow, version: Entry, origin: Slot) -> list[LogKey]:
-        """Return what counts of a version's log, from the epoch on in which its version was first."""
+    def _later(self, store: StoreRow, version: Entry, first: int) -> list[LogKey]:
+        """Return what counts of a version's log, from the epoch of this number on."""
         hash = version.key.path_hash
-        logged = [key for key in self._logged(store, hash) if key.slot.epoch.number >= origin.epoch.number]
+        logged = [key for key in self._logged(store, hash) if key.slot.epoch.number >= first]
         return sorted(
             (key for key in logged if not self._snapshots.is_straggler(store, hash, key.slot)),
             key=lambda key: key.slot.rank,
