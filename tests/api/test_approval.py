@@ -132,3 +132,18 @@ def test_the_memory_tool_says_that_a_write_is_staged(desk: Desk) -> None:
     assert str(answers[2]).count("prop_") == 2
     assert desk.paths() == ["/dir/a.md", "/dir/b.md"]
     assert len(desk.ask("GET", "proposals", desk.person)["data"]) == 4
+
+
+def test_a_write_of_the_secret_that_a_memory_has_changes_nothing_once_the_store_redacts_secrets(
+    scanner_database: Path,
+) -> None:
+    desk = Desk(memolith_backend(scanner=Scanner.load(scanner_database)))
+    address, scanned = f"/v1/memory_stores/{desk.store}", {"policy": "audit", "secrets": "flag"}
+    desk.ask("POST", address, desk.backend.api_key, {"scan_policy": scanned})
+    secret = f"key: ghp_{'aB3dE6gH9jK2mN5p' * 3}"[:45]
+    memory = desk.ask("POST", "memories", desk.agent, {"path": "/a.md", "content": secret})
+    desk.ask("POST", address, desk.backend.api_key, {"scan_policy": {**scanned, "secrets": "redact"}})
+    choose(desk, agents="propose")
+    again = desk.ask("POST", f"memories/{memory['id']}", desk.agent, {"content": secret})
+    assert again["memory_version_id"] == memory["memory_version_id"]
+    assert desk.ask("GET", "proposals", desk.person)["data"] == []

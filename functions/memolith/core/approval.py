@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from memolith.core.commands import Command, CreateMemory, DeleteMemory
-from memolith.core.decide import sha256_hex
+from memolith.core.commands import AdoptVersion, Command, CreateMemory, DeleteMemory, ImportVersion, WriteCommand
+from memolith.core.decide import Commit, sha256_hex
 from memolith.core.errors import InvalidRequest
 from memolith.core.fold import is_live
 from memolith.core.limits import APPROVAL_PATHS_MAX, APPROVAL_PREFIX_MAX_CHARS
@@ -113,6 +113,16 @@ def author_kind(actor: str, holder: str | None) -> str:
     if actor.startswith("session:"):
         return "agents"
     return {"person": "people", "service": "pipelines"}.get(holder or "", "agents")
+
+
+def waits(approval: str | None, command: WriteCommand, head: MemoryRow | None, commit: Commit) -> bool:
+    """Tell whether a store's policy has a version wait for a person that its home is about to put after `head`.
+
+    What names no author passes it: what was approved or taken back, what came late, and what is imported.
+    """
+    if approval is None or isinstance(command, AdoptVersion | ImportVersion) or command.author is None:
+        return False
+    return ApprovalPolicy.of(approval).stages(command.author, (None if head is None else head.path, commit.path))
 
 
 def edit_of(command: Command, head: MemoryRow | None) -> EditRequest | None:

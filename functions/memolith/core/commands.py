@@ -19,7 +19,10 @@ from memolith.core.trust import IMPORTED
 
 @dataclass(frozen=True, slots=True)
 class CreateMemory:
-    """A new memory at a free path. The ids were made where the call landed, and `trust` is its text's class there."""
+    """A new memory at a free path. The ids were made where the call landed, and `trust` is its text's class there.
+
+    `author` is the kind of author that the store's approval policy judges; None where no policy is to judge the write.
+    """
 
     store_id: str
     memory_id: str
@@ -28,6 +31,7 @@ class CreateMemory:
     path: str
     content: str
     trust: str | None = None
+    author: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class UpdateMemory:
     """New content, a new path, or both; None leaves that side alone. The precondition speaks of the current content.
 
     `trust` is the class of what this caller writes; a text that is kept keeps its own. `expected_version_id` is the
-    head itself that the home, which alone sets it, has decided by.
+    head itself that the home, which alone sets it, has decided by. `author` as `CreateMemory`.
     """
 
     store_id: str
@@ -47,11 +51,12 @@ class UpdateMemory:
     expected_content_sha256: str | None = None
     trust: str | None = None
     expected_version_id: str | None = None
+    author: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteMemory:
-    """The end of a memory; its versions stay listable. `expected_version_id` as `UpdateMemory`."""
+    """The end of a memory; its versions stay listable. `expected_version_id` and `author` as `UpdateMemory`."""
 
     store_id: str
     memory_id: str
@@ -60,6 +65,7 @@ class DeleteMemory:
     expected_content_sha256: str | None = None
     trust: str | None = None
     expected_version_id: str | None = None
+    author: str | None = None
 
 
 Command = CreateMemory | UpdateMemory | DeleteMemory
@@ -76,9 +82,15 @@ _HOMES_OWN = "expected_version_id"
 
 
 def to_payload(command: Command) -> dict[str, Any]:
-    """Write a command in JSON's types, with its name under ``command``. No command that is passed on pins a version."""
+    """Write a command in JSON's types, with its name under ``command``. No command that is passed on pins a version.
+
+    Of a write that no approval policy is to judge, the author is left out: a home of an earlier release takes it.
+    """
     name = next(name for name, kind in _KINDS.items() if type(command) is kind)
-    return {"command": name, **{field: value for field, value in asdict(command).items() if field != _HOMES_OWN}}
+    fields = {field: value for field, value in asdict(command).items() if field != _HOMES_OWN}
+    if command.author is None:
+        del fields["author"]
+    return {"command": name, **fields}
 
 
 def from_payload(payload: dict[str, Any]) -> Command:

@@ -8,6 +8,7 @@
     ├── NotFound              nothing of that id is here for this caller
     ├── PathConflict          choose another path, or edit the memory that holds this one
     ├── PreconditionFailed    read again, then decide again
+    ├── NeedsApproval         open it as a proposal; the use case does, so that no caller of the API sees it
     ├── Conflict              see what stands in the way: another of its kind is under way, or it was decided already
     ├── SnapshotIncomplete    ask again later, or another region: this one does not have all of that moment yet
     ├── BudgetExhausted       no model was asked; wait for as long as it says
@@ -93,6 +94,16 @@ class PreconditionFailed(MemolithError):
 
     def __init__(self) -> None:
         super().__init__("content_sha256 does not match the memory's current content; read it again and retry")
+
+
+class NeedsApproval(MemolithError):
+    """The store's approval policy has the write wait for a person; nothing was changed.
+
+    It is the home's refusal. Where the call landed, the write is opened as a proposal then.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("the store's approval policy has this write wait for a person; open it as a proposal")
 
 
 class Conflict(MemolithError):

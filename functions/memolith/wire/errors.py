@@ -11,6 +11,7 @@
 | a known route, another method | 405 | invalid_request_error | no |
 | PathConflict | 409 | memory_path_conflict_error | no: told not to |
 | PreconditionFailed | 409 | memory_precondition_failed_error | no: told not to |
+| NeedsApproval, which is answered as a proposal instead | 409 | conflict_error | no: told not to |
 | Conflict | 409 | conflict_error | no: told not to |
 | SnapshotIncomplete | 409 | memory_snapshot_incomplete_error | no: told not to |
 | Busy | 503 | overloaded_error | yes: nothing was done |
@@ -98,6 +99,7 @@ _TABLE: dict[type[MemolithError], _Mapping] = {
     errors.NotFound: _Mapping(404, "not_found_error"),
     errors.PathConflict: _Mapping(409, "memory_path_conflict_error", _NO_RETRY),
     errors.PreconditionFailed: _Mapping(409, "memory_precondition_failed_error", _NO_RETRY),
+    errors.NeedsApproval: _Mapping(409, "conflict_error", _NO_RETRY),
     errors.Conflict: _Mapping(409, "conflict_error", _NO_RETRY),
     errors.SnapshotIncomplete: _Mapping(409, "memory_snapshot_incomplete_error", _NO_RETRY),
     errors.Busy: _Mapping(503, "overloaded_error"),

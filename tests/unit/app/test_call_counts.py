@@ -13,7 +13,8 @@ from collections.abc import Callable
 import pytest
 
 from memolith.adapters.layered import CallCounts
-from memolith.app.kernel.results import Memory
+from memolith.app.kernel.proposal_results import Staged
+from memolith.app.kernel.results import UNSET, Memory
 from tests.unit.app.call_counts.imports import IMPORTS
 from tests.unit.app.call_counts.reads import FRESH_READS, PAST_READS, READS
 from tests.unit.app.call_counts.rows import Path
@@ -69,6 +70,61 @@ def test_an_update_is_one_read_one_put_and_one_write_of_the_index_in_requests_to
         "dynamodb.BatchGetItem": 1,
         "s3.PutObject": 1,
         "dynamodb.TransactWriteItems": 1,
+    }
+
+
+def choose(scene: Scene, **policy: object) -> None:
+    """Have the store's writes judged by a policy that both regions know."""
+    scene.at(HOME).stores.update(
+        scene.call(), scene.store, name=UNSET, description=UNSET, metadata=None, approval=policy
+    )
+    scene.deliver()
+
+
+@pytest.mark.parametrize("at", [HOME, AWAY])
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda scene, made, at: scene.update(made, "x", at=at),
+        lambda scene, made, at: scene.update(made, path="/n/z", at=at),
+        lambda scene, made, at: scene.create("/n/new", at=at),
+        lambda scene, made, at: scene.delete(made, at=at),
+    ],
+    ids=["update", "rename", "create", "delete"],
+)
+def test_a_write_that_an_approval_policy_lets_pass_costs_no_call_more(
+    act: Callable[[Scene, Memory, str], object], at: str
+) -> None:
+    spent = []
+    for people in ("write", "propose"):
+        scene, counts = Scene(), CallCounts()
+        made = scene.create("/n/a", "first")
+        choose(scene, people=people)
+        with scene.intercepted_by(counts):
+            act(scene, made, at)
+        spent.append(counts.requests)
+    assert spent[0] == spent[1]
+
+
+def test_a_write_of_which_the_home_alone_knows_that_it_waits_is_asked_for_there_before_it_is_proposed() -> None:
+    """The home's decision, a HEAD for the slot after the head, one for the head itself, and its row where it landed."""
+    spent = []
+    for known in (True, False):
+        scene, counts = Scene(), CallCounts()
+        choose(scene, agents="propose")
+        person = scene.call(scene.cloud.key("write", holder="person"))
+        made = scene.at(HOME).memories.create(person, scene.store, path="/n/a", content="first", full=False)
+        if known:
+            scene.deliver()
+        with scene.intercepted_by(counts), pytest.raises(Staged):
+            scene.update(made, "x", at=AWAY)
+        spent.append(counts.requests)
+    assert spent[1] - spent[0] == {
+        "dynamodb.BatchGetItem": 3,
+        "dynamodb.TransactWriteItems": 1,
+        "lambda.Invoke": 1,
+        "lambda.Invoke.remote": 1,
+        "s3.HeadObject": 2,
     }
 
 

@@ -6,7 +6,7 @@ import importlib
 import json
 import pkgutil
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import pytest
@@ -209,6 +209,14 @@ def test_a_write_with_a_field_of_a_newer_release_is_refused_before_anything_is_d
     payload = to_payload(command) | {"of_a_newer_release": True}
     with pytest.raises(Unavailable, match=r"'of_a_newer_release'.*nothing was done.*same release in every region"):
         from_payload(payload)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=kind_of)
+def test_the_author_of_a_write_is_passed_on_only_where_a_policy_is_to_judge_it(command: Command) -> None:
+    assert "author" not in to_payload(command)
+    judged = replace(command, author="agents")
+    assert to_payload(judged) == to_payload(command) | {"author": "agents"}
+    assert from_payload(json.loads(json.dumps(to_payload(judged)))) == judged
 
 
 def test_a_command_of_a_newer_release_is_refused_before_anything_is_done() -> None:

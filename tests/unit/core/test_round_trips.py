@@ -225,6 +225,7 @@ _errors: list[errors.MemolithError] = [
     errors.RateLimited(60, 7),
     errors.BudgetExhausted("the budget of the day is spent", 3_600),
     errors.Busy("later"),
+    errors.NeedsApproval(),
     errors.Conflict("another dream"),
     errors.Unavailable("later"),
     errors.Damaged("not what was put", version_id="memver_x", region="eu-west-1", object="a/b", cause="altered"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from memolith.app.api.forwarded_reads import ForwardedReads
 from memolith.app.api.linearizable_reads import LinearizableReads
@@ -18,7 +19,8 @@ from memolith.app.kernel.region import Region
 from memolith.app.safety.text_access import TextReader
 from memolith.core.approval import ApprovalPolicy, author_kind, edit_of
 from memolith.core.commands import Command
-from memolith.core.errors import InvalidRequest
+from memolith.core.errors import InvalidRequest, NeedsApproval, NotFound
+from memolith.core.fold import is_live
 from memolith.core.proposed_edits import EditRequest
 from memolith.core.rows.content import MemoryRow
 
@@ -47,23 +49,35 @@ class ReviewedMemories(Memories):
     def _carry_out(self, access: StoreAccess, command: Command) -> Outcome:
         """Carry a write out, or open it as a proposal where the store's policy says so. Raises Staged then.
 
-        No call more for a store without a policy. It goes by the store's record as this region knows it.
+        The store's home judges where it decides. This region looks first at its own row of the memory, which may be
+        old: where the write waits by that already, the home is not asked to write. No call more where nothing waits.
+        Whether there is a policy, the store's record here says.
         """
-        edit = self._edit_to_review(access, command)
-        if edit is None:
+        if access.store.approval is None:
             return super()._carry_out(access, command)
+        author = author_kind(access.actor, None if access.key is None else access.key.holder)
+        command = replace(command, author=author)
+        edit = self._edit_to_review(access, command, author)
+        if edit is None:
+            outcome = super()._carry_out(access, command)
+            if not isinstance(outcome.error, NeedsApproval):
+                return outcome
+            head = outcome.memory
+            edit = edit_of(command, head)
+            if edit is None:  # the text is the head's; the home compares what is left of it without its secrets
+                gone = head is None or not is_live(head)
+                return Outcome(head, NotFound("memory", command.memory_id) if gone else None)
         try:
             opened = self._open_proposal(access, edit)
         except InvalidRequest as error:
             raise _of_the_write(error) from error
         raise Staged(opened)
 
-    def _edit_to_review(self, access: StoreAccess, command: Command) -> EditRequest | None:
-        if access.store.approval is None:
-            return None
+    @staticmethod
+    def _edit_to_review(access: StoreAccess, command: Command, author: str) -> EditRequest | None:
+        """Return the edit to propose, if this region's row of the memory says already that it waits. No call."""
         attributes = access.view.rows.get(MemoryRow.key(command.store_id, command.memory_id))
         edit = edit_of(command, None if attributes is None else MemoryRow.from_attributes(attributes))
-        author = author_kind(access.actor, None if access.key is None else access.key.holder)
         policy = ApprovalPolicy.of(access.store.approval)
         return edit if edit is not None and policy.stages(author, (edit.path, edit.to)) else None
 

@@ -6,6 +6,10 @@ The put is the commit: the precondition check, the content and the audit entry i
 stands there is folded and the command is decided again. Nothing is answered, not even a refusal, that the log could
 contradict: a refusal or a no-op is given only once the slot after its head was found free.
 
+The store's approval policy judges here too, by the head and the path of each decision: what a region knew of the memory
+when the call landed may be old. A version that is to wait for a person is refused, and where the call landed it becomes
+a proposal.
+
 A call that was passed on may run twice at once, if the network repeats it. It is done once: whoever puts a version
 above another has folded that one first. So a copy that reads its own version's row after the rows it decides by either
 finds what the other copy did, or puts into a slot that is taken.
@@ -25,9 +29,19 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.safety.verdicts import verdict_keys
 from memolith.app.safety.write_gate import TextScanner, admit
 from memolith.core import decide, fold
+from memolith.core.approval import waits
 from memolith.core.commands import AdoptVersion, Command, DeleteMemory, WriteCommand, is_deletion, version_ids
 from memolith.core.epochs import current_epoch
-from memolith.core.errors import Busy, InvalidRequest, MemolithError, NotFound, OutcomeUnknown, Unavailable, in_doubt
+from memolith.core.errors import (
+    Busy,
+    InvalidRequest,
+    MemolithError,
+    NeedsApproval,
+    NotFound,
+    OutcomeUnknown,
+    Unavailable,
+    in_doubt,
+)
 from memolith.core.integrity import contradicts, is_made_of
 from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.log_position import LogKey, LogRef, Slot
@@ -120,8 +134,11 @@ class Writer:
             if known is None:
                 return Step.AGAIN
             facts = known
+        head = facts.head if isinstance(facts.head, MemoryRow) else None
+        if isinstance(decision, decide.Commit) and waits(attempt.store.approval, command, head, decision):
+            decision = decide.Refused(NeedsApproval())
         try:
-            return self._do(attempt, command, facts.head if isinstance(facts.head, MemoryRow) else None, decision)
+            return self._do(attempt, command, head, decision)
         except IntentConflict:
             self._region.back_off(attempt.number + 2)
             return Step.AGAIN
