@@ -5,7 +5,7 @@ The home judges by the head that the write would follow: what waits becomes a pr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from memolith.adapters.memory import MemoryIndex
 from memolith.app.kernel.proposal_results import EditView, Proposal, Staged
 from memolith.app.kernel.results import Memory, RequestContext
-from memolith.core.errors import NotFound
+from memolith.core.errors import NotFound, Unavailable
 from memolith.core.rows.control import CompletenessRow
 from memolith.ports.index import Change
 from tests.simulation.stage import AWAY, HOME, PUT, Stage
@@ -58,6 +58,9 @@ class ReviewedStage(Stage):
         """Two people approve."""
         self.memolith().proposals.approve(self.other, self.store, proposal.id)
         return self.memolith().proposals.approve(self.call(), self.store, proposal.id)
+
+    def open_proposals(self) -> Sequence[Proposal]:
+        return self.memolith().proposals.page(self.person, self.store, status="open", limit=9, after=None).items
 
     def begin_index(self, region: str) -> None:
         """The region's index is being built: it has no row of any store's content, and says so."""
@@ -144,8 +147,7 @@ def test_a_write_of_the_text_that_the_home_has_changes_nothing_and_opens_no_prop
     stage.choose(agents="propose")
     memory = stage.make("/a")
     assert stage.write(stage.agent, memory, AWAY, content="one").version_id == memory.version_id
-    page = stage.memolith().proposals.page(stage.person, stage.store, status="open", limit=9, after=None)
-    assert page.items == ()
+    assert stage.open_proposals() == ()
 
 
 def test_a_creation_is_judged_by_the_policy_that_the_home_has(stage: ReviewedStage) -> None:
@@ -196,3 +198,97 @@ def test_a_deletion_whose_memory_comes_to_a_reviewed_folder_before_its_put_waits
     _, edit = staged(agent.finish)
     assert (edit.op, edit.path) == ("delete", "/policy/a")
     assert stage.contents() == {"/policy/a": "one"}
+
+
+# ---- which memory a proposal is about -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", WRITES)
+def test_a_write_by_id_is_proposed_for_its_memory_and_not_for_the_one_that_took_its_path(
+    stage: ReviewedStage, kind: str
+) -> None:
+    stage.choose(agents="propose")
+    memory = stage.make("/a")
+    stage.cloud.deliver()
+    stage.write(stage.person, memory, path="/b")
+    stage.make("/a", "of another memory")
+    proposal, edit = staged(lambda: stage.ask(kind, memory, AWAY, "of the first"))
+    assert (edit.memory_id, edit.path) == (memory.id, "/b")
+    stage.memolith().proposals.approve(stage.person, stage.store, proposal.id)
+    changed = {} if kind == "delete" else {"/b": "of the first"}
+    assert stage.contents() == {"/a": "of another memory"} | changed
+
+
+@pytest.mark.parametrize("kind", WRITES)
+def test_a_write_by_id_of_a_memory_that_is_gone_is_proposed_for_none(stage: ReviewedStage, kind: str) -> None:
+    stage.choose(agents="propose")
+    memory = stage.make("/a")
+    stage.cloud.deliver()
+    stage.remove(stage.person, memory)
+    stage.make("/a", "of another memory")
+    with pytest.raises(NotFound, match=memory.id):
+        stage.ask(kind, memory, AWAY)
+
+
+@pytest.mark.parametrize("kind", WRITES)
+def test_a_write_by_id_is_not_answered_as_of_no_memory_while_the_index_of_the_home_is_being_built(
+    stage: ReviewedStage, kind: str
+) -> None:
+    stage.choose(agents="propose")
+    memory = stage.make("/a")
+    stage.cloud.deliver()
+    stage.begin_index(HOME)
+    with pytest.raises(Unavailable, match="being rebuilt"):
+        stage.ask(kind, memory, AWAY)
+
+
+def test_a_path_that_its_region_still_shows_is_asked_for_again_where_the_memory_has_left_it(
+    stage: ReviewedStage,
+) -> None:
+    stage.choose(agents="propose")
+    memory = stage.make("/a")
+    stage.cloud.deliver()
+    stage.write(stage.person, memory, path="/b")
+    _, edit = staged(lambda: stage.write(stage.agent, memory, AWAY, path="/a", content="two"))
+    assert (edit.op, edit.path, edit.to, edit.content) == ("rename", "/b", "/a", "two")
+
+
+def test_a_text_that_its_region_still_shows_is_asked_for_again_with_a_new_path(stage: ReviewedStage) -> None:
+    stage.choose(agents="propose")
+    memory = stage.make("/a")
+    stage.cloud.deliver()
+    stage.write(stage.person, memory, content="two")
+    _, edit = staged(lambda: stage.write(stage.agent, memory, AWAY, path="/b", content="one"))
+    assert (edit.op, edit.path, edit.to, edit.content) == ("rename", "/a", "/b", "one")
+
+
+def test_of_a_write_that_waits_what_is_so_already_is_left_out(stage: ReviewedStage) -> None:
+    stage.choose(agents="propose")
+    memory = stage.make("/a")
+    _, edit = staged(lambda: stage.write(stage.agent, memory, path="/a", content="two"))
+    assert (edit.op, edit.path, edit.to, edit.content) == ("replace", "/a", None, "two")
+    _, edit = staged(lambda: stage.write(stage.agent, memory, path="/b", content="one"))
+    assert (edit.op, edit.path, edit.to, edit.content) == ("rename", "/a", "/b", None)
+
+
+@pytest.mark.parametrize("asked", [{"path": "/b"}, {"content": "two"}, {"path": "/b", "content": "two"}])
+def test_a_write_of_what_the_home_has_by_now_changes_nothing_and_opens_no_proposal(
+    stage: ReviewedStage, asked: dict[str, str]
+) -> None:
+    stage.choose(agents="propose")
+    memory = stage.make("/a")
+    stage.cloud.deliver()
+    head = stage.write(stage.person, memory, path="/b", content="two")
+    assert stage.write(stage.agent, memory, AWAY, **asked).version_id == head.version_id
+    assert stage.open_proposals() == ()
+
+
+def test_a_new_text_with_a_path_that_the_home_has_given_the_memory_by_now_is_proposed_alone(
+    stage: ReviewedStage,
+) -> None:
+    stage.choose(agents="propose")
+    memory = stage.make("/a")
+    stage.cloud.deliver()
+    stage.write(stage.person, memory, path="/b")
+    _, edit = staged(lambda: stage.write(stage.agent, memory, AWAY, path="/b", content="two"))
+    assert (edit.op, edit.path, edit.to, edit.content) == ("replace", "/b", None, "two")

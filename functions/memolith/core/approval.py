@@ -126,16 +126,24 @@ def waits(approval: str | None, command: WriteCommand, head: MemoryRow | None, c
 
 
 def edit_of(command: Command, head: MemoryRow | None) -> EditRequest | None:
-    """Return the edit that a write amounts to; None where it changes nothing, or changes no live memory."""
+    """Return the edit that a write amounts to; None where it changes nothing, or changes no live memory.
+
+    It names the memory by its id and asks for all that the write does: `head` may be old, and the store's home, where
+    it is looked at again, leaves out what is so already.
+    """
     if isinstance(command, CreateMemory):
         return EditRequest("create", command.path, content=command.content, at_most=command.trust)
     if head is None or not is_live(head) or head.path is None:
         return None
-    pinned: dict[str, Any] = {"expected_content_sha256": command.expected_content_sha256, "at_most": command.trust}
+    named: dict[str, Any] = {
+        "memory_id": head.memory_id,
+        "expected_content_sha256": command.expected_content_sha256,
+        "at_most": command.trust,
+    }
     if isinstance(command, DeleteMemory):
-        return EditRequest("delete", head.path, **pinned)
-    kept = command.content is None or sha256_hex(command.content) == head.content_sha256
-    content = None if kept else command.content
-    if command.path not in (None, head.path):
-        return EditRequest("rename", head.path, to=command.path, content=content, **pinned)
-    return None if content is None else EditRequest("replace", head.path, content=content, **pinned)
+        return EditRequest("delete", head.path, **named)
+    same_content = command.content is None or sha256_hex(command.content) == head.content_sha256
+    if same_content and command.path in (None, head.path):
+        return None
+    op = "replace" if command.path is None else "rename"
+    return EditRequest(op, head.path, to=command.path, content=command.content, **named)

@@ -6,9 +6,10 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from memolith.core.decide import sha256_hex
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import CONTENT_MAX_BYTES, PROPOSAL_EDITS_MAX, PROPOSAL_MAX_BYTES, PROPOSAL_SOURCES_MAX
 from memolith.core.paths import check_path
@@ -23,10 +24,19 @@ _FIELDS = {
 }
 """What each operation needs beside the path. It takes no other of these fields; a rename may have a new text too."""
 
+SAME_TEXT, SAME_PATH = "is the memory's text already", "is the memory's path already"
+"""The rules by which an edit is refused that would change nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class EditRequest:
-    """One edit as it is asked for. `at_most` is the letter of the class that the edit's text has at best."""
+    """One edit as it is asked for.
+
+    Attributes:
+        path: where the memory is. Where `memory_id` names it, it is the path that the region of the call knew, which
+            may be old: the store's home goes by the memory (`at_home`).
+        at_most: the letter of the class that the edit's text has at best.
+    """
 
     op: str
     path: str
@@ -38,11 +48,32 @@ class EditRequest:
     why: str = ""
     sources: tuple[str, ...] = ()
     at_most: str | None = USER
+    memory_id: str | None = None
+
+    def to_payload(self) -> dict[str, Any]:
+        """Write it in JSON's types. An edit by path has no `memory_id`, of which earlier releases do not know."""
+        fields = asdict(self)
+        if self.memory_id is None:
+            del fields["memory_id"]
+        return fields
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> EditRequest:
-        """Parse what `dataclasses.asdict` made, also after JSON. Raises TypeError for a field of a newer release."""
+        """Parse what `to_payload` made, also after JSON. Raises TypeError for a field of a newer release."""
         return cls(**{**payload, "sources": tuple(payload["sources"])})
+
+    def at_home(self, path: str, content_sha256: str | None) -> EditRequest:
+        """Return the edit of a memory by its id, by the path and the text that the memory has at the store's home.
+
+        What a rename asks for and is so already falls away. Of a rename to the memory's own path a new text is left, or
+        a `replace` without any.
+        """
+        if self.op != "rename":
+            return replace(self, path=path)
+        if self.to == path:
+            return replace(self, op="replace", path=path, to=None)
+        kept = self.content is not None and sha256_hex(self.content) == content_sha256
+        return replace(self, path=path, content=None if kept else self.content)
 
 
 def check_edits(edits: Sequence[EditRequest]) -> None:
@@ -98,5 +129,5 @@ def _paths(edit: EditRequest) -> Iterator[tuple[str, str]]:
 
 def request_digest(salt: bytes, actor: str, why: str, edits: Sequence[EditRequest]) -> str:
     """Return an HMAC of what was asked for, and by whom: a repeated request has the same; no text can be guessed."""
-    text = json.dumps([actor, why, [asdict(edit) for edit in edits]], sort_keys=True)
+    text = json.dumps([actor, why, [edit.to_payload() for edit in edits]], sort_keys=True)
     return hmac.new(salt, text.encode(), hashlib.sha256).hexdigest()

@@ -40,6 +40,7 @@ from memolith.core.objects.store_record import StoreRecord
 from memolith.core.objects.usage_record import MemoryUse, UsageRecord
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
 from memolith.core.objects.witness import Witness
+from memolith.core.proposed_edits import EditRequest, request_digest
 from memolith.core.rows.base import Row
 
 STORE, VERSION, HASH = "memstore_useast1_x", "memver_x", "0" * 64
@@ -222,6 +223,18 @@ def test_the_author_of_a_write_is_passed_on_only_where_a_policy_is_to_judge_it(c
 def test_a_command_of_a_newer_release_is_refused_before_anything_is_done() -> None:
     with pytest.raises(Unavailable, match=r"'memory\.append'"):
         from_payload({"command": "memory.append"})
+
+
+def test_an_edit_by_path_is_passed_on_and_known_again_as_by_releases_that_know_no_other() -> None:
+    """Repeated with its key after an upgrade, a proposal has to be the one that is there."""
+    by_path = EditRequest("replace", "/a", content="new")
+    assert "memory_id" not in by_path.to_payload()
+    digest = "ce192b8f4a14ce5b63442a639d9b0f0fd103115a549fca104f34d41ba9a8a6c2"
+    assert request_digest(b"salt", "api_key:k", "tidy up", [by_path]) == digest
+    by_id = replace(by_path, memory_id="mem_x")
+    assert request_digest(b"salt", "api_key:k", "tidy up", [by_id]) != digest
+    for edit in (by_path, by_id):
+        assert EditRequest.from_payload(json.loads(json.dumps(edit.to_payload()))) == edit
 
 
 def test_an_imported_version_with_a_field_of_a_newer_release_is_refused_before_anything_is_done() -> None:

@@ -19,7 +19,7 @@ from memolith.core.integrity import Acknowledged
 from memolith.core.limits import PROPOSAL_LIFETIME_US, PROPOSALS_OPEN_MAX
 from memolith.core.objects.proposal_record import ProposalRecord, ProposalStep, ProposedEdit
 from memolith.core.proposals import str_replaced
-from memolith.core.proposed_edits import EditRequest, check_content_size, request_digest
+from memolith.core.proposed_edits import SAME_PATH, SAME_TEXT, EditRequest, check_content_size, request_digest
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import MemoryRow, PathRow, VersionRow
 from memolith.core.rows.identity import StoreRow
@@ -95,13 +95,18 @@ class ProposalDrafts:
         self, view: View, store: StoreRow, edits: Sequence[EditRequest], trust: str | None
     ) -> tuple[ProposedEdit, ...]:
         store_id = store.store_id
-        paths = [path for edit in edits for path in (edit.path, edit.to) if path is not None]
+        paths = [
+            path for edit in edits for path in (None if edit.memory_id else edit.path, edit.to) if path is not None
+        ]
         versions = {source for edit in edits for source in edit.sources}
         asked: list[RowKey] = [PathRow.key(store_id, path) for path in paths]
         rows = self._read(view, [*asked, *(VersionRow.key(store_id, one) for one in sorted(versions))])
         occupants = {path: _occupant(rows, store_id, path) for path in paths}
-        ids = sorted({id for id in occupants.values() if id is not None})
+        named = {edit.memory_id for edit in edits if edit.memory_id is not None}
+        ids = sorted(named.union(id for id in occupants.values() if id is not None))
         rows |= self._read(view, [MemoryRow.key(store_id, id) for id in ids])
+        if any(MemoryRow.key(store_id, id) not in rows for id in named):
+            self._region.require_whole(view, "memories")
         resolved = tuple(
             self._edit(store, rows, occupants, edit, f"edits.{number}", trust) for number, edit in enumerate(edits)
         )
@@ -124,7 +129,9 @@ class ProposalDrafts:
         trust: str | None,
     ) -> ProposedEdit:
         """Resolve one edit; the text that it asks for is scanned as a write's."""
-        head = _head(rows, store.store_id, occupants[edit.path])
+        head = _head(rows, store.store_id, edit.memory_id or occupants[edit.path])
+        if edit.memory_id is not None:
+            edit = _by_id(edit, head, field)
         taken = edit.path if edit.op == "create" else edit.to
         holder = None if taken is None else _head(rows, store.store_id, occupants[taken])
         if taken is not None and holder is not None:
@@ -141,7 +148,7 @@ class ProposalDrafts:
                 check_content_size(content, f"{field}.new")
         content = self._scanned(store, edit, content, field)
         if content is not None and head is not None and sha256_hex(content) == head.content_sha256:
-            raise InvalidRequest(f"{field}.content", "is the memory's text already")
+            raise InvalidRequest(f"{field}.content", SAME_TEXT)
         return ProposedEdit(
             op="replace" if edit.op == "str_replace" else edit.op,
             path=edit.path,
@@ -206,6 +213,16 @@ def _head(rows: Mapping[RowKey, Attributes], store_id: str, memory_id: str | Non
     attributes = None if memory_id is None else rows.get(MemoryRow.key(store_id, memory_id))
     row = None if attributes is None else MemoryRow.from_attributes(attributes)
     return row if row is not None and is_live(row) else None
+
+
+def _by_id(edit: EditRequest, head: MemoryRow | None, field: str) -> EditRequest:
+    """Return an edit of a memory by its id as it is here. Raises NotFound, InvalidRequest for one that asks nothing."""
+    if head is None or head.path is None:
+        raise NotFound("memory", edit.memory_id or "")
+    at_home = edit.at_home(head.path, head.content_sha256)
+    if at_home.op == "replace" and at_home.content is None:
+        raise InvalidRequest(f"{field}.to", SAME_PATH)
+    return at_home
 
 
 def _class_of(

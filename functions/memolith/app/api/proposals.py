@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from memolith.app.api.proposal_decisions import ProposalDecisions
@@ -80,7 +80,7 @@ class Proposals:
         """Open a proposal for a caller who was let in, whose edits' form was checked. Costs and raises as `open`."""
         store_id = access.store.store_id
         proposal_id = self._region.new_id("prop") if key is None else ids.keyed_id("prop", store_id, access.actor, key)
-        asked = {"why": why, "edits": [asdict(edit) for edit in edits], "trust": access.trust}
+        asked = {"why": why, "edits": [edit.to_payload() for edit in edits], "trust": access.trust}
         records = self._ask(access, proposal_id, "open", [], **asked)
         return self._views.of_records(access, records)
 

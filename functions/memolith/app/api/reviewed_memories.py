@@ -21,7 +21,7 @@ from memolith.core.approval import ApprovalPolicy, author_kind, edit_of
 from memolith.core.commands import Command
 from memolith.core.errors import InvalidRequest, NeedsApproval, NotFound
 from memolith.core.fold import is_live
-from memolith.core.proposed_edits import EditRequest
+from memolith.core.proposed_edits import SAME_PATH, SAME_TEXT, EditRequest
 from memolith.core.rows.content import MemoryRow
 
 Open = Callable[[StoreAccess, EditRequest], Proposal]
@@ -50,28 +50,36 @@ class ReviewedMemories(Memories):
         """Carry a write out, or open it as a proposal where the store's policy says so. Raises Staged then.
 
         The store's home judges where it decides. This region looks first at its own row of the memory, which may be
-        old: where the write waits by that already, the home is not asked to write. No call more where nothing waits.
-        Whether there is a policy, the store's record here says.
+        old: where the write waits by that already, the home is not asked to write, unless it has by now what is asked
+        for. No call more where nothing waits. Whether there is a policy, the store's record here says.
         """
         if access.store.approval is None:
             return super()._carry_out(access, command)
         author = author_kind(access.actor, None if access.key is None else access.key.holder)
         command = replace(command, author=author)
         edit = self._edit_to_review(access, command, author)
-        if edit is None:
-            outcome = super()._carry_out(access, command)
-            if not isinstance(outcome.error, NeedsApproval):
-                return outcome
-            head = outcome.memory
-            edit = edit_of(command, head)
-            if edit is None:  # the text is the head's; the home compares what is left of it without its secrets
-                gone = head is None or not is_live(head)
-                return Outcome(head, NotFound("memory", command.memory_id) if gone else None)
+        if edit is not None:
+            try:
+                raise Staged(self._opened(access, edit))
+            except InvalidRequest as error:
+                if error.rule not in (SAME_TEXT, SAME_PATH):
+                    raise
+        outcome = super()._carry_out(access, command)
+        if not isinstance(outcome.error, NeedsApproval):
+            return outcome
+        head = outcome.memory
+        edit = edit_of(command, head)
+        if edit is None:  # the text is the head's; the home compares what is left of it without its secrets
+            gone = head is None or not is_live(head)
+            return Outcome(head, NotFound("memory", command.memory_id) if gone else None)
+        raise Staged(self._opened(access, edit))
+
+    def _opened(self, access: StoreAccess, edit: EditRequest) -> Proposal:
+        """Open a write as a proposal. Raises InvalidRequest with the write's own fields, and what `open_for` raises."""
         try:
-            opened = self._open_proposal(access, edit)
+            return self._open_proposal(access, edit)
         except InvalidRequest as error:
             raise _of_the_write(error) from error
-        raise Staged(opened)
 
     @staticmethod
     def _edit_to_review(access: StoreAccess, command: Command, author: str) -> EditRequest | None:
