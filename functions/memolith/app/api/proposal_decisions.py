@@ -66,7 +66,8 @@ class ProposalDecisions:
         if change == "open":
             if store.archived_at is not None:
                 raise InvalidRequest("memory_store_id", "the memory store is archived and takes no proposals")
-            return [self._put(view, store, self._drafts.draft(view, store, request))], []
+            opened = self._put(view, store, self._drafts.draft(view, store, request))
+            return self._as_it_is(row, opened), []
         if row is None or row.opened is None:
             raise NotFound("proposal", proposal_id)
         opened = self._require(row, ProposalStep.OPENED)
@@ -75,6 +76,20 @@ class ProposalDecisions:
         if change == "erase":
             return self._erase(view, store, row, opened, request)
         return self._decide(view, store, row, opened, request)
+
+    def _as_it_is(self, row: ProposalRow | None, opened: ProposalRecord) -> list[ProposalRecord]:
+        """Return the records of a proposal that was opened before, and may be decided or erased by now.
+
+        A GET for each later one; none for a new proposal.
+        """
+        if row is None:
+            return [opened]
+        records, order = self._records(row, opened), self._log.record(row, ProposalStep.ERASED)
+        return records if order is None else [*(one.blanked() for one in records), order]
+
+    def _records(self, row: ProposalRow, opened: ProposalRecord) -> list[ProposalRecord]:
+        """Return a proposal's records but the order to erase it. A GET for each."""
+        return [opened, *(one for step in _LATER if (one := self._log.record(row, step)) is not None)]
 
     # ---- deciding -----------------------------------------------------------------------------------------------
 
@@ -209,7 +224,7 @@ class ProposalDecisions:
         if (unfinished := _due_change(row)) != "erase":
             self.change_at_home(store, {**request, "change": unfinished})
             row = self._log.row(view.index, store.store_id, opened.proposal_id) or row
-        records = [opened, *(one for step in _LATER if (one := self._log.record(row, step)) is not None)]
+        records = self._records(row, opened)
         erased = ProposalRecord(
             store_id=store.store_id,
             proposal_id=opened.proposal_id,
@@ -243,7 +258,7 @@ class ProposalDecisions:
             raise Unavailable("the store's home changed while this was decided; try again")
         stored = self._log.put(draft)
         if draft.step == ProposalStep.OPENED:
-            stored = self._drafts.same(stored, draft.request_hmac)
+            stored = self._drafts.same(stored, draft.request_hmac, draft.by)
         self._log.fold_own(view, stored)
         with _decided(draft.proposal_id):
             if not self._fence.is_current(view, store):

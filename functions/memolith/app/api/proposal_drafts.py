@@ -58,7 +58,7 @@ class ProposalDrafts:
         known = self._log.row(view.index, store.store_id, request["proposal_id"])
         stored = None if known is None else self._log.record(known, ProposalStep.OPENED)
         if stored is not None:
-            return self.same(stored, digest)
+            return self.same(stored, digest, request["actor"])
         self._require_room(view, store)
         now_us = self._region.clock.now_us()
         return ProposalRecord(
@@ -75,11 +75,14 @@ class ProposalDrafts:
         )
 
     @staticmethod
-    def same(stored: ProposalRecord, digest: str | None) -> ProposalRecord:
-        """Return the record that is stored, if it is of the same request. Raises InvalidRequest."""
-        if stored.request_hmac != digest:
-            raise InvalidRequest("key", _USED)
-        return stored
+    def same(stored: ProposalRecord, digest: str | None, actor: str) -> ProposalRecord:
+        """Return the record that is stored, if it is of the same request. Raises InvalidRequest.
+
+        Of one that was erased nothing says what was asked for. It counts as the same if the same actor asks.
+        """
+        if stored.request_hmac == digest or (not stored.has_text and stored.by == actor):
+            return stored
+        raise InvalidRequest("key", _USED)
 
     def _require_room(self, view: View, store: StoreRow) -> None:
         prefix = ProposalRow.listing_prefix(is_open=True)

@@ -62,9 +62,9 @@ class Proposals:
     ) -> Proposal:
         """Open a proposal of a few edits; none of them is in the store before a person has approved it.
 
-        With a `key`, a repetition by the same caller is answered with the proposal that is there. At home what
-        `ProposalDrafts.draft` costs, an index read, a query, a PUT and a transaction, and a LIST for each home that the
-        store had before; elsewhere one invocation.
+        With a `key`, a repetition by the same caller is answered with the proposal that is there, as it is by now. At
+        home what `ProposalDrafts.draft` costs, an index read, a query, a PUT and a transaction, and a LIST for each
+        home that the store had before; elsewhere one invocation. Of a repetition a GET for each record.
 
         Raises:
             InvalidRequest, NotFound, PathConflict, PreconditionFailed, Busy, Unavailable, OutcomeUnknown; or what
