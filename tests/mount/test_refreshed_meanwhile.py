@@ -91,3 +91,97 @@ def test_an_append_that_creates_goes_on_after_a_memory_that_came_after_nothing_w
     desk.copy.files.write("/a.md", writing, 0, b"mine\n")
     desk.copy.files.flush("/a.md", writing)
     assert desk.stored() == {"/a.md": "theirs\nmine\n"}
+
+
+@pytest.fixture
+def covered(desk: Desk) -> Desk:
+    """A new /a.md that a program has open, with a line in it; another client's /a.md, "theirs", has come below it."""
+    writing = desk.copy.files.create("/a.md")
+    desk.copy.files.write("/a.md", writing, 0, b"mine\n")
+    desk.others_write("/a.md", "theirs\n")
+    desk.copy.refresh()
+    assert desk.read("/a.md") == "mine\n"
+    return desk
+
+
+@pytest.fixture
+def outdated(unread: Desk) -> Desk:
+    """An edit of "one" that a program has open; the head below it, which no program has opened to read, is "theirs"."""
+    writing = unread.copy.files.open_to_write("/a.md")
+    unread.copy.files.write("/a.md", writing, 0, b"ONE")
+    unread.others_write("/a.md", "theirs\n")
+    unread.copy.refresh()
+    assert "/a.md" not in unread.copy.state.seen
+    return unread
+
+
+def overtaken(desk: Desk, number: int, act: Callable[[], object]) -> None:
+    """It fails with that errno, and the store has what the other client wrote; the file shows it."""
+    with pytest.raises(OSError, match="somebody else") as told:
+        act()
+    assert told.value.errno == number
+    assert desk.stored() == {"/a.md": "theirs\n"}
+
+
+def test_the_deletion_of_a_new_file_deletes_no_memory_that_came_below_it(covered: Desk) -> None:
+    told: list[str] = []
+    covered.copy.state.changed = told.extend
+    overtaken(covered, errno.EBUSY, lambda: covered.copy.unlink("/a.md"))
+    assert told == ["/a.md"]
+    assert covered.read("/a.md") == "theirs\n"
+    covered.copy.unlink("/a.md")
+    assert covered.stored() == {}
+
+
+def test_a_save_by_rename_over_a_new_file_replaces_no_memory_that_came_below_it(covered: Desk) -> None:
+    covered.save("/a.md.tmp", "saved\n")
+    overtaken(covered, errno.ESTALE, lambda: covered.copy.rename("/a.md.tmp", "/a.md"))
+    assert covered.read("/a.md") == "theirs\n"
+    assert covered.read(covered.beside("/a.md", "conflict")[0]) == "saved\n"
+    covered.copy.rename("/a.md.tmp", "/a.md")
+    assert covered.stored() == {"/a.md": "saved\n"}
+
+
+def test_a_memory_that_is_moved_over_a_new_file_replaces_none_that_came_below_it(covered: Desk) -> None:
+    covered.save("/b.md", "moved\n")
+    with pytest.raises(OSError, match="somebody else changed it meanwhile") as told:
+        covered.copy.rename("/b.md", "/a.md")
+    assert told.value.errno == errno.ESTALE
+    assert covered.stored() == {"/a.md": "theirs\n", "/b.md": "moved\n"}
+
+
+def test_the_deletion_of_an_edited_file_deletes_no_newer_text_that_came_below_the_edit(outdated: Desk) -> None:
+    with pytest.raises(OSError) as told:
+        outdated.copy.unlink("/a.md")
+    assert told.value.errno == errno.EBUSY
+    assert outdated.stored() == {"/a.md": "theirs\n"}
+
+
+def test_a_save_by_rename_over_an_edited_file_replaces_no_newer_text_that_came_below_the_edit(outdated: Desk) -> None:
+    outdated.save("/a.md.tmp", "saved\n")
+    overtaken(outdated, errno.ESTALE, lambda: outdated.copy.rename("/a.md.tmp", "/a.md"))
+    assert outdated.read(outdated.beside("/a.md", "conflict")[0]) == "saved\n"
+
+
+def test_the_deletion_of_an_edited_file_deletes_its_memory_and_no_other_that_has_its_path_now(desk: Desk) -> None:
+    desk.save("/a.md", "one\n")
+    writing = desk.copy.files.open_to_write("/a.md")
+    desk.copy.files.write("/a.md", writing, 0, b"ONE")
+    desk.others_rename("/a.md", "/b.md")
+    desk.others_write("/a.md", "theirs\n")
+    desk.copy.refresh()
+    with pytest.raises(OSError, match="somebody else made it meanwhile") as told:
+        desk.copy.unlink("/a.md")
+    assert told.value.errno == errno.EBUSY
+    assert desk.stored() == {"/a.md": "theirs\n", "/b.md": "one\n"}
+
+
+def test_the_deletion_of_an_edited_file_that_nobody_else_changed_deletes_its_memory(desk: Desk) -> None:
+    desk.save("/a.md", "one\n")
+    writing = desk.copy.files.open_to_write("/a.md")
+    desk.copy.files.write("/a.md", writing, 0, b"ONE")
+    before = len(desk.requests())
+    desk.copy.unlink("/a.md")
+    assert len(desk.requests()) == before + 1
+    assert desk.stored() == {}
+    assert desk.names() == []

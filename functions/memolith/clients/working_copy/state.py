@@ -243,8 +243,13 @@ class State:
     def base_unseen(self, path: str) -> Head | None:
         """Return the same head for a writer that replaces all of the text: with the text that was last shown here.
 
-        If the store has another text by now, the commit fails: no writer replaces a text that it was not shown.
+        If the store has another text by now, the commit fails: no writer replaces a text that it was not shown. An edit
+        that waits there covers the head, so that nothing later than its own base was shown.
         """
+        with self.lock:
+            local = self.locals.get(path)
+        if local is not None and local.kind is Kind.EDIT:
+            return local.base
         head = self.base_of(path)
         if head is None:
             return None

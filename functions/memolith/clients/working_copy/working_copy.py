@@ -274,10 +274,7 @@ class WorkingCopy:
     def _unlink_local(self, local: LocalText) -> None:
         state, path = self.state, local.path
         if local.kind is Kind.EDIT:
-            head = state.table.at(path)
-            if head is not None and path not in state.displaced:
-                self._commits.delete(head)
-            state.drop_local(local)
+            self._unlink_edit(local)
             return
         with state.lock:
             gone = [memory for memory, displaced in state.displaced.items() if displaced.backup == path]
@@ -285,6 +282,19 @@ class WorkingCopy:
             if memory not in state.locals:
                 self._commits.delete(state.displaced[memory].base)
                 state.displaced.pop(memory, None)
+        state.drop_local(local)
+
+    def _unlink_edit(self, local: LocalText) -> None:
+        """Delete the memory that an edit was made on. Another one at its path was covered by the edit: it is shown."""
+        state, path = self.state, local.path
+        head = None if path in state.displaced else state.table.at(path)
+        if head is None or local.base is None or head.memory_id != local.base.memory_id:
+            state.drop_local(local)
+            if head is not None:
+                state.changed([path])
+                fail(errno.EBUSY, "somebody else made it meanwhile")
+            return
+        self._commits.delete(local.base)
         state.drop_local(local)
 
     def _is_in_order_as_folder(self, path: str) -> bool:
