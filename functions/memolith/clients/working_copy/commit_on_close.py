@@ -112,7 +112,8 @@ class CommitOnClose:
         state.contents.put(done.text.encode())
         self.took(local.path, done.head, local.changed_at_ns)
         state.drop_local(local)
-        if done.text != text or done.head.path != local.path:
+        local.stored_differs = done.text != text
+        if local.stored_differs or done.head.path != local.path:
             state.changed([local.path, done.head.path])
 
     def _forget(self, local: LocalText) -> None:

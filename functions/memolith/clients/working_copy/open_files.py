@@ -30,11 +30,13 @@ class Writing:
         append: at its end only.
         path: where it was opened.
         local: what was written through it and has not been answered for.
+        last: what was last written through it, whatever has become of it.
     """
 
     append: bool = False
     path: str = ""
     local: LocalText | None = None
+    last: LocalText | None = None
 
 
 class OpenFiles:
@@ -68,7 +70,7 @@ class OpenFiles:
             local.appended_from = 0 if append and base is None else None
             local.writers = 1
             state.name_changed(path)
-            return self._opened(Writing(append, path, local))
+            return self._opened(Writing(append, path, local, local))
 
     def open_to_write(self, path: str, *, append: bool = False, emptied: bool = False) -> Writing:
         """Open an existing file to write, `emptied` at once if asked. Raises OSError."""
@@ -90,6 +92,7 @@ class OpenFiles:
     def write(self, path: str, writing: Writing, offset: int, content: bytes) -> int:
         """Write a part of a text, at its end if it is open to be appended to; return how much. Raises OSError."""
         with self._state.hold(path):
+            self._check_goes_on(path, writing)
             local = self._local(path, append=writing.append)
             if writing.append:
                 offset = len(local.text)
@@ -109,6 +112,8 @@ class OpenFiles:
         if size > LOCAL_MAX_BYTES:
             fail(errno.EFBIG, "it is too long")
         with self._state.hold(path):
+            if writing is not None:
+                self._check_goes_on(path, writing, emptied=size == 0)
             local = self._local(path, emptied=size == 0)
             if local.appended_from is not None and (size < local.fixed_bytes or local.appended_from == 0):
                 self._no_append(local)
@@ -128,11 +133,12 @@ class OpenFiles:
         with self._state.hold(path):
             local = writing.local
             if local is None:
+                self._check_not_failed(path, writing)
                 found = self._state.locals.get(path)
                 if found is None or found.kind is not Kind.EDIT or not found.waiting or found.writers:
                     return
                 local = found
-            if local.failure:
+            if local.failure and local.path != path:
                 self._let_go(writing)
                 fail(local.failure, local.reason)
             if local.kind is not Kind.EDIT or not local.waiting:
@@ -198,8 +204,28 @@ class OpenFiles:
             self._state.unsaved.record(local)
         if writing is not None and writing.local is not local:
             self._let_go(writing)
-            writing.local = local
+            writing.local = writing.last = local
             local.writers += 1
+
+    def _check_goes_on(self, path: str, writing: Writing, *, emptied: bool = False) -> None:
+        """Raise OSError where a write at an offset would not go on in the text that was written through this file.
+
+        The offsets of a program are those of its own text. In a text of another client they would replace its middle.
+        """
+        self._check_not_failed(path, writing)
+        last, found = writing.last, self._state.find(path)
+        if writing.append or emptied or last is None or found is None or found is last:
+            return
+        head = found.base if isinstance(found, LocalText) else found
+        known = (sha256(last.text).hexdigest(), self._state.seen.get(path))
+        if last.stored_differs or head is None or head.content_sha256 not in known:
+            fail(errno.ESTALE, "it has another text by now than what was written: open it again")
+
+    def _check_not_failed(self, path: str, writing: Writing) -> None:
+        """Raise OSError again if what was written through this file is kept beside it; an append needs no text."""
+        last = writing.last
+        if last is not None and last.failure and last.path != path and not writing.append:
+            fail(last.failure, last.reason)
 
     def _close_local(self, local: LocalText) -> None:
         """Note the close of a local text that is no edit: if the mount dies, what it leaves of it is whole."""

@@ -54,6 +54,7 @@ class LocalText:
         waiting: it is an edit that is not committed.
         reason: why it is kept, for a person.
         failure: the errno that its last commit ended with; 0: none.
+        stored_differs: it is committed, and the store has another text of it: appended to others' or without secrets.
         writers: how many have it open and have written to it.
         left_us: when it was last written, closed, moved, or taken over from a dead mount.
         told: it was said that it stays on this machine.
@@ -72,6 +73,7 @@ class LocalText:
     touched: bool = False
     waiting: bool = True
     failure: int = 0
+    stored_differs: bool = False
     writers: int = 0
     left_us: int = 0
     told: bool = False
