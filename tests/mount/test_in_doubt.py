@@ -184,3 +184,57 @@ def test_an_answered_commit_records_what_it_sends_once(desk: Desk, monkeypatch: 
     monkeypatch.setattr(desk.copy.unsaved, "record", noted)
     desk.copy.files.flush("/log.md", writing)
     assert recorded == [1]
+
+
+@pytest.fixture
+def doubtful(desk: Desk) -> Desk:
+    """A save of "two" over "one" was done, and both its answers were lost: it waits."""
+    desk.save("/log.md", "one\n")
+    desk.network.lost = 2
+    silently(desk, "two\n", append=False)
+    assert desk.stored() == {"/log.md": "two\n"}
+    return desk
+
+
+def the_old_text_again(desk: Desk, *, renamed: bool) -> None:
+    """Save "one" over /log.md, as a program does that writes in place, or one that saves by rename."""
+    if not renamed:
+        desk.save("/log.md", "one\n")
+        return
+    desk.save("/log.md.tmp", "one\n")
+    desk.copy.rename("/log.md.tmp", "/log.md")
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_an_old_text_that_is_saved_again_over_one_in_doubt_is_no_success_where_the_store_has_the_other(
+    doubtful: Desk, renamed: bool
+) -> None:
+    with pytest.raises(OSError, match="somebody else changed it meanwhile") as told:
+        the_old_text_again(doubtful, renamed=renamed)
+    assert told.value.errno == errno.ESTALE
+    assert doubtful.read("/log.md") == "two\n"
+    assert doubtful.read(doubtful.beside("/log.md", "conflict")[0]) == "one\n"
+    the_old_text_again(doubtful, renamed=renamed)
+    assert doubtful.stored() == {"/log.md": "one\n"}
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_an_old_text_that_is_saved_again_over_one_that_never_arrived_makes_no_version(
+    desk: Desk, renamed: bool
+) -> None:
+    desk.save("/log.md", "one\n")
+    desk.network.swallowed = 2
+    silently(desk, "two\n", append=False)
+    the_old_text_again(desk, renamed=renamed)
+    assert desk.log() == [("created", "/log.md", "one\n")]
+    assert desk.copy.attributes("/log.md")["state"] == "stored"
+
+
+def test_a_text_that_is_saved_by_rename_over_itself_in_doubt_is_no_conflict_with_who_built_on_it(
+    doubtful: Desk,
+) -> None:
+    doubtful.others_write("/log.md", "two\ntheirs\n")
+    doubtful.save("/log.md.tmp", "two\n")
+    doubtful.copy.rename("/log.md.tmp", "/log.md")
+    assert doubtful.stored() == {"/log.md": "two\ntheirs\n"}
+    assert doubtful.beside("/log.md", "conflict") == []

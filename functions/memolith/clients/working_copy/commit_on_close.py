@@ -29,7 +29,8 @@ class CommitOnClose:
         self._state, self._committing = state, committing
 
     def commit(self, local: LocalText) -> None:
-        """Commit an edit; it is no local text any more then. One request; none if nothing changed.
+        """Commit an edit; it is no local text any more then. One request; none if nothing changed, and the store
+        cannot have taken another text of it without an answer.
 
         Raises:
             OSError: ESTALE: others changed it too; EILSEQ: it is not UTF-8; EFBIG: it is too long; EPERM: the safety
@@ -38,7 +39,7 @@ class CommitOnClose:
         """
         local.complete = True
         text = self._text_of(local)
-        if local.base is not None and hash_of(text) == local.base.content_sha256:
+        if local.base is not None and not local.sent and hash_of(text) == local.base.content_sha256:
             self._forget(local)
             return
         record = partial(self._state.unsaved.record, local)

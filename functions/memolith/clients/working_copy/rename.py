@@ -132,12 +132,20 @@ class Rename:
     def _save_over(self, local: LocalText, new: str) -> None:
         """Commit the text of a temporary file as that of the memory at `new`, or as a new memory."""
         check_name(new)
-        base = self._state.base_unseen(new)
-        self._drop_at(new)
-        edit = self._state.add_local(new, Kind.EDIT, base, bytes(local.text))
-        edit.changed_at_ns, edit.touched = local.changed_at_ns, True
+        edit = self._edit_instead(new, self._state.base_unseen(new), bytes(local.text))
+        edit.changed_at_ns = local.changed_at_ns
         self._closing.commit(edit)
         self._state.drop_local(local)
+
+    def _edit_instead(self, path: str, base: Head | None, text: bytes) -> LocalText:
+        """Make an edit of all the text at a path. What is in doubt of an edit that it replaces is in doubt of it."""
+        replaced = self._state.locals.get(path)
+        self._drop_at(path)
+        edit = self._state.add_local(path, Kind.EDIT, base, text)
+        edit.touched = True
+        if replaced is not None and replaced.kind is Kind.EDIT:
+            edit.sent.update(replaced.sent)
+        return edit
 
     def _drop_at(self, path: str) -> None:
         """Drop what a rename replaces. A program that still writes it loses what it writes, as on any file system."""
@@ -162,10 +170,7 @@ class Rename:
         """Put its text there first, then delete it here: a process that dies in between leaves both."""
         check_name(new)
         base = self._state.base_unseen(new)
-        text = self._text(head)
-        self._drop_at(new)
-        edit = self._state.add_local(new, Kind.EDIT, base, text)
-        edit.touched = True
+        edit = self._edit_instead(new, base, self._text(head))
         self._closing.commit(edit)
         self._closing.delete(head)
 
