@@ -238,3 +238,56 @@ def test_a_text_that_is_saved_by_rename_over_itself_in_doubt_is_no_conflict_with
     doubtful.copy.rename("/log.md.tmp", "/log.md")
     assert doubtful.stored() == {"/log.md": "two\ntheirs\n"}
     assert doubtful.beside("/log.md", "conflict") == []
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_the_deletion_of_a_new_file_in_doubt_deletes_the_memory_that_it_made(desk: Desk, learned: bool) -> None:
+    desk.network.lost = 2
+    silently(desk, "mine\n", append=False)
+    if learned:
+        desk.copy.refresh()
+    desk.copy.unlink("/log.md")
+    assert desk.stored() == {}
+    desk.copy.refresh()
+    assert desk.names() == []
+
+
+def test_the_deletion_of_a_new_file_that_never_arrived_deletes_nothing(desk: Desk) -> None:
+    desk.network.swallowed = 2
+    silently(desk, "mine\n", append=False)
+    desk.copy.unlink("/log.md")
+    assert (desk.log(), desk.names()) == ([], [])
+
+
+def test_the_deletion_of_a_new_file_in_doubt_deletes_no_text_that_others_have_made_of_it(desk: Desk) -> None:
+    desk.network.lost = 2
+    silently(desk, "mine\n", append=False)
+    desk.others_write("/log.md", "mine\ntheirs\n")
+    with pytest.raises(OSError, match="somebody else made it meanwhile") as told:
+        desk.copy.unlink("/log.md")
+    assert told.value.errno == errno.EBUSY
+    assert desk.stored() == {"/log.md": "mine\ntheirs\n"}
+    assert desk.read("/log.md") == "mine\ntheirs\n"
+
+
+def test_the_deletion_of_a_file_in_doubt_deletes_it_with_either_text(doubtful: Desk) -> None:
+    doubtful.copy.unlink("/log.md")
+    assert doubtful.stored() == {}
+    doubtful.save("/log.md", "one\n")
+    doubtful.network.swallowed = 2
+    silently(doubtful, "two\n", append=False)
+    doubtful.copy.unlink("/log.md")
+    assert doubtful.stored() == {}
+
+
+def test_a_new_file_in_doubt_stays_where_nobody_answers_what_became_of_it(desk: Desk) -> None:
+    desk.network.lost = 2
+    silently(desk, "mine\n", append=False)
+    desk.network.down = True
+    with pytest.raises(OSError, match="does not answer") as told:
+        desk.copy.unlink("/log.md")
+    assert told.value.errno == errno.EIO
+    assert desk.read("/log.md") == "mine\n"
+    desk.network.down = False
+    desk.copy.unlink("/log.md")
+    assert desk.stored() == {}

@@ -24,8 +24,8 @@ from memolith.clients.working_copy.content_cache import ContentCache
 from memolith.clients.working_copy.local_status import reason_of, state_of
 from memolith.clients.working_copy.open_files import OpenFiles, errors_logged
 from memolith.clients.working_copy.rename import Rename
-from memolith.clients.working_copy.state import State, check_name, fail
-from memolith.clients.working_copy.store_client import Head, StoreClient
+from memolith.clients.working_copy.state import State, check_name, errno_of, fail
+from memolith.clients.working_copy.store_client import Head, StoreClient, StoreClientError
 from memolith.clients.working_copy.temporary_names import STAYS_US, may_be_meant, why_local
 from memolith.clients.working_copy.tree import split
 from memolith.clients.working_copy.unsaved_texts import Kind, LocalText, UnsavedTexts
@@ -285,17 +285,35 @@ class WorkingCopy:
         state.drop_local(local)
 
     def _unlink_edit(self, local: LocalText) -> None:
-        """Delete the memory that an edit was made on. Another one at its path was covered by the edit: it is shown."""
-        state, path = self.state, local.path
-        head = None if path in state.displaced else state.table.at(path)
-        if head is None or local.base is None or head.memory_id != local.base.memory_id:
-            state.drop_local(local)
-            if head is not None:
-                state.changed([path])
-                fail(errno.EBUSY, "somebody else made it meanwhile")
-            return
-        self._commits.delete(local.base)
+        """Delete the memory that an edit was made on, or has made without an answer.
+
+        Any other memory at its path was covered by the edit, and is shown now.
+        """
+        state, path, base = self.state, local.path, local.base
+        head = None if path in state.displaced else self._head_below(local)
+        made_here = head is not None and head.content_sha256 in local.sent
+        others = head is not None and not made_here and (base is None or head.memory_id != base.memory_id)
+        if head is not None and made_here:
+            state.seen[path] = head.content_sha256
+            self._commits.delete(head)
+        elif head is not None and base is not None and not others:
+            self._commits.delete(base)
         state.drop_local(local)
+        if others:
+            state.changed([path])
+            fail(errno.EBUSY, "somebody else made it meanwhile")
+
+    def _head_below(self, local: LocalText) -> Head | None:
+        """Return the head at an edit's path. No request, unless the store may have the edit already. Raises OSError."""
+        if not local.sent:
+            return self.state.table.at(local.path)
+        try:
+            head = self.client.at(local.path)
+        except StoreClientError as error:
+            fail(errno_of(error), error.message)
+        if head is not None:
+            self.state.table.put(head)
+        return head
 
     def _is_in_order_as_folder(self, path: str) -> bool:
         return self.state.find(path) is None and split(path)[1] != "" and self.state.is_folder(path)
