@@ -7,12 +7,13 @@ new id. Planning again after a stop finds what is left, because a plan is made o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from memolith.clients.api.client import ApiClient
 from memolith.clients.api.http import ApiRefused
+from memolith.core.paths import ancestors
 
 Kind = Literal["delete", "update", "create", "none"]
 
@@ -82,13 +83,18 @@ def plan(then: Iterable[Seen], now: Iterable[Seen], prefix: str = "/") -> list[A
             live.pop(counterpart.id, None)
         pairs.append((counterpart, one))
     pairs += [(one, None) for one in live.values()]
-    actions = [_action(was, is_now) for is_now, was in pairs if _concerned(prefix, is_now, was)]
+    actions = [_action(was, is_now) for is_now, was in pairs if _concerned(prefix, is_now, was) or _left(is_now, was)]
     return sorted((one for one in actions if one is not None), key=lambda one: one.path)
 
 
 def _concerned(prefix: str, *memories: Seen | None) -> bool:
     paths = [one.path for one in memories if one is not None]
     return any(prefix == "/" if path is None else path.startswith(prefix) for path in paths)
+
+
+def _left(now: Seen | None, then: Seen | None) -> bool:
+    """Tell whether a run that stopped has left it out of the way of others."""
+    return now is not None and then is not None and now.path == _aside(now.id)
 
 
 def _action(then: Seen | None, now: Seen | None) -> Action | None:
@@ -143,7 +149,7 @@ class Restorer:
         return done
 
     def _change_all(self, waiting: list[Action]) -> list[Done]:
-        """Repeat while one of them gets its place; if none does, move one of them out of the way, once for each."""
+        """Repeat while one of them gets its place; if none does, move one that waits in a circle out of the way."""
         done: list[Done] = []
         aside: set[str] = set()
         while waiting:
@@ -153,21 +159,30 @@ class Restorer:
                 if _blocked(result):
                     blocked.append(result)
                 else:
-                    done.append(self._told(result))
+                    done.append(self._settled(result, aside))
             if len(blocked) == len(waiting) and not self._step_aside(waiting, aside):
-                return done + [self._told(one) for one in blocked]
+                return done + [self._settled(one, aside) for one in blocked]
             waiting = [one.action for one in blocked]
         return done
 
     def _step_aside(self, waiting: list[Action], aside: set[str]) -> bool:
-        """Move one of those that block each other to a temporary path of its own."""
-        for action in waiting:
-            if action.now is None or action.now.id in aside or not action.moves:
-                continue
-            aside.add(action.now.id)
-            if self._attempt(lambda id=action.now.id: self._move(id, f"/{id}.restoring")) is None:  # type: ignore[misc]
+        """Move one of those that wait in a circle to a temporary path of its own. It would not help any other."""
+        for memory in _in_circles([one for one in waiting if one.now is not None and one.now.id not in aside]):
+            if self._attempt(lambda id=memory.id: self._move(id, _aside(id))) is None:  # type: ignore[misc]
+                aside.add(memory.id)
                 return True
         return False
+
+    def _settled(self, result: Done, aside: set[str]) -> Done:
+        """Tell the result. A memory that is kept, and was moved out of the way, goes back to where it was."""
+        now = result.action.now
+        if not result.restored and now is not None and now.path is not None and now.id in aside:
+            back = now.path
+            refused = self._attempt(lambda: self._move(now.id, back))
+            if refused is not None:
+                where = f"it is at {_aside(now.id)} now, and cannot go back to {back} ({refused}): move it yourself"
+                result = replace(result, reason=f"{result.reason}; {where}")
+        return self._told(result)
 
     def _move(self, memory_id: str, path: str) -> None:
         self._memories.update(memory_id, memory_store_id=self._store_id, path=path)
@@ -220,6 +235,34 @@ class _Withheld(Exception):
 
 def _still(now: Seen) -> Any:
     return {"type": "content_sha256", "content_sha256": now.sha256}
+
+
+def _aside(memory_id: str) -> str:
+    """Return the path at which a memory is out of the way of others."""
+    return f"/{memory_id}.restoring"
+
+
+def _in_circles(waiting: Sequence[Action]) -> list[Seen]:
+    """Return the memories that wait for each other in circles: one has the path that another is to have, or a path
+    above or below it. None of them gets its place until one has stepped aside.
+    """
+    moves = [
+        (one.now, one.now.path, one.then.path)
+        for one in waiting
+        if one.moves and one.now and one.then and one.now.path and one.then.path
+    ]
+    while True:
+        in_the_way, waited_for = _meeting({now for _, now, _ in moves}), _meeting({then for _, _, then in moves})
+        left = [one for one in moves if in_the_way(one[2]) and waited_for(one[1])]
+        if len(left) == len(moves):
+            return [memory for memory, _, _ in moves]
+        moves = left
+
+
+def _meeting(paths: set[str]) -> Callable[[str], bool]:
+    """Return what tells whether a path is one of these, or above or below one."""
+    above = paths.union(*map(ancestors, paths))
+    return lambda path: path in above or not paths.isdisjoint(ancestors(path))
 
 
 def _blocked(done: Done) -> bool:

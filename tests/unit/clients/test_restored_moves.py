@@ -1,0 +1,111 @@
+"""``memolith restore --as-of`` where memories have changed places, and other memories are in the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memolith.clients.cli import restore_plan
+from memolith.clients.cli.restore_plan import Action, Done, Restorer, plan
+from tests.unit.clients.test_past_commands import Terminal, terminal
+
+__all__ = ["terminal"]
+
+
+def planned(terminal: Terminal, as_of: str) -> tuple[Restorer, list[Action]]:
+    restorer = Restorer(terminal.api(), terminal.store, as_of, lambda done: None)
+    return restorer, plan(restorer.then(), restorer.now())
+
+
+def result_of(done: Done) -> tuple[str, bool, str]:
+    """Return where it is seen, whether it was restored, and the kind of the error."""
+    return done.action.path, done.restored, done.reason.split(":")[0]
+
+
+TAKEN = "memory_path_conflict_error"
+
+
+def test_a_move_to_a_path_that_another_client_took_leaves_the_memory_where_it_is(terminal: Terminal) -> None:
+    a = terminal.create("/x", "a")
+    as_of = terminal.settle()
+    terminal.update(a, path="/y")
+    restorer, actions = planned(terminal, as_of)
+    terminal.create("/x", "theirs")
+    before = terminal.versions()
+    assert [result_of(one) for one in restorer.carry_out(actions)] == [("/x", False, TAKEN)]
+    assert terminal.holds() == {"/x": "theirs", "/y": "a"}
+    assert terminal.versions() == before
+
+
+def test_moves_that_wait_for_a_memory_outside_the_prefix_leave_all_where_they_are(terminal: Terminal) -> None:
+    a, b = terminal.create("/n/x", "a"), terminal.create("/o/z", "b")
+    as_of = terminal.settle()
+    terminal.update(a, path="/y")
+    terminal.update(b, path="/n/x")
+    terminal.create("/o/z", "c")
+    kept = [("update", "/n/x", "kept"), ("update", "/o/z", "kept")]
+    assert terminal.restore(as_of, "--path-prefix", "/n/", code=3) == kept
+    assert terminal.holds() == {"/y": "a", "/n/x": "b", "/o/z": "c"}
+    assert terminal.restore(as_of, "--path-prefix", "/n/", code=3) == kept
+
+
+def test_a_memory_that_stepped_aside_in_vain_goes_back_to_where_it_was(terminal: Terminal) -> None:
+    a, b = terminal.create("/a", "a"), terminal.create("/b", "b")
+    as_of = terminal.settle()
+    terminal.update(b, path="/c")
+    terminal.update(a, path="/b/x")
+    terminal.update(b, path="/a")
+    restorer, actions = planned(terminal, as_of)
+    terminal.create("/b/y", "theirs")
+    assert [result_of(one) for one in restorer.carry_out(actions)] == [("/a", False, TAKEN), ("/b", False, TAKEN)]
+    assert terminal.holds() == {"/b/x": "a", "/a": "b", "/b/y": "theirs"}
+
+
+def test_a_memory_that_stepped_aside_and_cannot_go_back_is_named_with_where_it_is(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = terminal.create("/a", "a"), terminal.create("/b", "b")
+    as_of = terminal.settle()
+    terminal.update(a, path="/c")
+    terminal.update(b, path="/a")
+    terminal.update(a, path="/b")
+    restorer, actions = planned(terminal, as_of)
+    do = Restorer._do
+
+    def overtaken(self: Restorer, action: Action) -> Done:
+        done = do(self, action)
+        if done.restored and action.path == "/b":
+            terminal.create("/a", "theirs")
+        return done
+
+    monkeypatch.setattr(restore_plan.Restorer, "_do", overtaken)
+    moved, kept = restorer.carry_out(actions)
+    assert (result_of(moved), result_of(kept)) == (("/b", True, ""), ("/a", False, TAKEN))
+    aside = f"/{a}.restoring"
+    assert kept.reason.endswith(f"{TAKEN}: /b is held by another memory): move it yourself")
+    assert f"it is at {aside} now, and cannot go back to /b" in kept.reason
+    assert terminal.holds() == {aside: "a", "/b": "b", "/a": "theirs"}
+
+
+def test_a_memory_that_a_stopped_run_left_aside_is_brought_back_with_a_prefix_that_it_is_outside_of(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = terminal.create("/n/x", "a"), terminal.create("/a/x", "b")
+    then, as_of = terminal.holds(), terminal.settle()
+    terminal.update(a, path="/c")
+    terminal.update(b, path="/n/x")
+    terminal.update(a, path="/a/x")
+    step = Restorer._step_aside
+
+    def stops(self: Restorer, *of: Any) -> bool:
+        step(self, *of)
+        raise KeyboardInterrupt
+
+    restorer, actions = planned(terminal, as_of)
+    with monkeypatch.context() as stopping, pytest.raises(KeyboardInterrupt):
+        stopping.setattr(restore_plan.Restorer, "_step_aside", stops)
+        restorer.carry_out(actions)
+    assert f"/{b}.restoring" in terminal.holds()
+    terminal.restore(as_of, "--path-prefix", "/n/")
+    assert terminal.holds() == then
