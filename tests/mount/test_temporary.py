@@ -187,3 +187,102 @@ def test_a_clean_end_makes_memories_of_what_nobody_is_at_and_offers_the_rest_aga
     assert desk.stored() == {"/.x.config": "mine\n"}
     desk.start()
     assert [local.path for local in desk.copy.unsaved.inherited] == ["/just.tmp"]
+
+
+def moved_on(desk: Desk, *names: str) -> None:
+    """Move /plan.md from name to name within half a minute; then time passes."""
+    for old, new in zip(("/plan.md", *names), names, strict=False):
+        desk.copy.rename(old, new)
+    left_alone(desk)
+
+
+@pytest.mark.parametrize("names", [("/plan.md.tmp", "/b.md"), ("/plan.md~", "/b.md"), ("/plan.tmp", "/b.tmp", "/b.md")])
+def test_a_memory_that_is_moved_on_from_a_temporary_name_is_renamed(desk: Desk, names: tuple[str, ...]) -> None:
+    desk.save("/plan.md", "plan\n")
+    memory_id = desk.copy.attributes("/plan.md")["memory_id"]
+    moved_on(desk, *names)
+    assert desk.log() == [("created", "/plan.md", "plan\n"), ("modified", "/b.md", "plan\n")]
+    assert desk.copy.attributes("/b.md")["memory_id"] == memory_id
+    assert desk.names() == ["b.md"]
+
+
+def test_a_memory_that_is_moved_on_from_a_temporary_name_takes_with_it_what_was_written_there(desk: Desk) -> None:
+    desk.save("/plan.md", "plan\n")
+    memory_id = desk.copy.attributes("/plan.md")["memory_id"]
+    desk.copy.rename("/plan.md", "/plan.md.tmp")
+    desk.append("/plan.md.tmp", "more\n")
+    desk.copy.rename("/plan.md.tmp", "/b.md")
+    left_alone(desk)
+    assert desk.stored() == {"/b.md": "plan\nmore\n"}
+    assert desk.copy.attributes("/b.md")["memory_id"] == memory_id
+    assert desk.names() == ["b.md"]
+
+
+def test_a_memory_that_is_moved_on_from_a_temporary_name_over_another_gives_it_the_text_and_ends(desk: Desk) -> None:
+    desk.save("/plan.md", "plan\n")
+    desk.save("/b.md", "old\n")
+    memory_id = desk.copy.attributes("/b.md")["memory_id"]
+    moved_on(desk, "/plan.md.tmp", "/b.md")
+    assert desk.stored() == {"/b.md": "plan\n"}
+    assert desk.copy.attributes("/b.md")["memory_id"] == memory_id
+    assert desk.names() == ["b.md"]
+
+
+def test_a_memory_that_is_moved_from_one_temporary_name_to_another_is_renamed_to_the_second(desk: Desk) -> None:
+    desk.save("/plan.md", "plan\n")
+    memory_id = desk.copy.attributes("/plan.md")["memory_id"]
+    moved_on(desk, "/plan.tmp", "/b.tmp")
+    assert desk.stored() == {"/b.tmp": "plan\n"}
+    assert desk.copy.attributes("/b.tmp")["memory_id"] == memory_id
+    assert desk.names() == ["b.tmp"]
+
+
+def test_a_file_that_comes_back_from_two_temporary_names_has_changed_nothing(desk: Desk) -> None:
+    desk.save("/plan.md", "plan\n")
+    moved_on(desk, "/plan.tmp", "/b.tmp", "/plan.md")
+    assert desk.log() == [("created", "/plan.md", "plan\n")]
+    assert desk.names() == ["plan.md"]
+
+
+def test_a_file_that_comes_back_from_a_temporary_name_has_what_was_written_to_it_there(desk: Desk) -> None:
+    desk.save("/plan.md", "plan\n")
+    desk.copy.rename("/plan.md", "/plan.md~")
+    desk.append("/plan.md~", "more\n")
+    desk.copy.rename("/plan.md~", "/plan.md")
+    left_alone(desk)
+    assert desk.log() == [("created", "/plan.md", "plan\n"), ("modified", "/plan.md", "plan\nmore\n")]
+    assert desk.names() == ["plan.md"]
+
+
+def test_a_file_that_was_emptied_under_a_temporary_name_comes_back_empty(desk: Desk) -> None:
+    desk.save("/plan.md", "plan\n")
+    desk.copy.rename("/plan.md", "/plan.md~")
+    desk.copy.files.truncate("/plan.md~", 0)
+    desk.copy.rename("/plan.md~", "/plan.md")
+    assert desk.stored() == {"/plan.md": ""}
+
+
+def test_a_memory_that_cannot_be_moved_on_from_a_temporary_name_stays_there_and_comes_back(desk: Desk) -> None:
+    desk.save("/plan.md", "plan\n")
+    desk.copy.rename("/plan.md", "/plan.md~")
+    desk.others_write("/b.md", "theirs\n")
+    with pytest.raises(OSError, match="held by another memory"):
+        desk.copy.rename("/plan.md~", "/b.md")
+    assert desk.names() == ["plan.md~"]
+    left_alone(desk)
+    assert desk.stored() == {"/plan.md": "plan\n", "/b.md": "theirs\n"}
+    assert desk.names() == ["b.md", "plan.md", "plan.md~"]
+
+
+def test_a_backup_that_is_moved_on_once_its_file_was_written_anew_is_a_memory_of_its_own(desk: Desk) -> None:
+    desk.save("/plan.md", "old\n")
+    memory_id = desk.copy.attributes("/plan.md")["memory_id"]
+    desk.copy.rename("/plan.md", "/plan.md~")
+    writing = desk.copy.files.create("/plan.md")
+    desk.copy.files.write("/plan.md", writing, 0, b"new\n")
+    desk.copy.rename("/plan.md~", "/b.md")
+    desk.copy.files.flush("/plan.md", writing)
+    desk.copy.files.release("/plan.md", writing)
+    left_alone(desk)
+    assert desk.stored() == {"/plan.md": "new\n", "/b.md": "old\n"}
+    assert desk.copy.attributes("/plan.md")["memory_id"] == memory_id

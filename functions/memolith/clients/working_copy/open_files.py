@@ -117,7 +117,7 @@ class OpenFiles:
             local = self._local(path, emptied=size == 0)
             if local.appended_from is not None and (size < local.fixed_bytes or local.appended_from == 0):
                 self._no_append(local)
-            touched = local.touched or size > 0
+            touched = local.touched or size > 0 or local.kind is not Kind.EDIT
             self._state.unsaved.truncate(local, size)
             self._touch(local, writing)
             local.touched = touched

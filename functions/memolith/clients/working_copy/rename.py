@@ -3,12 +3,14 @@
 - **Write to a temporary name and rename it over the file** is one new version of the memory.
 - **Rename the file to a backup and write it anew** is the same: a memory whose file went to a temporary name is
   displaced, and nothing of it reaches the store. What is written at its path becomes its new text. If the backup is
-  deleted and nothing was written, the memory is deleted; if it is renamed back, nothing has happened; if nothing more
-  happens, the file comes back, or is renamed after all where a person may have meant the name.
+  deleted and nothing was written, the memory is deleted; if it is renamed back, nothing has happened; if it is renamed
+  to a name of its own, the memory is; if nothing more happens, the file comes back, or is renamed after all where a
+  person may have meant the name.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import logging
 from hashlib import sha256
@@ -50,7 +52,7 @@ class Rename:
             return
         if self._state.is_folder(new):
             fail(errno.EISDIR, "a folder has that name")
-        with self._state.hold(old, new):
+        with self._state.hold(old, new, *self._displaced_to(old)):
             self._rename_file(old, new)
 
     def come_back(self) -> set[str]:
@@ -116,18 +118,59 @@ class Rename:
     def _rename_local(self, local: LocalText, new: str) -> None:
         if is_local(new) and self._state.base_of(new) is None:
             self._drop_at(new)
-            self._state.move_local(local, new)
+            self._move_backup(local, new)
         elif self._is_undone(local, new):
             with self._state.lock:
                 del self._state.displaced[new]
                 self._state.drop_local(local)
+        elif (path := self._moved_on(local, new)) is not None:
+            self._move_displaced(path, local, new)
         else:
             self._save_over(local, new)
+
+    def _move_backup(self, local: LocalText, new: str) -> None:
+        """Give a temporary file another such name; the memory that it is a backup of is displaced to there."""
+        with self._state.lock:
+            path = self._displaced_by(local)
+            if path is not None:
+                self._state.displaced[path] = dataclasses.replace(self._state.displaced[path], backup=new)
+            self._state.move_local(local, new)
+
+    def _displaced_to(self, backup: str) -> list[str]:
+        """List the paths whose files were moved to this name."""
+        with self._state.lock:
+            return [path for path, displaced in self._state.displaced.items() if displaced.backup == backup]
+
+    def _displaced_by(self, local: LocalText) -> str | None:
+        """Return the path that it was moved away from, even if a program has written to it since. None: it was not."""
+        with self._state.lock:
+            found = [path for path, one in self._state.displaced.items() if _is_backup(local, one)]
+        return found[0] if found else None
+
+    def _moved_on(self, local: LocalText, new: str) -> str | None:
+        """Return the same path, if nothing was written there since and the file does not come back to it."""
+        path = self._displaced_by(local)
+        return None if path == new or path in self._state.locals else path
+
+    def _move_displaced(self, path: str, local: LocalText, new: str) -> None:
+        """Move a memory from its old path to where its backup goes, with what was written to the backup."""
+        check_name(new)
+        base = self._state.displaced[path].base
+        taken = self._state.find(new) is not None or new in self._state.displaced
+        if not taken:
+            self._rename_memory(base, new)
+        if taken or local.touched:
+            self._save_over(local, new)
+        if taken:
+            self._closing.delete(base)
+        with self._state.lock:
+            self._state.displaced.pop(path, None)
+            self._state.drop_local(local)
 
     def _is_undone(self, local: LocalText, new: str) -> bool:
         """Tell whether a backup comes back to where it was, unchanged."""
         displaced = self._state.displaced.get(new)
-        return displaced is not None and displaced.backup == local.path and local.base == displaced.base
+        return displaced is not None and _is_backup(local, displaced) and not local.touched
 
     def _save_over(self, local: LocalText, new: str) -> None:
         """Commit the text of a temporary file as that of the memory at `new`, or as a new memory."""
@@ -233,7 +276,7 @@ class Rename:
         had_ns = state.folder_times.at(old)
         for path in sorted(files):
             target = new + path[len(old) :]
-            with state.hold(path, target):
+            with state.hold(path, target, *self._displaced_to(path)):
                 if state.find(path) is not None:
                     self._rename_file(path, target)
         with state.keeping_folder(old):
@@ -249,3 +292,7 @@ class Rename:
                 path, _ = split(path)
                 found.add(path)
         return sorted(found)
+
+
+def _is_backup(local: LocalText, displaced: Displaced) -> bool:
+    return local.path == displaced.backup and local.base == displaced.base
