@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import anthropic
 import pytest
 
 from tests.api.harness import Backend, Reply
+from tests.api.test_limits import LAMBDA_ANSWER_MAX_BYTES
 
 
 @pytest.fixture
@@ -158,3 +160,36 @@ def test_a_deleted_sessions_events_are_gone_and_no_more_are_taken(backend: Backe
 def test_more_than_a_megabyte_of_events_is_too_large(backend: Backend, session: str) -> None:
     reply = report(backend, session, {"type": "a.b", "text": "x" * 1_000_000})
     assert (reply.status, reply.body["error"]["type"]) == (413, "request_too_large")
+
+
+@pytest.mark.parametrize(
+    ("character", "chars"), [("a", 90_000), ("ж", 50_000), ("🧠", 25_000), ("\x01", 15_000), ('"', 45_000)]
+)
+def test_a_page_of_the_largest_events_fits_into_an_answer_and_is_continued(
+    backend: Backend, session: str, character: str, chars: int
+) -> None:
+    """JSON needs up to twelve bytes for a character, and Lambda's envelope is JSON again."""
+    names = [f"{number:02}" for number in range(72)]
+    for first in range(0, len(names), 9):
+        events = [
+            {
+                "type": "agent.tool_result",
+                "client_event_id": name,
+                "at": f"2026-09-01T10:00:{int(name) % 60:02}Z",
+                "content": text(character * chars),
+            }
+            for name in names[first : first + 9]
+        ]
+        body = json.dumps({"events": events}, ensure_ascii=False).encode()
+        assert backend.raw("POST", f"/v1/sessions/{session}/transcript", body=body).status == 200
+    for order in ("asc", "desc"):
+        seen: list[str] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            query = f"limit=100&order={order}" + (f"&page={cursor}" if cursor else "")
+            answer = backend.answer(backend.event("GET", f"/v1/sessions/{session}/events", query))
+            assert len(json.dumps(answer).encode()) < LAMBDA_ANSWER_MAX_BYTES
+            page = json.loads(answer["body"])
+            seen += [row["client_event_id"] for row in page["data"]]
+            cursor = page["next_page"]
+        assert (sorted(seen), len(seen)) == (names, len(names))

@@ -21,8 +21,8 @@ from memolith.core.transcripts import counting, place
 
 PARTS_MAX = 20
 SENT_MAX_BYTES = 1_500_000
-"""Parts that one look reads, and what they may take; the rest follows at the next. A function answers 6 MB at most, in
-which a character beyond ASCII takes three and a half times as much as here.
+"""Parts that one look reads, and what they may take; the rest follows at the next. A page of a listing has as much.
+A function answers 6 MB at most, in which a character beyond ASCII takes three and a half times as much as here.
 """
 
 ENDED = "session.status_terminated"

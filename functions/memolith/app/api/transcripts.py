@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from memolith.app.api.event_tail import EventTail
+from memolith.app.api.event_tail import SENT_MAX_BYTES, EventTail
 from memolith.app.auth.authorizer import Access, Scope
 from memolith.app.auth.session_access import SessionAccess
 from memolith.app.index.transcript_log import TranscriptLog, has_order, is_ordered
@@ -189,7 +189,8 @@ class Transcripts:
         """List the events of a session that this region has, in their order; none of an erased transcript.
 
         An index read, a query for a hundred parts, an index read, and a GET for each part that the page needs, at most
-        `PARTS_PER_PAGE`; a page may be short, or empty, and be continued all the same.
+        `PARTS_PER_PAGE`; a page may be short, or empty, and be continued all the same. It ends before its events take
+        more than `SENT_MAX_BYTES`, with one at least.
 
         Raises:
             NotFound, PermissionDenied, Unauthenticated, Unavailable.
@@ -201,8 +202,10 @@ class Transcripts:
             return Page((), None)
         parts = _Parts(rows, filter, after, self._log.read)
         found: list[tuple[str, Event]] = []
+        size = 0
         for one in parts.events():
-            if len(found) == limit:
+            size += one[1].size_bytes
+            if found and (len(found) == limit or size > SENT_MAX_BYTES):
                 return Page(tuple(event for _, event in found), found[-1][0])
             found.append(one)
         return Page(tuple(event for _, event in found), parts.stopped_at)

@@ -46,6 +46,11 @@ class Event:
         """What tells it from the session's other events."""
         return self.id[-ID_END:]
 
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes its line takes in a part."""
+        return len(_line(_event_to_json(self)).encode())
+
 
 @dataclass(frozen=True, slots=True)
 class TranscriptPart:
@@ -81,7 +86,7 @@ class TranscriptPart:
     def to_lines(self) -> bytes:
         header = {name: value for name, value in asdict(self).items() if name != "events" and value not in (None, ())}
         lines = [{"schema": SCHEMA, **header}, *(_event_to_json(event) for event in self.events)]
-        return "".join(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n" for line in lines).encode()
+        return "".join(_line(one) for one in lines).encode()
 
     @classmethod
     def from_lines(cls, body: bytes) -> TranscriptPart:
@@ -93,6 +98,10 @@ class TranscriptPart:
             return cls(**{**header, "events": events, "kept_ids": tuple(header.get("kept_ids", ()))})
         except (TypeError, KeyError) as error:
             raise ValueError(f"a part of a transcript cannot be read ({error})") from error
+
+
+def _line(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def _event_to_json(event: Event) -> dict[str, Any]:
