@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from memolith.core.decide import sha256_hex
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import CONTENT_MAX_BYTES, PROPOSAL_EDITS_MAX, PROPOSAL_MAX_BYTES, PROPOSAL_SOURCES_MAX
 from memolith.core.paths import check_path
+from memolith.core.sent_size import sent_size
 from memolith.core.trust import USER
 
 _FIELDS = {
@@ -94,8 +95,7 @@ def check_edits(edits: Sequence[EditRequest]) -> None:
                     f"edits.{number}.{field}", f"is named by edits.{named[path]} too; make one edit of the two"
                 )
             named[path] = number
-    if sum(len(text.encode()) for edit in edits for text in (edit.content, edit.new) if text) > PROPOSAL_MAX_BYTES:
-        raise InvalidRequest("edits", f"must have at most {PROPOSAL_MAX_BYTES} bytes of text in all", too_large=True)
+    check_texts_size(text for edit in edits for text in (edit.content, edit.new))
     if len({source for edit in edits for source in edit.sources}) > PROPOSAL_SOURCES_MAX:
         raise InvalidRequest("edits", f"must name at most {PROPOSAL_SOURCES_MAX} different sources in all")
 
@@ -119,6 +119,23 @@ def check_content_size(content: str | None, field: str) -> None:
     """Raise InvalidRequest for a text that no memory may have."""
     if content is not None and len(content.encode()) > CONTENT_MAX_BYTES:
         raise InvalidRequest(field, f"must be at most {CONTENT_MAX_BYTES} bytes of UTF-8", too_large=True)
+
+
+def check_texts_size(texts: Iterable[str | None]) -> None:
+    """Raise InvalidRequest for texts that are too much for one proposal."""
+    if sum(text_size(text) for text in texts if text) > PROPOSAL_MAX_BYTES:
+        rule = (
+            f"must have at most {PROPOSAL_MAX_BYTES} bytes of text in all; of a str_replace the whole new text counts"
+        )
+        raise InvalidRequest("edits", rule, too_large=True)
+
+
+def text_size(text: str) -> int:
+    """Return what a text counts for in a proposal: its bytes, so that four times as much suffices to send it.
+
+    A control character, which takes seven bytes there, counts for two.
+    """
+    return max(len(text.encode()), sent_size(text) // 4)
 
 
 def _paths(edit: EditRequest) -> Iterator[tuple[str, str]]:

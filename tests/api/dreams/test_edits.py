@@ -12,7 +12,7 @@ from memolith.app.auth.session_log import SessionLog
 from memolith.core.rows.identity import SessionRow
 from memolith.ports.index import Change
 from memolith.ports.model import ModelUnavailable
-from tests.api.dreams.stage import TEXTS, Stage, do, tell
+from tests.api.dreams.stage import TEXTS, Stage, do, proposed, tell
 from tests.unit.app.scene import HOME
 
 
@@ -128,6 +128,27 @@ def test_many_deletions_in_the_input_are_left_out(stage: Stage) -> None:
     dream = stage.done(stage.update())
     assert dream.model_extra["x_memolith"]["dropped"] == ["too_many_deletions"] * 8
     assert len(stage.texts()) == 11
+
+
+def test_a_dream_proposes_the_edits_that_fit_into_a_proposal_and_counts_the_others_as_dropped(
+    stage: Stage,
+) -> None:
+    stage.fill({f"/{number:02}.md": f"status: old {number}\n" + "a" * 100_000 for number in range(12)})
+    listed = stage.client.beta.memory_stores.memories.list(stage.scene.store, limit=100)
+    found = {one.path: one.memory_version_id for one in listed if one.type == "memory" and one.path not in TEXTS}
+    edit = {"op": "str_replace", "content": None, "old": "old", "to": None, "why": "w"}
+    edits: list[dict[str, Any]] = [
+        {**edit, "path": path, "new": "b" * 5_000 if path == "/03.md" else "new", "sources": [version]}
+        for path, version in sorted(found.items())
+    ]
+    small = {"op": "create", "path": "/small.md", "content": "small", "old": None, "new": None}
+    edits.append({**edits[0], **small})
+    stage.model.said = [{"open": [], "edits": edits, "summary": "", "done": True}]
+    dream = stage.done(stage.create(output_behavior={"type": "propose"}))
+    assert dream.status == "completed"
+    assert dream.model_extra["x_memolith"]["dropped"] == ["proposal_too_large"] * 3
+    fitting = [f"/{number:02}.md" for number in range(10) if number != 3]
+    assert proposed(stage, dream) == [*fitting, "/small.md"]
 
 
 def test_what_a_dream_writes_is_believed_no_more_than_what_its_model_was_shown() -> None:

@@ -6,7 +6,6 @@ version, and with the hash that was acknowledged; only the rest is fetched, one 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
@@ -23,6 +22,7 @@ from memolith.core.fold import is_live
 from memolith.core.limits import LOAD_MAX_BYTES, LOAD_MAX_MEMORIES
 from memolith.core.listing import check_position
 from memolith.core.rows.content import MemoryRow
+from memolith.core.sent_size import sent_size
 from memolith.ports.index import Query
 
 ROWS_PER_READ = 100
@@ -82,8 +82,8 @@ class BulkRead:
         total = 0
         for row in rows:
             text = texts.get(row.memory_id)
-            total += ENVELOPE_BYTES + _in_json(row.path or "")
-            total += 7 * (row.content_size_bytes or 0) if text is None else _in_json(text)
+            total += ENVELOPE_BYTES + sent_size(row.path or "")
+            total += 7 * (row.content_size_bytes or 0) if text is None else sent_size(text)
             if total > LOAD_MAX_BYTES and taken:
                 break
             taken.append(row)
@@ -107,11 +107,6 @@ class BulkRead:
             wanted = [TextRequest(row.ref, row.content_sha256 or "", row.version_id) for row in some]
             found += self._texts.show_each(access, wanted)
         return found
-
-
-def _in_json(text: str) -> int:
-    """Return the size of a text in Lambda's answer, which is JSON in JSON."""
-    return len(json.dumps(json.dumps(text)))
 
 
 def _parts(rows: Sequence[MemoryRow]) -> list[Sequence[MemoryRow]]:

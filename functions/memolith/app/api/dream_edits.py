@@ -26,6 +26,9 @@ from memolith.core.rows.identity import StoreRow
 
 PROPOSED_WHY = "A dream over this store proposes it."
 
+TOO_LARGE = "proposal_too_large"
+"""Of an edit that was dropped: its text is too long for a memory, or too much beside those of the edits before it."""
+
 
 class DreamEdits:
     """Carries out the edits of dreams, as each dream's own session."""
@@ -36,10 +39,15 @@ class DreamEdits:
         self._proposals = proposals
 
     def planned(self, run: Run, edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) -> Plan:
-        """Decide which edits wait for a person. An index read where the dream writes."""
+        """Decide which edits wait for a person; those that one proposal has no room for are dropped.
+
+        An index read where the dream writes.
+        """
         reviewed = self._reviewed(run, edits, memories)
         written = tuple(one for one in edits if one not in reviewed)
-        return Plan(tuple(reviewed), written, memories, tuple(run.dropped))
+        proposed = dreams.fit_into_proposal(reviewed, memories)
+        run.dropped += [TOO_LARGE] * (len(reviewed) - len(proposed))
+        return Plan(tuple(proposed), written, memories, tuple(run.dropped))
 
     def carry_out(self, run: Run, plan: Plan, go_on: Callable[[], None], heads: Sequence[Memory] | None = None) -> None:
         """Propose or write what is planned. `go_on` is called before each write, and stops it by raising.

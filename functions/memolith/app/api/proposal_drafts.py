@@ -19,7 +19,14 @@ from memolith.core.integrity import Acknowledged
 from memolith.core.limits import PROPOSAL_LIFETIME_US, PROPOSALS_OPEN_MAX
 from memolith.core.objects.proposal_record import ProposalRecord, ProposalStep, ProposedEdit
 from memolith.core.proposals import str_replaced
-from memolith.core.proposed_edits import SAME_PATH, SAME_TEXT, EditRequest, check_content_size, request_digest
+from memolith.core.proposed_edits import (
+    SAME_PATH,
+    SAME_TEXT,
+    EditRequest,
+    check_content_size,
+    check_texts_size,
+    request_digest,
+)
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import MemoryRow, PathRow, VersionRow
 from memolith.core.rows.identity import StoreRow
@@ -113,6 +120,7 @@ class ProposalDrafts:
         resolved = tuple(
             self._edit(store, rows, occupants, edit, f"edits.{number}", trust) for number, edit in enumerate(edits)
         )
+        check_texts_size(edit.content for edit in resolved)
         self._refuse_withheld(view, store, edits, resolved)
         return resolved
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memolith.core.limits import PROPOSAL_SOURCES_MAX, SOURCES_MAX
+from memolith.core.limits import CONTENT_MAX_BYTES, PROPOSAL_MAX_BYTES, PROPOSAL_SOURCES_MAX, SOURCES_MAX
 from memolith.core.memory_conventions import INDEX_MAX_BYTES, INDEX_MAX_LINES, INDEX_PATH, frontmatter
-from memolith.core.proposed_edits import EditRequest
+from memolith.core.proposed_edits import EditRequest, text_size
 
 ROUNDS_MAX = 8
 EDITS_MAX = 60
@@ -181,6 +181,20 @@ def new_text(edit: Edit, memory: DreamedMemory) -> str:
     if edit.op == "str_replace":
         return memory.text.replace(edit.old or "", edit.new or "", 1)
     return edit.content or ""
+
+
+def fit_into_proposal(edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) -> list[Edit]:
+    """Return the edits without those that a proposal has no room for: a text that no memory may have, or that is too
+    much beside those before it.
+    """
+    kept, left = list[Edit](), PROPOSAL_MAX_BYTES
+    for edit in edits:
+        text = (new_text(edit, memories[edit.path]) if edit.op == "str_replace" else edit.content) or ""
+        size = text_size(text)
+        if size <= left and len(text.encode()) <= CONTENT_MAX_BYTES:
+            kept.append(edit)
+            left -= size
+    return kept
 
 
 def as_proposal(edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) -> list[EditRequest]:
