@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from memolith.core.limits import PROPOSAL_MAX_BYTES
 from tests.api.harness import Backend
+from tests.api.test_limits import LAMBDA_ANSWER_MAX_BYTES
 
 
 @pytest.fixture
@@ -137,3 +140,34 @@ def test_a_page_of_proposals_goes_on_where_it_ended(desk: Desk) -> None:
     then = desk.ask("GET", "proposals", desk.person, query=f"limit=2&page={first['next_page']}")
     assert [one["id"] for one in (*first["data"], *then["data"])] == made[::-1]
     assert then["next_page"] is None
+
+
+LARGEST = [(op, text) for op in ("delete", "replace", "create") for text in ("a", 'a = "b"; ', "ж")]
+
+
+@pytest.mark.parametrize(("op", "text"), [*LARGEST, ("delete", "\x01")])
+def test_the_largest_proposal_fits_into_an_answer_and_says_which_lines_are_left_out(
+    desk: Desk, op: str, text: str
+) -> None:
+    """Control characters cannot be in the texts as well: a body has no room for them."""
+    line = text * (78 // len(text.encode())) + "\n"
+    whole = line * (100_000 // len(line.encode()))
+    paths = [f"/{number:02}.md" for number in range(60 if op == "delete" else 7)]
+    memories = desk.backend.client().beta.memory_stores.memories
+    for path in paths if op != "create" else ():
+        memories.create(desk.store, path=path, content=f"{path}\n{whole}")
+    new = {"create": whole, "replace": whole.upper()}.get(op)
+    asked = [{"op": op, "path": path, **({} if new is None else {"content": new})} for path in paths]
+    body = json.dumps({"edits": asked}, ensure_ascii=False).encode()
+    made = desk.ask("POST", "proposals", desk.agent, body)
+    assert sum(len((edit["content"] or "").encode()) for edit in made["edits"]) <= PROPOSAL_MAX_BYTES
+    address = f"/v1/memory_stores/{desk.store}/proposals/{made['id']}"
+    answer = desk.backend.answer(desk.backend.event("GET", address, "diff=unified"))
+    assert answer["statusCode"] == 200
+    assert len(json.dumps(answer).encode()) < LAMBDA_ANSWER_MAX_BYTES
+    shown = json.loads(answer["body"])["edits"]
+    assert [edit["content"] for edit in shown] == [edit["content"] for edit in made["edits"]]
+    assert not any(edit["content_left_out"] for edit in shown)
+    assert [edit["diff"] is None for edit in shown] == [edit["diff_left_out"] for edit in shown]
+    assert shown[0]["diff"] is not None
+    assert op != "delete" or shown[-1]["diff_left_out"]

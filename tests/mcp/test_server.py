@@ -10,6 +10,7 @@ import pytest
 from mcp import MCPError
 from mcp_types import TextContent, TextResourceContents
 
+from tests.api.test_limits import LAMBDA_ANSWER_MAX_BYTES
 from tests.mcp.calls import every_call
 from tests.mcp.conftest import Server
 from tests.mcp.notes import put
@@ -90,6 +91,22 @@ def test_what_an_agent_proposes_is_not_in_memory_and_no_tool_decides_it(server: 
     server.fresh.backend.raw("POST", f"/v1/memory_stores/{server.store_id}/proposals/{made['proposal_id']}/withdraw")
     assert "waits" in server.call("read_proposal")[0]
     assert (server.call("list_proposals", status="withdrawn")[1] or {})["proposals"]
+
+
+def test_a_proposal_whose_lines_are_too_many_for_an_answer_says_how_to_read_the_others(server: Server) -> None:
+    paths = [f"/{number:02}.md" for number in range(20)]
+    for path in paths:
+        put(server, path, 'a = "ж"\n' * 9_000)
+    edits = [{"op": "delete", "path": f"/memories{path}"} for path in paths]
+    server.call("propose_edits", why="all is old", edits=edits)
+    text, read, is_error = server.call("read_proposal")
+    assert not is_error
+    assert len(json.dumps(json.dumps({"text": text, "fields": read}, ensure_ascii=False))) < LAMBDA_ANSWER_MAX_BYTES
+    shown = (read or {})["edits"]
+    assert [edit["path"] for edit in shown] == [f"/memories{path}" for path in paths]
+    assert [edit["diff"] is None for edit in shown] == [edit["left_out"] is not None for edit in shown]
+    assert shown[0]["diff"] is not None
+    assert "read_note shows the text" in shown[-1]["left_out"]
 
 
 def test_a_note_that_is_there_is_replaced_only_on_what_was_read(server: Server) -> None:

@@ -41,6 +41,7 @@ def _edit(answer: EditView) -> Json:
         "path": answer.path,
         "to": answer.to,
         "content": answer.content,
+        "content_left_out": answer.content_left_out,
         "content_sha256": answer.content_sha256,
         "expected_content_sha256": answer.expected_content_sha256,
         "memory_id": answer.memory_id,
@@ -52,6 +53,7 @@ def _edit(answer: EditView) -> Json:
         "result": _result(answer.result),
         "reversal": _result(answer.reversal),
         "diff": None if answer.diff is None else diff,
+        "diff_left_out": answer.diff_left_out,
     }
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from memolith.app.api import dream_changes
+from memolith.core.sent_size import sent_size
 from tests.api.dreams.stage import TEXTS, Stage
 from tests.unit.app.scene import AWAY, HOME
 
@@ -44,6 +46,51 @@ def test_a_dreams_changes_are_the_lines_that_it_wrote_and_a_person_takes_them_ba
     again = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))
     assert {one["outcome"] for one in again["data"]} == {"unchanged", "changed_since"}
     assert len(list(stage.client.beta.memory_stores.memory_versions.list(stage.scene.store))) == versions
+
+
+def test_changes_that_one_answer_has_no_room_for_are_left_out_and_say_so(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dream = stage.done(stage.update())
+    whole = ask(stage, "GET", f"/v1/dreams/{dream.id}/changes")["data"]
+    assert [one["diff_left_out"] for one in whole] == [False, False]
+    sizes = [sent_size(one["diff"]["text"]) for one in whole]
+    for room, kept in ((sum(sizes), [True, True]), (sum(sizes) - 1, [True, False]), (0, [False, False])):
+        monkeypatch.setattr(dream_changes, "PROPOSAL_SENT_MAX_BYTES", room)
+        found = ask(stage, "GET", f"/v1/dreams/{dream.id}/changes")["data"]
+        assert [one["diff"] for one in found] == [
+            one["diff"] if is_kept else None for one, is_kept in zip(whole, kept, strict=True)
+        ]
+        assert [one["diff_left_out"] for one in found] == [not is_kept for is_kept in kept]
+    reversal = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))
+    assert {one["outcome"] for one in reversal["data"]} == {"reverted"}
+    assert stage.texts() == TEXTS
+
+
+def test_the_changes_of_a_dream_that_proposes_share_one_answer_with_its_proposal(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.fill({"/policy/a.md": "a\n" * 50, "/b.md": "b\n" * 50})
+    stage.client.beta.memory_stores.update(
+        stage.scene.store, extra_body={"approval": {"paths": [{"prefix": "/policy/"}]}}
+    )
+    stage.scene.deliver()
+    listed = stage.client.beta.memory_stores.memories.list(stage.scene.store)
+    versions = {one.path: one.memory_version_id for one in listed if one.type == "memory"}
+    edit = {"op": "replace", "old": None, "new": None, "to": None, "why": "w"}
+    edits = [
+        {**edit, "path": path, "content": "c\n" * 50, "sources": [versions[path]]} for path in ("/policy/a.md", "/b.md")
+    ]
+    stage.model.said = [{"open": [], "edits": edits, "summary": "", "done": True}]
+    dream = stage.done(stage.update())
+    whole = ask(stage, "GET", f"/v1/dreams/{dream.id}/changes")
+    [proposed], [written] = whole["proposal"]["edits"], whole["data"]
+    sizes = [sent_size(text) for text in (proposed["content"], proposed["diff"]["text"], written["diff"]["text"])]
+    for room, is_kept in ((sum(sizes), True), (sum(sizes) - 1, False)):
+        monkeypatch.setattr(dream_changes, "PROPOSAL_SENT_MAX_BYTES", room)
+        found = ask(stage, "GET", f"/v1/dreams/{dream.id}/changes")
+        assert found["proposal"] == whole["proposal"]
+        assert [one["diff_left_out"] for one in found["data"]] == [not is_kept]
 
 
 def test_what_a_dreams_edits_rest_on_is_erased_with_the_store(stage: Stage) -> None:

@@ -42,7 +42,7 @@ def check_proposal(body: Mapping[str, Any]) -> None:
     check_instants(body, "proposed_at", "expires_at")
     names = "type number op path to content content_sha256 expected_content_sha256 memory_id why sources trust withheld"
     for number, edit in enumerate(body["edits"] or (), 1):
-        assert set(edit) == words(f"{names} conflict result reversal diff")
+        assert set(edit) == words(f"{names} conflict result reversal diff content_left_out diff_left_out")
         assert (edit["type"], edit["number"]) == ("proposed_edit", number)
         for result in filter(None, (edit["result"], edit["reversal"])):
             assert set(result) == words("outcome memory_id memory_version_id detail error")

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from memolith.adapters.models.recorded import RecordedModel
+from memolith.app.api import proposal_views
 from memolith.clients.api.client import ApiClient
 from memolith.clients.api.http import HttpApi
 from memolith.clients.cli.dream import LAST, _changes, _id, _recent
@@ -44,6 +45,20 @@ class Sent:
         )
         assert answer.status_code == 200, answer.text
         return cast(dict[str, Any], answer.json())
+
+
+def test_the_difference_of_a_dream_says_which_lines_one_answer_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage()
+    stage.fill()
+    api = ApiClient(cast(HttpApi, Sent(stage)))
+    dream = stage.done(stage.create(output_behavior={"type": "propose"}))
+    monkeypatch.setattr(proposal_views, "PROPOSAL_SENT_MAX_BYTES", 0)
+    changes = _changes(api, api.get(f"/v1/dreams/{dream.id}"))
+    see = f"memolith proposals show {stage.scene.store} {dream.model_extra['x_memolith']['proposal_id']}"
+    said = f"no lines: one answer has no room for all of them; `{see}` says how to read the texts"
+    assert {(one["path"], one["diff"], one["why_none"]) for one in changes} == {
+        ("/new.md", "", said), ("/old.md", "", said),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("behavior", ["propose", "create_new", "update_existing"])

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from memolith.adapters.memory import RecordingMetrics
+from memolith.app.api import proposal_views
 from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.main import run
 from memolith.core.proposed_edits import EditRequest
@@ -71,6 +72,30 @@ def test_a_proposal_is_listed_shown_approved_and_reverted(desk: Desk, capsys: py
     assert said(capsys, "revert", desk.scene.store, id).splitlines()[-1] == f"{id}  reverted"
     assert desk.scene.paths() == ["/a.md"]
     assert json.loads(said(capsys, "list", desk.scene.store, "--status", "reverted", "--json"))[0]["id"] == id
+
+
+def test_lines_that_are_left_out_are_said_to_be_and_where_the_texts_are(
+    desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = desk.scene.store
+    for path in ("/a b.md", "/c.md"):
+        desk.scene.create(path, "one\n" * 100)
+    id = desk.propose(
+        EditRequest("delete", "/a b.md"),
+        EditRequest("replace", "/c.md", content="two\n"),
+        EditRequest("create", "/d.md", content="three\n" * 100),
+    )
+    monkeypatch.setattr(proposal_views, "PROPOSAL_SENT_MAX_BYTES", 900)
+    left_out = "its lines are left out, as one answer has no room for all of them."
+    new = f"`memolith proposals show {store} {id} --json` has the new text."
+    lines = said(capsys, "show", store, id).splitlines()
+    assert [line for line in lines if "left out" in line] == [
+        f"{left_out} `memolith cat {store} '/a b.md'` shows the text that is there now.",
+        f"{left_out} `memolith cat {store} /c.md` shows the text that is there now. {new}",
+        f"{left_out} {new}",
+    ]
+    monkeypatch.setattr(proposal_views, "PROPOSAL_SENT_MAX_BYTES", 0)
+    assert "Nor has it room for the new text: reject the proposal" in said(capsys, "show", store, id)
 
 
 def test_an_approval_with_a_stale_edit_ends_with_1_and_says_why(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ since stays as it is.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memolith.app.api.dreams import Dreams
 from memolith.app.api.memories import Memories
@@ -16,13 +16,15 @@ from memolith.app.api.proposals import Proposals, require_person
 from memolith.app.api.sources import Origin
 from memolith.app.api.versions import Versions
 from memolith.app.auth.authorizer import Authorizer, Scope
+from memolith.app.kernel.answer_size import PROPOSAL_SENT_MAX_BYTES, Room
 from memolith.app.kernel.proposal_results import Proposal, Staged
 from memolith.app.kernel.results import RequestContext, Version, VersionFilter
 from memolith.core.errors import InvalidRequest, NotFound, PathConflict, PreconditionFailed
 from memolith.core.limits import LIST_MAX
 from memolith.core.objects.run_record import CREATE_NEW, UPDATE_EXISTING, RunRecord
-from memolith.core.proposals import APPROVED_OUTCOME, CHANGED_SINCE, OPEN, REFUSED, UNAVAILABLE, UNCHANGED
+from memolith.core.proposals import APPROVED_OUTCOME, CHANGED_SINCE, OPEN, REFUSED, UNAVAILABLE, UNCHANGED, unified_diff
 from memolith.core.proposals import REVERTED as TAKEN_BACK
+from memolith.core.sent_size import sent_size
 
 PROPOSED = "proposed"
 """Of what is to be taken back: the store's policy has even that wait for a decision."""
@@ -32,10 +34,16 @@ REASON = "the dream that proposed it was taken back"
 
 @dataclass(frozen=True, slots=True)
 class DreamChange:
-    """One memory that a dream wrote: as it was before the dream, None where it was not, and as the dream left it."""
+    """One memory that a dream wrote: as it was before the dream, None where it was not, and as the dream left it.
+
+    `diff` has the lines that the dream changed, where they were asked for; None where a text in them is erased or
+    withheld, and, with `diff_left_out`, where one answer has no room for them.
+    """
 
     before: Version | None
     after: Version
+    diff: str | None = None
+    diff_left_out: bool = False
 
     @property
     def path(self) -> str | None:
@@ -83,10 +91,10 @@ class DreamReversals:
         self._proposals = proposals
 
     def changes(self, call: RequestContext, run_id: str) -> DreamChanges:
-        """Return what a dream proposes, or wrote into its input, with the texts before and after.
+        """Return what a dream proposes, or wrote into its input, line by line, as far as one answer has room for it.
 
         What a dream costs to read, what its proposal costs with its diff, and for each memory that it wrote a listing
-        and two versions with their texts.
+        and two versions with their texts, but for lines that are certain to have no room.
 
         Raises:
             InvalidRequest: it writes into a store of its own. NotFound, Unavailable; Unauthenticated, PermissionDenied.
@@ -95,7 +103,9 @@ class DreamReversals:
         proposal = None
         if record.proposal_id is not None:
             proposal = self._proposals.retrieve(call, record.output_store_id, record.proposal_id, diff=True)
-        return DreamChanges(record, proposal, tuple(self._written(call, record)))
+        room = Room(PROPOSAL_SENT_MAX_BYTES - (0 if proposal is None else proposal.sent_bytes))
+        written = tuple(self._with_diff(call, one, room) for one in self._written(call, record))
+        return DreamChanges(record, proposal, written)
 
     def revert(self, call: RequestContext, run_id: str) -> DreamReversal:
         """Take back what a dream did, wherever that is still so.
@@ -114,7 +124,7 @@ class DreamReversals:
             raise InvalidRequest("dream_id", f"names a dream that is {record.status}; cancel it, or wait")
         taken_back = tuple(
             TakenBack(one.after.memory_id, one.path, self._take_back(call, record.output_store_id, one))
-            for one in self._written(call, record)
+            for one in (self._full(call, change) for change in self._written(call, record))
         )
         return DreamReversal(record, self._proposal_taken_back(call, record), taken_back)
 
@@ -137,7 +147,7 @@ class DreamReversals:
     # ---- what it wrote ------------------------------------------------------------------------------------------
 
     def _written(self, call: RequestContext, record: RunRecord) -> Iterator[DreamChange]:
-        """Yield each memory that the dream's session wrote, in the order of the last writes."""
+        """Yield each memory that the dream's session wrote, without its texts, in the order of the last writes."""
         if record.behavior != UPDATE_EXISTING:
             return
         actor = f"session:{record.session_id}"
@@ -154,11 +164,26 @@ class DreamReversals:
             if version.created_by == actor:
                 after = after or version
             elif after is not None:
-                return DreamChange(self._full(call, version), self._full(call, after))
-        return None if after is None else DreamChange(None, self._full(call, after))
+                return DreamChange(version, after)
+        return None if after is None else DreamChange(None, after)
 
-    def _full(self, call: RequestContext, version: Version) -> Version:
-        return self._versions.retrieve(call, version.store_id, version.id, full=True)
+    def _full(self, call: RequestContext, one: DreamChange) -> DreamChange:
+        """Return it with the two texts."""
+
+        def full(version: Version) -> Version:
+            return self._versions.retrieve(call, version.store_id, version.id, full=True)
+
+        return DreamChange(None if one.before is None else full(one.before), full(one.after))
+
+    def _with_diff(self, call: RequestContext, one: DreamChange, room: Room) -> DreamChange:
+        """Return it with its texts and the lines that changed; without either where the lines have no room for sure."""
+        before = 0 if one.before is None else one.before.content_size_bytes or 0
+        if abs(before - (one.after.content_size_bytes or 0)) > room.left:
+            return replace(one, diff_left_out=True)
+        full = self._full(call, one)
+        lines = _lines(full)
+        fits = lines is None or room.fits(sent_size(lines))
+        return replace(full, diff=lines) if fits else replace(full, diff_left_out=True)
 
     def _all(self, call: RequestContext, store_id: str, filter: VersionFilter) -> Iterator[Version]:
         after: str | None = None
@@ -212,3 +237,13 @@ class DreamReversals:
         origin = Origin(at_most=before.trust)
         self._memories.create(call, store_id, path=before.path, content=before.content, full=False, origin=origin)
         return TAKEN_BACK
+
+
+def _lines(one: DreamChange) -> str | None:
+    """Return the lines that a dream changed; None where a text in them is erased or withheld."""
+    versions = (one.before, one.after)
+    hidden = any(version and version.content_sha256 and version.content is None for version in versions)
+    if one.path is None or hidden:
+        return None
+    texts = [None if version is None else version.content for version in versions]
+    return unified_diff(texts[0], texts[1], one.path, one.after.path)

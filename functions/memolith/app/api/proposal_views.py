@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from memolith.app.auth.authorizer import StoreAccess
+from memolith.app.kernel.answer_size import PROPOSAL_SENT_MAX_BYTES, Room
 from memolith.app.kernel.batching import batches
 from memolith.app.kernel.proposal_results import EditView, Proposal
 from memolith.app.kernel.region import Region
@@ -18,6 +19,7 @@ from memolith.core.proposals import APPROVED_OUTCOME, OPEN, conflict, join, stat
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import MemoryRow, PathRow
 from memolith.core.rows.proposals import ProposalRow
+from memolith.core.sent_size import sent_size
 from memolith.core.trust import least
 
 ROWS_PER_READ = 100
@@ -60,10 +62,12 @@ class ProposalViews:
         reversals = _results(by_step.get(ProposalStep.REVERTED))
         hashes = [edit.content_sha256 for edit in opened.edits if edit.content_sha256 is not None]
         verdicts = self._verdicts.of(access.view, access.store, hashes)
-        edits = []
+        edits, room = list[EditView](), Room(PROPOSAL_SENT_MAX_BYTES)
         for number, edit in enumerate(opened.edits, 1):
             text = text_view(edit.content, verdicts.get(edit.content_sha256 or ""), access.sees_withheld)
-            edits.append(_edit_view(number, edit, text, results.get(number), reversals.get(number)))
+            shown = _edit_view(number, edit, text, results.get(number), reversals.get(number))
+            fits = text.content is None or room.fits(sent_size(text.content))
+            edits.append(shown if fits else replace(shown, content=None, content_left_out=True))
         return replace(
             summary(row),
             why=opened.why,
@@ -86,15 +90,25 @@ class ProposalViews:
     def _with_diffs(
         self, access: StoreAccess, rows: Mapping[RowKey, Attributes], edits: tuple[EditView, ...]
     ) -> tuple[EditView, ...]:
-        """Add to each edit the lines that it changes in what the store holds now. A GET for each text."""
+        """Add to each edit the lines that it changes in what the store holds now, as far as one answer has room for it.
+
+        A GET for each text, but for those whose lines are certain to have no room.
+        """
         heads = {edit.number: head for edit in edits if (head := _head(rows, access, edit)) is not None}
-        wanted = [edit for edit in edits if edit.number in heads and (edit.content is not None or edit.op == "delete")]
+        left = PROPOSAL_SENT_MAX_BYTES - sum(sent_size(edit.content or "") for edit in edits)
+        edits = _without_the_longest(edits, heads, Room(left))
+        wanted = [edit for edit in edits if edit.number in heads and not edit.diff_left_out and _has_lines(edit)]
         requests = [
             TextRequest(heads[edit.number].ref, heads[edit.number].content_sha256 or "", heads[edit.number].version_id)
             for edit in wanted
         ]
         texts = {edit.number: text for edit, text in zip(wanted, self._texts.show_each(access, requests), strict=True)}
-        return tuple(_with_diff(edit, heads.get(edit.number), texts.get(edit.number)) for edit in edits)
+        room, shown = Room(left), list[EditView]()
+        for edit in edits:
+            one = _with_diff(edit, heads.get(edit.number), texts.get(edit.number))
+            fits = one.diff is None or room.fits(sent_size(one.diff))
+            shown.append(one if fits else replace(edit, diff_left_out=True))
+        return tuple(shown)
 
 
 def summary(row: ProposalRow) -> Proposal:
@@ -172,9 +186,30 @@ def _proposed(edit: EditView) -> ProposedEdit:
     )
 
 
+def _without_the_longest(edits: Sequence[EditView], heads: Mapping[int, MemoryRow], room: Room) -> tuple[EditView, ...]:
+    """Mark the edits whose lines are left out unread: each takes at least what one text has more than the other."""
+    marked = list[EditView]()
+    for edit in edits:
+        least = 0
+        if edit.number in heads and _has_lines(edit):
+            least = abs((heads[edit.number].content_size_bytes or 0) - len((edit.content or "").encode()))
+        fits = not edit.content_left_out and room.fits(least)
+        marked.append(edit if fits else replace(edit, diff_left_out=True))
+    return tuple(marked)
+
+
+def _has_lines(edit: EditView) -> bool:
+    return edit.content is not None or edit.op == "delete"
+
+
 def _with_diff(edit: EditView, head: MemoryRow | None, text: TextView | None) -> EditView:
-    """Add the lines that change; None where a text in them is withheld, damaged or gone."""
-    if edit.withheld or (text is not None and text.content is None) or (edit.memory_id is not None and head is None):
+    """Add the lines that change; None where a text in them is left out, withheld, damaged or gone."""
+    if (
+        edit.diff_left_out
+        or edit.withheld
+        or (text is not None and text.content is None)
+        or (edit.memory_id is not None and head is None)
+    ):
         return edit
     before = None if text is None else text.content
     lines = unified_diff(before, edit.content, edit.path or "", edit.to)

@@ -1,4 +1,4 @@
-"""How much of the graph one answer takes, so that none is larger than Lambda may send.
+"""How much of the graph, or of a proposal, one answer takes, so that none is larger than Lambda may send.
 
 Numbers are limited already, but not what stands behind them: five hundred observations of two thousand characters for
 each of fifty notes. What comes first in an answer matters most, so it is cut at its end, and says so.
@@ -17,6 +17,10 @@ from memolith.core.limits import GRAPH_MAX_BYTES
 EACH_BYTES = 60
 """What ids, times and names of fields of one thing take. They are ASCII: a seventh of what the rest may become."""
 
+PROPOSAL_SENT_MAX_BYTES = 4_500_000
+"""What the texts and diffs of one proposal may take in Lambda's answer, which ends at 6,291,556; paths and reasons, as
+long as they may be, take what is left."""
+
 T = TypeVar("T")
 
 
@@ -34,6 +38,13 @@ class Room:
                 return tuple(some[:number])
             self.left -= needed
         return tuple(some)
+
+    def fits(self, size: int) -> bool:
+        """Take the room of one thing, if there is as much."""
+        if size > self.left:
+            return False
+        self.left -= size
+        return True
 
 
 def bounded(answer: GraphAnswer, room: Room) -> GraphAnswer:

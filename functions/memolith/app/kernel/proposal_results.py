@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memolith.core.objects.proposal_record import EditResult
+from memolith.core.sent_size import sent_size
 
 
 class Staged(Exception):
@@ -26,6 +27,7 @@ class EditView:
         result: what became of it; None until the proposal was decided and carried out.
         reversal: what became of taking it back.
         diff: the lines that it changes, where they were asked for; `diff_trust` is the letter of the least class in it.
+        content_left_out, diff_left_out: whether it is None because one answer has no room for it.
     """
 
     number: int
@@ -45,6 +47,8 @@ class EditView:
     reversal: EditResult | None = None
     diff: str | None = None
     diff_trust: str | None = None
+    content_left_out: bool = False
+    diff_left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +77,9 @@ class Proposal:
     reason: str | None = None
     edits: tuple[EditView, ...] | None = None
     endorsed_by: str | None = None
+
+    @property
+    def sent_bytes(self) -> int:
+        """What the texts and the diffs of its edits take in an answer."""
+        shown = [text for edit in self.edits or () for text in (edit.content, edit.diff) if text is not None]
+        return sum(sent_size(text) for text in shown)

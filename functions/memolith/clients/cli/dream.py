@@ -272,8 +272,10 @@ def _proposed(proposal: Mapping[str, Any], edit: Mapping[str, Any]) -> dict[str,
     if edit["diff"]:
         return {"path": edit["path"], "diff": edit["diff"]["text"]}
     why = "no lines: a text of it is withheld or gone"
+    see = f"memolith proposals show {proposal['memory_store_id']} {proposal['id']}"
+    if edit.get("diff_left_out"):
+        why = f"no lines: one answer has no room for all of them; `{see}` says how to read the texts"
     if proposal["status"] != "open":
-        see = f"memolith proposals show {proposal['memory_store_id']} {proposal['id']}"
         why = f"no lines: the proposal is {proposal['status']}; see `{see}`"
     return {"path": edit["path"] or "", "diff": "", "why_none": why}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from itertools import islice
 from typing import Annotated, Any
@@ -85,7 +86,7 @@ def show(store: Store, proposal: ProposalId, url: Url = None, key: Key = None, a
         if found[name]:
             say(f"{name}: {visible_text(found[name])}")
     for edit in found["edits"]:
-        _show_edit(edit)
+        _show_edit(found, edit)
 
 
 @app.command(cls=StoreCommand)
@@ -271,7 +272,7 @@ def _one_more(proposal: Mapping[str, Any]) -> str:
     return f"  approved by {_who(proposal['endorsed_by'])}; another person has to approve it, too" if waits else ""
 
 
-def _show_edit(edit: Mapping[str, Any]) -> None:
+def _show_edit(proposal: Mapping[str, Any], edit: Mapping[str, Any]) -> None:
     target = f" -> {visible(edit['to'])}" if edit["to"] else ""
     result = edit["reversal"] or edit["result"]
     outcome = f"  {_outcome(result)}" if result else ""
@@ -287,8 +288,23 @@ def _show_edit(edit: Mapping[str, Any]) -> None:
         say(f"conflict: {edit['conflict']}", "red")
     if edit["withheld"]:
         say("the text is withheld by the safety scanner", "red")
+    if edit.get("diff_left_out"):
+        say(_left_out(proposal, edit), "red")
     for line in visible_text((edit["diff"] or {}).get("text", "")).splitlines():
         say(line, {"+": "green", "-": "red"}.get(line[:1], ""))
+
+
+def _left_out(proposal: Mapping[str, Any], edit: Mapping[str, Any]) -> str:
+    """Say that an edit's lines are not in the answer, and how to read what it changes."""
+    said = "its lines are left out, as one answer has no room for all of them."
+    if edit.get("content_left_out"):
+        return f"{said} Nor has it room for the new text: reject the proposal, and have it proposed again in parts."
+    store = proposal["memory_store_id"]
+    if edit["op"] != "create":
+        said += f" `memolith cat {shlex.join([store, visible(edit['path'])])}` shows the text that is there now."
+    if edit["op"] != "delete":
+        said += f" `memolith proposals show {store} {proposal['id']} --json` has the new text."
+    return said
 
 
 def _who(actor: Mapping[str, Any] | None) -> str:

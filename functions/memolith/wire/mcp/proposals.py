@@ -10,13 +10,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from memolith.app.kernel.answer_size import Room
 from memolith.core.limits import PROPOSAL_EDITS_MAX, PROPOSAL_KEY_MAX_CHARS, PROPOSAL_WHY_MAX_CHARS
+from memolith.core.sent_size import sent_size
 from memolith.wire.mcp import texts
 from memolith.wire.mcp.schemas import ROWS_DEFAULT, Limit, NoteArguments, PathText, Sha256, Text
 from memolith.wire.memory_tool.places import ROOT, note_place
 from memolith.wire.memory_tool.texts import ToolFailure
 from memolith.wire.memory_tool.tree import Changed, Gone, Occupied, Tree
 from memolith.wire.requests import ID_MAX_CHARS
+
+DIFFS_MAX_BYTES = 1_000_000
+"""What the lines of a proposal may take in one copy of the answer. A tool's answer has two, as text and as fields, and
+the first is quoted once more: together they may take three times as much.
+"""
 
 Why = Annotated[str, Field(max_length=PROPOSAL_WHY_MAX_CHARS, description="Why, in a sentence, for who decides")]
 
@@ -89,7 +96,10 @@ class Proposals(BaseModel):
 
 
 class EditShown(BaseModel):
-    """One edit of a proposal: the lines that it changes, what stands against it now, and what became of it."""
+    """One edit of a proposal: the lines that it changes, what stands against it now, and what became of it.
+
+    `left_out` says how to read the edit where one answer has no room for its lines.
+    """
 
     number: int
     op: str
@@ -99,6 +109,7 @@ class EditShown(BaseModel):
     conflict: str | None
     outcome: str | None
     diff: str | None
+    left_out: str | None = None
 
 
 class Proposal(Summary):
@@ -147,7 +158,8 @@ def propose(tree: Tree, asked: ProposeArguments) -> Proposal:
 
 
 def _shown(row: Mapping[str, Any]) -> Proposal:
-    edits = [EditShown.model_validate(_edit(edit)) for edit in row["edits"] or ()]
+    room = Room(DIFFS_MAX_BYTES)
+    edits = [EditShown.model_validate(_edit(edit, room)) for edit in row["edits"] or ()]
     return Proposal(**_summary(row), reason=row["reason"], edits=edits)
 
 
@@ -156,10 +168,13 @@ def _summary(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"proposal_id": row["id"], **same}
 
 
-def _edit(row: Mapping[str, Any]) -> dict[str, Any]:
+def _edit(row: Mapping[str, Any], room: Room) -> dict[str, Any]:
+    diff = (row["diff"] or {}).get("text")
+    fits = not row["diff_left_out"] and (diff is None or room.fits(sent_size(diff)))
     return {
         **{name: row[name] for name in ("number", "op", "why", "conflict")},
         **{name: None if row[name] is None else f"{ROOT}{row[name]}" for name in ("path", "to")},
         "outcome": (row["result"] or {}).get("outcome"),
-        "diff": (row["diff"] or {}).get("text"),
+        "diff": diff if fits else None,
+        "left_out": None if fits else texts.LINES_LEFT_OUT[row["op"]],
     }

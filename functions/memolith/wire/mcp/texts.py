@@ -71,6 +71,16 @@ PROPOSE_EDITS = (
 )
 NO_PROPOSAL = "There is no proposal {id} here, or it is another author's."
 NO_OPEN_PROPOSAL = "No proposal waits for a decision."
+_LEFT_OUT = "The lines are left out: one answer has no room for all of them."
+_NOW = " read_note shows the text that is there now."
+_NEW = " Who decides reads the new text with `memolith proposals show --json`."
+LINES_LEFT_OUT = {
+    "create": _LEFT_OUT + _NEW,
+    "replace": _LEFT_OUT + _NOW + _NEW,
+    "delete": _LEFT_OUT + _NOW,
+    "rename": _LEFT_OUT + _NOW + _NEW,
+}
+"""By the operation of an edit."""
 PATH_HELD = "Nothing was proposed: a note is at {path} already. Propose to replace it."
 PROPOSED_ON_OLD = "Nothing was proposed: a note is no longer what you read. Read it again, then decide anew."
 

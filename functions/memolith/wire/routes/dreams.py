@@ -8,7 +8,6 @@ from dataclasses import asdict
 from memolith.app.api.dream_changes import DreamChange
 from memolith.app.api.dreams import DreamFilter
 from memolith.core.objects.run_record import PROPOSE, UPDATE_EXISTING, DreamStatus, RunRecord
-from memolith.core.proposals import unified_diff
 from memolith.core.times import rfc3339
 from memolith.core.trust import APPROVED, least, name_of
 from memolith.wire import freshness
@@ -85,26 +84,23 @@ def revert_dream(exchange: Exchange) -> Json:
 
 
 def _change(one: DreamChange, sources: Sequence[str]) -> Json:
-    """Render one memory that a dream wrote; the diff is null where a text in it is erased or withheld."""
+    """Render one memory that a dream wrote."""
     before, after = one.before, one.after
-    path = one.path
-    texts = [None if version is None else version.content for version in (before, after)]
-    hidden = any(version and version.content_sha256 and version.content is None for version in (before, after))
     diff = None
-    if path is not None and not hidden:
+    if one.diff is not None:
         trusts = [version.trust for version in (before, after) if version is not None]
-        text = unified_diff(texts[0], texts[1], path, after.path)
-        diff = {"type": "unified_diff", "text": text, "trust": name_of(least(trusts, APPROVED))}
+        diff = {"type": "unified_diff", "text": one.diff, "trust": name_of(least(trusts, APPROVED))}
     return {
         "type": "dream_change",
         "memory_id": after.memory_id,
         "operation": after.operation,
-        "path": path,
+        "path": one.path,
         "to": after.path,
         "memory_version_id_before": None if before is None else before.id,
         "memory_version_id": after.id,
         "sources": list(sources),
         "diff": diff,
+        "diff_left_out": one.diff_left_out,
     }
 
 
