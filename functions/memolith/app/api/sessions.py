@@ -19,6 +19,7 @@ from memolith.app.auth.session_access import SessionAccess, is_reached
 from memolith.app.auth.session_log import SessionLog, record_of
 from memolith.app.auth.session_tokens import READ_WRITE, SessionTokens
 from memolith.app.auth.session_trust import SessionTrust
+from memolith.app.kernel.answer_size import RECORDS_MAX_BYTES
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import (
     NO_AGENT,
@@ -186,7 +187,8 @@ class Sessions:
         """List the workspace's sessions that the caller's key reaches, newest first.
 
         Two index reads and a query for each region, more queries if many are filtered out; then a page may be short,
-        or empty, and be continued all the same.
+        or empty, and be continued all the same. It ends before its records take more than `RECORDS_MAX_BYTES`, with one
+        at least.
 
         Raises:
             InvalidRequest: a position that is no session's. Unavailable; Unauthenticated, PermissionDenied.
@@ -198,7 +200,7 @@ class Sessions:
         return page
 
     def _page(self, access: Access, filter: SessionFilter, limit: int, after: str | None) -> Page[Session]:
-        found: list[Session] = []
+        found, size = list[Session](), 0
         position, last = after, after
         if after is None and filter.created_at_lte is not None:
             position = session_order.until(filter.created_at_lte)
@@ -209,7 +211,8 @@ class Sessions:
                     return Page(tuple(found), None)
                 record = record_of(row)
                 if filter.shows(record) and is_reached(access, record):
-                    if len(found) == limit:
+                    size += len(record.to_json())
+                    if found and (len(found) == limit or size > RECORDS_MAX_BYTES):
                         return Page(tuple(found), last)
                     found.append(Session(record))
                 position = last = row.session_id

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from operator import itemgetter
 from typing import Any
 
@@ -16,6 +17,7 @@ from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.epochs.fence import require_writing_home
 from memolith.app.epochs.ownership import Ownership
+from memolith.app.kernel.answer_size import RECORDS_MAX_BYTES
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import UNSET, Page, RequestContext, ScanPolicy, Store
 from memolith.app.safety.write_gate import STORE_RULES, TextScanner
@@ -205,6 +207,7 @@ class Stores:
 
         With `deleted`, an admin lists those, archived or not, that were deleted and are not erased yet, and no others.
         Two index reads and one query, more if many are filtered out; for a key that is limited to stores, three reads.
+        A page ends before its records take more than `RECORDS_MAX_BYTES`, with one at least.
         """
         check_position(after, _POSITION)
         access = self._authorizer.enter(call, Scope.admin if deleted else Scope.read)
@@ -227,7 +230,7 @@ class Stores:
         limit: int,
         after: str | None,
     ) -> Page[Store]:
-        found: list[Store] = []
+        found, size = list[Store](), 0
         if after is None and created_at_lte is not None:
             after = f"{max(created_at_lte, 0) + 1:020d}"
         while True:
@@ -238,9 +241,11 @@ class Stores:
                 if not shows(row):
                     after = position
                     continue
-                if len(found) == limit:
+                store = to_store(row)
+                size += len(json.dumps(asdict(store), ensure_ascii=False).encode())
+                if found and (len(found) == limit or size > RECORDS_MAX_BYTES):
                     return Page(tuple(found), after)
-                found.append(to_store(row))
+                found.append(store)
                 after = position
             if len(page) <= limit:
                 return Page(tuple(found), None)

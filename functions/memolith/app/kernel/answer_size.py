@@ -17,6 +17,11 @@ from memolith.core.limits import GRAPH_MAX_BYTES
 EACH_BYTES = 60
 """What ids, times and names of fields of one thing take. They are ASCII: a seventh of what the rest may become."""
 
+RECORDS_MAX_BYTES = 1_500_000
+"""What the records of one page of a listing may take as JSON. A character beyond ASCII takes three times as much where
+it is sent.
+"""
+
 PROPOSAL_SENT_MAX_BYTES = 4_500_000
 """What the texts and diffs of one proposal may take in Lambda's answer, which ends at 6,291,556; paths and reasons, as
 long as they may be, take what is left."""
