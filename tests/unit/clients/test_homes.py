@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from memolith.app.homes.failover import Failover
+from memolith.app.homes.handoff import Handoff
 from memolith.clients.cli import main
 from memolith.clients.cli.deployment_target import Target
 from memolith.clients.cli.failures import Exit
@@ -50,6 +52,11 @@ class Silent:
 
     def call(self, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         raise Unavailable(f"{function} in {region} did not run")
+
+
+def unanswered(*_: Any) -> Any:
+    """What a call does whose answer never comes."""
+    raise Unavailable("no answer")
 
 
 def doubled(scene: Scene) -> str:
@@ -167,3 +174,40 @@ def test_a_return_names_a_region_that_does_not_say_which_stores_it_knows(
     code, out, said = memolith("return", HOME, "--json")
     assert (code, [one["state"] for one in json.loads(out)["stores"]]) == (0, ["moved"])
     assert f"{THIRD} does not say which stores it knows" in said and "Run this command again" in said
+
+
+def test_a_failover_that_stopped_half_way_goes_on_where_the_same_command_is_run_again(
+    scene: Scene, memolith: Memolith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.deliver()
+    words = ("fail-over", "--from", HOME, "--to", AWAY, "--json")
+    with monkeypatch.context() as stopping:
+        stopping.setattr(Failover, "_complete", lambda *_: None)
+        code, out, _ = memolith(*words)
+    assert [one["state"] for one in json.loads(out)["stores"]] == ["copying"]
+    scene.deliver()
+    begun = rows(memolith("list", "--json", "--region", AWAY)[1])[scene.store]
+    assert (begun["home"], begun["state"]) == (AWAY, "moving"), "or this test shows nothing"
+    code, out, _ = memolith(*words)
+    told = [(one["store"], one["state"]) for one in json.loads(out)["stores"]]
+    assert (code, told) == (0, [(scene.store, "moved")])
+    scene.deliver()
+    made = scene.at(AWAY).memories.create(scene.call(), scene.store, path="/a", content="one", full=False)
+    assert made.path == "/a"
+
+
+def test_a_failover_leaves_a_planned_move_away_from_the_new_region_alone(
+    scene: Scene, memolith: Memolith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.deliver()
+    assert memolith("move", scene.store, "--to", AWAY)[0] == 0
+    scene.at(AWAY).memories.create(scene.call(), scene.store, path="/a", content="one", full=False)
+    scene.deliver()
+    with monkeypatch.context() as stopping:
+        stopping.setattr(Handoff, "commit", unanswered)
+        assert memolith("move", scene.store, "--to", THIRD)[0] != 0
+    moving = rows(memolith("list", "--json", "--region", AWAY)[1])[scene.store]
+    assert (moving["home"], moving["state"]) == (AWAY, f"moving to {THIRD}"), "or this test shows nothing"
+    code, out, _ = memolith("fail-over", "--from", HOME, "--to", AWAY, "--json")
+    assert (code, json.loads(out)["stores"]) == (0, [])
+    assert rows(memolith("list", "--json", "--region", AWAY)[1])[scene.store]["state"] == f"moving to {THIRD}"

@@ -22,6 +22,7 @@ from memolith.clients.cli.deployment_target import Aws, Target, find_target
 from memolith.clients.cli.output import Json, confirm, show_rows, visible
 from memolith.core.errors import InvalidRequest, MemolithError, Unavailable
 from memolith.core.log_position import Epoch
+from memolith.core.objects.store_record import StoreState
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -118,7 +119,7 @@ def fail_over(
         raise InvalidRequest("--to", "is the region that is gone")
     known = {home.store_id: home for home in operator.homes(new)}
     if stores is None:
-        chosen = [id for id, home in known.items() if home.home == old]
+        chosen = [id for id, home in known.items() if home.home == old or _has_begun(home, to)]
     else:
         chosen = [_called(new, one.strip()) for one in stores.split(",") if one.strip()]
     _warn(new, [known[id] for id in chosen if id in known], old, to, yes=yes)
@@ -188,6 +189,14 @@ def _warn(new: Region, stores: Sequence[Home], old: str, to: str, *, yes: bool) 
     if not yes and not sys.stdin.isatty():
         raise InvalidRequest("--yes", "is needed to fail over stores to another region than their second")
     confirm(f"Fail over to {to} anyway?", yes)
+
+
+def _has_begun(home: Home, to: str) -> bool:
+    """Tell whether a failover to `to` began and stopped: the store names `to` as its home and takes no writes there.
+
+    A planned move away from `to` is no such store: a failover would give that move up.
+    """
+    return home.home == to and home.state == StoreState.MOVING and home.moving_to is None
 
 
 def _is_held(new: Region, store_id: str) -> bool:
