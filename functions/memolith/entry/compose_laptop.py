@@ -54,7 +54,7 @@ from memolith.app.replication.due_proposals import DueProposals
 from memolith.app.replication.service import make_checkpoints
 from memolith.app.safety.deep_scan import DeepScanner, make_deep_scan
 from memolith.app.safety.write_gate import TextScanner
-from memolith.core.errors import Busy, Damaged, MemolithError
+from memolith.core.errors import Busy, Damaged, MemolithError, Unavailable
 from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, LAPTOP_DRAIN_S, LAPTOP_LEASE_US, MEMORIES_PER_STORE_DEFAULT
 from memolith.core.objects.search_pack import REFRESH_DELAY_S
 from memolith.core.retention import DAY_US
@@ -339,14 +339,24 @@ def _claim_complete(site: LocalSite) -> None:
 
 
 def _erasing(calls: Rpc, tables: Database, root: Path) -> Handler:
-    """Wrap the eraser, so that nothing of what it erased stays in the tables' log or in what was set aside."""
+    """Wrap the eraser, so that nothing of what it erased stays in the tables' log or in what was set aside.
+
+    What was set aside and cannot be removed is told in the log, and tried again by every sweep: the erasure is done.
+    """
+    kept = False
 
     def answer(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        nonlocal kept
         answered = calls(payload)
         if answered.get("erased") or payload["call"] in ("erase_store", "sweep"):
             tables.forget()
-        if any(answered.get(name) for name in ERASURES):
-            forget_set_aside(root)
+        if any(answered.get(name) for name in ERASURES) or (kept and payload["call"] == "sweep"):
+            try:
+                forget_set_aside(root)
+                kept = False
+            except Unavailable as error:
+                kept = True
+                _log.error("a copy of what was erased may be left", extra={"cause": error.message})
         return answered
 
     return answer

@@ -13,10 +13,11 @@ import hashlib
 import logging
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memolith.adapters.local import DamagedDatabase, Database, is_open_elsewhere
+from memolith.adapters.local.failures import refused
 from memolith.adapters.local.files import is_shared, locked, make_folder
 from memolith.core.errors import Unavailable
 from memolith.core.tables import TABLES
@@ -117,9 +118,18 @@ def set_aside(root: Path, paths: list[Path], moment: str) -> Path:
 
 
 def forget_set_aside(root: Path) -> None:
-    """Remove what was set aside: a copy of a broken file may hold what has just been erased. Raises OSError."""
-    if (root / ASIDE).exists():
-        shutil.rmtree(root / ASIDE)
+    """Remove what was set aside: a copy of a broken file may hold what has just been erased.
+
+    Raises:
+        Unavailable: some of it cannot be removed, with the reason.
+    """
+    aside = root / ASIDE
+    try:
+        while aside.exists():
+            with suppress(FileNotFoundError):  # another process removes the same files
+                shutil.rmtree(aside)
+    except OSError as error:
+        raise refused("what was set aside cannot be removed", error, aside) from error
 
 
 def remove_others(root: Path, keep: Callable[[str], bool]) -> None:

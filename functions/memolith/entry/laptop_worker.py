@@ -19,11 +19,11 @@ from memolith.app.indexer.indexer import Indexer, Malformed
 from memolith.app.indexer.rebuild import BatchProjector
 from memolith.app.kernel.region import Region
 from memolith.app.safety.deep_scan import DeepScan
-from memolith.core.errors import Damaged, MemolithError
+from memolith.core.errors import Damaged
 from memolith.entry.laptop_log import reason_of
 from memolith.entry.laptop_packing import LaptopPacker
 from memolith.ports.clock import Clock
-from memolith.ports.errors import ObjectNotFound, PortError
+from memolith.ports.errors import ObjectNotFound
 from memolith.wire.errors import trace
 
 TAKEN_AT_MOST = 5
@@ -152,7 +152,7 @@ class LaptopWorker:
                 taken = self._queue.take(BATCH, LEASE_S)
                 self._queue.finish([message for message in taken if self._is_done(message)])
                 waits.over()
-            except (PortError, MemolithError) as error:
+            except Exception as error:  # noqa: BLE001 - nothing else would fold, seal and erase in this process
                 waits.told(error, self._clock.now_us())
                 taken = []
             if not taken:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,80 @@ def test_what_was_set_aside_is_gone_after_a_redaction_for_it_may_hold_the_same_t
         site.memolith.redactions.redact(laptop.call, laptop.store_id, made["a"].version_id)
         laptop.settle(site)
         assert not (laptop.root / ASIDE).exists()
+
+
+def test_what_was_set_aside_and_cannot_be_removed_is_told_and_goes_with_a_later_sweep_and_the_redaction_is_done(
+    laptop: Laptop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As where another user set it aside: the indexer goes on, though nothing can be removed."""
+    made = filled(laptop)
+    middle(index_path(laptop.root))
+    aside = laptop.root / ASIDE
+
+    def forbidden(*_: Any) -> None:
+        raise PermissionError(13, "Permission denied", "index.sqlite")
+
+    with laptop.site() as site:
+        site.memolith.memories.update(
+            laptop.call, laptop.store_id, made["a"].id, content="x", path=None, expected_content_sha256=None, full=False
+        )
+        with monkeypatch.context() as patched:
+            patched.setattr(shutil, "rmtree", forbidden)
+            site.memolith.redactions.redact(laptop.call, laptop.store_id, made["a"].version_id)
+            laptop.settle(site)
+            version = site.memolith.versions.retrieve(laptop.call, laptop.store_id, made["a"].version_id, full=True)
+            assert (version.content, aside.exists()) == (None, True)
+        told = [one for one in caplog.records if one.message == "a copy of what was erased may be left"]
+        assert f"Permission denied: {aside}" in told[0].__dict__["cause"]
+        assert "give the user that runs Memolith the right" in told[0].__dict__["cause"]
+        site.region.peers.call("laptop", "eraser", {"call": "sweep"})
+        assert not aside.exists()
+
+
+def test_what_was_set_aside_may_go_while_it_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ASIDE / "m").mkdir(parents=True)
+    (tmp_path / ASIDE / "m" / "index.sqlite").touch()
+    real, tries = shutil.rmtree, list[Path]()
+
+    def raced(path: Path) -> None:
+        tries.append(path)
+        if len(tries) == 1:
+            raise FileNotFoundError(2, "No such file or directory", "index.sqlite")
+        real(path)
+
+    monkeypatch.setattr(shutil, "rmtree", raced)
+    laptop_files.forget_set_aside(tmp_path)
+    laptop_files.forget_set_aside(tmp_path)
+    assert (len(tries), (tmp_path / ASIDE).exists()) == (2, False)
+
+
+def test_the_indexer_goes_on_after_an_error_that_nobody_foresaw(
+    laptop: Laptop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    struck: list[int] = []
+
+    with laptop.site() as site:
+        laptop.settle(site)
+        erase = site.arrivals._erase
+
+        def broken() -> object:
+            struck.append(1)
+            if len(struck) > 1:
+                return erase()
+            raise PermissionError(13, "Permission denied", "something")
+
+        monkeypatch.setattr(site.arrivals, "_erase", broken)
+        for _ in range(500):
+            if struck:
+                break
+            laptop.clock.advance(60)
+            site.arrivals._stopped.wait(0.02)
+        assert struck
+        laptop.create(site, "/a", "text")
+        laptop.settle(site)
+        assert site.arrivals._thread.is_alive()
+    waits = [record for record in caplog.records if record.message == "the indexer waits"]
+    assert [record.__dict__["reason"] for record in waits] == ["PermissionError"]
 
 
 def test_an_index_that_is_made_anew_has_what_was_redacted_erased_where_it_had_come_back(laptop: Laptop) -> None:
