@@ -133,27 +133,25 @@ class LaptopWorker:
         return self._thread.ident is not None
 
     def _run(self) -> None:
-        swept_us = erased_us = 0
-        sealed_us = self._clock.now_us()
+        sweeping, erasing = _Interval(SWEEP_EVERY_S), _Interval(ERASE_EVERY_S)
+        sealing = _Interval(SEAL_EVERY_S, self._clock.ticks_us())
         waits = _Waits()
         while not self._stopped.is_set():
             try:
-                now_us = self._clock.now_us()
-                if now_us - swept_us >= SWEEP_EVERY_S * 1_000_000:
-                    swept_us = now_us
+                ticks_us = self._clock.ticks_us()
+                if sweeping.is_over(ticks_us):
+                    now_us = self._clock.now_us()
                     self._bucket.sweep(now_us / 1_000_000 - SWEEP_EVERY_S)
                     self._tables.expire(now_us // 1_000_000)
-                if now_us - erased_us >= ERASE_EVERY_S * 1_000_000:
-                    erased_us = now_us
+                if erasing.is_over(ticks_us):
                     self._erase()
-                if now_us - sealed_us >= SEAL_EVERY_S * 1_000_000:
-                    sealed_us = now_us
+                if sealing.is_over(ticks_us):
                     self._seal()
                 taken = self._queue.take(BATCH, LEASE_S)
                 self._queue.finish([message for message in taken if self._is_done(message)])
                 waits.over()
             except Exception as error:  # noqa: BLE001 - nothing else would fold, seal and erase in this process
-                waits.told(error, self._clock.now_us())
+                waits.told(error, self._clock.ticks_us())
                 taken = []
             if not taken:
                 self._stopped.wait(IDLE_S)
@@ -177,6 +175,21 @@ class LaptopWorker:
         return True
 
 
+class _Interval:
+    """Says when something is due again, by ticks: the clock may be set while a process runs."""
+
+    def __init__(self, every_s: float, began_us: int | None = None) -> None:
+        self._every_us = every_s * 1_000_000
+        self._began_us = began_us
+
+    def is_over(self, ticks_us: int) -> bool:
+        """Tell whether it is due, which it is at once unless it has begun; the next interval begins then."""
+        if self._began_us is not None and ticks_us - self._began_us < self._every_us:
+            return False
+        self._began_us = ticks_us
+        return True
+
+
 class _Waits:
     """Why the indexer does nothing, told once a reason and once a minute: it tries again five times a second."""
 
@@ -184,11 +197,11 @@ class _Waits:
         self._reason = ""
         self._told_us = 0
 
-    def told(self, error: Exception, now_us: int) -> None:
+    def told(self, error: Exception, ticks_us: int) -> None:
         """Log the reason, unless it was logged within the last minute."""
         reason = reason_of(error)
-        if reason != self._reason or now_us - self._told_us >= TELL_EVERY_US:
-            self._reason, self._told_us = reason, now_us
+        if reason != self._reason or ticks_us - self._told_us >= TELL_EVERY_US:
+            self._reason, self._told_us = reason, ticks_us
             _log.warning("the indexer waits", extra={"reason": reason, "trace": trace(error)})
 
     def over(self) -> None:

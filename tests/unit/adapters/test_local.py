@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from memolith.adapters.local import Database, LocalBucket, LocalErasableObjects, LocalIndex, LocalObjects, LocalQueue
 from memolith.adapters.local.index import LocalTables
 from memolith.adapters.local.keys import NAME_MAX_BYTES, part_of, path_of
+from memolith.adapters.local.queue import AHEAD_MAX_S
 from memolith.adapters.memory import ManualClock
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.rows.content import PathRow
@@ -332,6 +333,36 @@ def test_what_was_taken_comes_back_after_its_lease_unless_it_is_finished(queue: 
     queue.finish([two])
     clock.advance(1_000)
     assert queue.take() == []
+
+
+def test_messages_that_a_clock_sent_or_leased_ahead_are_to_be_had_once_it_is_set_back(
+    queue: LocalQueue, clock: ManualClock
+) -> None:
+    clock.advance(86_400)
+    queue.send(["leased"])
+    assert [message.body for message in queue.take(lease_s=30)] == ["leased"]
+    queue.send(["sent"], delay_s=1)
+    clock.advance(-86_400)
+    taken = queue.take()
+    assert [(message.body, message.taken) for message in taken] == [("leased", 2), ("sent", 1)]
+    assert queue.take() == [], "the lease is one of the clock that was set back"
+    queue.finish(taken)
+    clock.advance(31)
+    assert queue.take() == []
+
+
+def test_the_longest_delay_and_the_longest_lease_are_waited_for_and_longer_ones_refused(
+    queue: LocalQueue, clock: ManualClock
+) -> None:
+    queue.send(["one"], delay_s=AHEAD_MAX_S)
+    assert queue.take() == []
+    clock.advance(AHEAD_MAX_S)
+    assert [message.body for message in queue.take(lease_s=AHEAD_MAX_S)] == ["one"]
+    assert queue.take() == []
+    with pytest.raises(ValueError, match="at most 900 s, not 901"):
+        queue.send(["two"], delay_s=AHEAD_MAX_S + 1)
+    with pytest.raises(ValueError, match="at most 900 s, not 901"):
+        queue.take(lease_s=AHEAD_MAX_S + 1)
 
 
 def test_what_is_buried_stays_aside_with_its_reason(queue: LocalQueue, clock: ManualClock) -> None:

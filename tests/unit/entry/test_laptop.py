@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -214,6 +215,24 @@ def test_a_key_whose_object_comes_late_is_folded_all_the_same(laptop: Laptop) ->
         aside.rename(path)
         laptop.settle(site)
         assert laptop.paths(site) == ["/a"]
+
+
+def test_sealing_erasing_and_sweeping_go_on_after_the_clock_was_set_back(
+    laptop: Laptop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with laptop.site() as site:
+        laptop.settle(site)
+        laptop.clock.advance(-86_400)
+        done = Counter[str]()
+        monkeypatch.setattr(site.arrivals, "_seal", lambda: done.update(["seal"]))
+        monkeypatch.setattr(site.arrivals, "_erase", lambda: done.update(["erase"]))
+        monkeypatch.setattr(site.bucket, "sweep", lambda before_s: done.update(["sweep"]))
+        for _ in range(500):  # less than a day in all, so that no clock gets to where it was
+            if len(done) == 3:
+                break
+            laptop.clock.advance(60)
+            Event().wait(0.02)
+    assert set(done) == {"seal", "erase", "sweep"}
 
 
 def test_what_was_written_is_looked_at_again_and_withheld_if_that_finds_something(laptop: Laptop) -> None:

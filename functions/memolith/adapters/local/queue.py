@@ -17,6 +17,10 @@ _MESSAGES = (
 _DUE = "CREATE INDEX IF NOT EXISTS messages_due ON messages (due_us)"
 _BURIED = "CREATE TABLE IF NOT EXISTS dead_letters (body TEXT NOT NULL, reason TEXT NOT NULL, at_us INTEGER NOT NULL)"
 
+AHEAD_MAX_S = 900.0
+"""The longest delay and the longest lease, as SQS delays a message. What is due later was sent by a clock that was
+ahead and has been set back."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -38,8 +42,13 @@ class LocalQueue:
                 connection.execute(statement)
 
     def send(self, messages: Sequence[str], delay_s: float = 0.0) -> None:
-        """Add the messages in one transaction, to be taken once the delay is over. Raises Unavailable."""
+        """Add the messages in one transaction, to be taken once the delay is over.
+
+        Raises:
+            Unavailable. ValueError: the delay is longer than `AHEAD_MAX_S`.
+        """
         check_messages(messages)
+        _check_ahead(delay_s)
         due_us = self._clock.now_us() + round(delay_s * 1_000_000)
         rows = [(message, due_us) for message in messages]
         try:
@@ -51,16 +60,26 @@ class LocalQueue:
     def take(self, limit: int = 10, lease_s: float = 60.0) -> list[Message]:
         """Take up to `limit` due messages, the oldest first; no other worker gets them while the lease lasts.
 
+        Messages whose instant no delay and no lease can have set are due: the clock has been set back since.
+
         Raises:
             Unavailable, OutcomeUnknown: none was given; what may have been taken comes back after the lease.
+            ValueError: the lease is longer than `AHEAD_MAX_S`.
         """
+        _check_ahead(lease_s)
         now_us = self._clock.now_us()
+        ahead_us = now_us + round(AHEAD_MAX_S * 1_000_000)
         due = "SELECT id, body, taken + 1 FROM messages WHERE due_us <= ? ORDER BY due_us, id LIMIT ?"
+        ahead = "SELECT id FROM messages WHERE due_us > ? LIMIT 1"
         with self._database.reading() as connection:
-            if connection.execute(due, (now_us, 1)).fetchone() is None:
+            waiting = (
+                connection.execute(due, (now_us, 1)).fetchone() or connection.execute(ahead, (ahead_us,)).fetchone()
+            )
+            if waiting is None:
                 return []
         until_us = now_us + round(lease_s * 1_000_000)
         with self._database.writing() as connection:
+            connection.execute("UPDATE messages SET due_us = ? WHERE due_us > ?", (now_us, ahead_us))
             taken = [Message(*row) for row in connection.execute(due, (now_us, limit))]
             statement = "UPDATE messages SET due_us = ?, taken = ? WHERE id = ?"
             connection.executemany(statement, [(until_us, message.taken, message.id) for message in taken])
@@ -87,3 +106,8 @@ class LocalQueue:
         """List the dead letters: text and reason, the oldest first. Raises Unavailable."""
         with self._database.reading() as connection:
             return [(body, reason) for body, reason in connection.execute("SELECT body, reason FROM dead_letters")]
+
+
+def _check_ahead(seconds: float) -> None:
+    if seconds > AHEAD_MAX_S:
+        raise ValueError(f"a delay or a lease has at most {AHEAD_MAX_S:.0f} s, not {seconds}")
