@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from memolith.adapters.local import Database, LocalBucket, LocalErasableObjects, LocalIndex, LocalObjects, LocalQueue
 from memolith.adapters.local.index import LocalTables
 from memolith.adapters.local.keys import NAME_MAX_BYTES, part_of, path_of
+from memolith.adapters.local.objects import Look, look_at
 from memolith.adapters.local.queue import AHEAD_MAX_S
 from memolith.adapters.memory import ManualClock
 from memolith.core.log_position import Epoch, LogKey, Slot
@@ -109,6 +111,31 @@ def test_an_object_whose_first_line_is_damaged_is_listed_among_the_versions_of_a
     erasable = LocalErasableObjects(LocalBucket(root))
     found = erasable.versions("")
     assert [(one.key, one.size_bytes) for one in found.versions] == [(KEY, 3), (other, 4)]
+
+
+FOREIGN = [b"notes.txt", b"desktop.ini", b".DS_Store", b"%ff", b"N" * 200 + b"@", b"Notes@"]
+NO_UTF_8 = [b"caf\xe9"] if sys.platform == "linux" else []
+
+
+@pytest.mark.parametrize("name", FOREIGN + NO_UTF_8, ids=lambda name: repr(name[:20]))
+def test_a_file_that_is_not_memoliths_is_passed_over_by_listings_and_told_by_a_look(root: Path, name: bytes) -> None:
+    objects = objects_in(root)
+    for key in ("a/b/1", "z/2"):
+        objects.put_if_absent(key, b"text", {})
+    for folder in (root / "objects", root / "objects" / "a", root / "objects" / "a" / "b"):
+        (folder / os.fsdecode(name)).write_bytes(b"a note")
+    assert objects.list("").keys == ("a/b/1", "z/2")
+    assert objects.list("a/").keys == ("a/b/1",)
+    assert objects.list("", after="a/b/1").keys == ("z/2",)
+    assert Counter(look for _, look in look_at(root)) == {Look.WHOLE: 2, Look.FOREIGN: 3}
+
+
+def test_objects_that_are_no_folder_are_refused_and_not_taken_for_none(root: Path) -> None:
+    objects = objects_in(root)
+    (root / "objects").rmdir()
+    (root / "objects").write_bytes(b"a note")
+    with pytest.raises(Unavailable, match="cannot be listed"):
+        objects.list("")
 
 
 @pytest.mark.parametrize("change", [lambda old: old[:-1], lambda old: old + b"!", lambda old: old[:-1] + b"T"])

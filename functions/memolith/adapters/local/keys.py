@@ -9,6 +9,8 @@ and none is ``.``, ``..`` or hidden. Memolith's own keys come through unchanged.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
@@ -45,15 +47,26 @@ def part_of(name: str) -> tuple[str, bool]:
     return "" if written == EMPTY else unquote_to_bytes(written).decode(), is_object
 
 
+def parts_of(names: Iterable[str]) -> list[tuple[str, bool]]:
+    """Return what `part_of` says of each name, but for those that no part is written as: they are no files of ours."""
+    found = []
+    for name in names:
+        with suppress(UnicodeError):
+            part, is_object = part_of(name)
+            if _written(part) + (OBJECT_SUFFIX if is_object else "") == name:
+                found.append((part, is_object))
+    return found
+
+
 def key_of(folder: Path, path: Path) -> str | None:
     """Return the key of a file below `folder`; None for a file that is no object's."""
     *folders, last = path.relative_to(folder).parts
     try:
         parts = [*(part_of(name) for name in folders), part_of(last)]
-    except UnicodeDecodeError:
+        key = "/".join(part for part, _ in parts)
+        return key if parts[-1][1] and path_of(folder, key) == path else None
+    except ValueError:  # no key is written so: it is no UTF-8, or too long
         return None
-    key = "/".join(part for part, _ in parts)
-    return key if parts[-1][1] and path_of(folder, key) == path else None
 
 
 def _written(part: str) -> str:

@@ -27,7 +27,7 @@ from typing import Any
 from memolith.adapters.limits import check_listing, check_object
 from memolith.adapters.local.failures import DOCTOR, refused
 from memolith.adapters.local.files import make_folder, sync_folder, write_new
-from memolith.adapters.local.keys import folder_of, key_of, part_of, path_of
+from memolith.adapters.local.keys import folder_of, key_of, parts_of, path_of
 from memolith.ports.errors import Damaged, ObjectExists, ObjectNotFound, OutcomeUnknown, Unavailable
 from memolith.ports.objects import KeyPage, ObjectVersion, Sink, StoredObject, VersionMark, VersionPage
 
@@ -342,7 +342,7 @@ def _walk(folder: Path, shared: str, prefix: str, after: str | None) -> Iterator
     """Yield keys below a folder, all of which begin with `shared`, in byte order, which is Python's order of text."""
     try:
         with os.scandir(folder) as entries:
-            parts = [part_of(entry.name) for entry in entries]
+            parts = parts_of(entry.name for entry in entries)
     except FileNotFoundError:
         return
     for text, is_object in sorted((shared + part + ("" if is_object else "/"), is_object) for part, is_object in parts):
@@ -352,4 +352,5 @@ def _walk(folder: Path, shared: str, prefix: str, after: str | None) -> Iterator
         elif (text.startswith(prefix) or prefix.startswith(text)) and (
             after is None or text > after or after.startswith(text)
         ):
-            yield from _walk(folder_of(folder, text.removeprefix(shared))[0], text, prefix, after)
+            with suppress(NotADirectoryError):  # no file of ours, such as a desktop puts into any folder
+                yield from _walk(folder_of(folder, text.removeprefix(shared))[0], text, prefix, after)
