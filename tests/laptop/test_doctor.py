@@ -115,6 +115,40 @@ def test_nothing_is_mended_while_a_server_serves_the_folder(folder: Path) -> Non
     assert index_path(folder).exists()
 
 
+def test_nothing_is_mended_once_a_server_began_while_the_folder_was_looked_at(folder: Path) -> None:
+    os.truncate(path := object_of(folder, "the text of b"), 50)
+    looked = examine(folder, UNUSED_PORT)
+    assert not looked.served
+    with site_on(folder):
+        [told] = mend(folder, looked)
+    assert (told.state, "a server serves the folder" in told.found) == (State.ERROR, True)
+    assert "doctor --fix` again" in told.remedy
+    assert path.exists() and index_path(folder).exists()
+    assert not (folder / ASIDE).exists()
+
+
+def test_what_was_put_in_order_while_the_folder_was_looked_at_stays_where_it_is(folder: Path) -> None:
+    """As by hand from a backup, or by a server that began and ended."""
+    path, queue = object_of(folder, "the text of b"), queue_path(folder)
+    whole = {one: one.read_bytes() for one in (path, queue)}
+    os.truncate(path, 50)
+    queue.write_bytes(b"noise" * 1000)
+    looked = examine(folder, UNUSED_PORT)
+    assert (looked.unreadable, looked.broken) == ([path], [queue])
+    for one, content in whole.items():
+        one.write_bytes(content)
+    mend(folder, looked)
+    assert {one: one.read_bytes() for one in whole} == whole
+    assert not list((folder / ASIDE).rglob(path.name)) + list((folder / ASIDE).rglob(queue.name))
+
+
+def test_an_object_that_is_gone_since_the_folder_was_looked_at_is_no_error(folder: Path) -> None:
+    os.truncate(path := object_of(folder, "the text of b"), 50)
+    looked = examine(folder, UNUSED_PORT)
+    path.unlink()
+    assert {one.state for one in mend(folder, looked)} == {State.NOTE}
+
+
 def test_a_text_that_is_damaged_stays_where_it_is_because_the_rest_of_its_version_is_whole(folder: Path) -> None:
     path = object_of(folder, "the text of b")
     os.truncate(path, path.stat().st_size - 1)

@@ -22,7 +22,7 @@ from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.errors import MemolithError, NotFound
 from memolith.core.times import parse_rfc3339
 from memolith.entry.compose_laptop import REGION, LocalSite, Machine
-from memolith.entry.laptop_files import index_path
+from memolith.entry.laptop_files import index_path, starting
 from memolith.entry.settings import LocalSettings, SettingsError
 from memolith.ports.errors import PortError
 
@@ -60,7 +60,8 @@ def public_keys(settings: LocalSettings) -> list[dict[str, str]]:
 @contextmanager
 def _site(settings: LocalSettings) -> Iterator[LocalSite]:
     limits = (settings.memories_per_store, settings.erase_delay_days)
-    site = LocalSite(settings.root, LettingAllThrough(), None, Machine.real(), *limits)
+    with starting(settings.root):
+        site = LocalSite(settings.root, LettingAllThrough(), None, Machine.real(), *limits)
     try:
         yield site
     finally:

@@ -16,7 +16,7 @@ from memolith.adapters.local.failures import explain
 from memolith.adapters.local.files import locked
 from memolith.adapters.system import SystemClock
 from memolith.core.times import rfc3339
-from memolith.entry.doctor_checks import Finding, Looked, State, examine
+from memolith.entry.doctor_checks import Finding, Looked, State, examine, look_again
 from memolith.entry.laptop_files import START, family, index_path, set_aside
 from memolith.entry.settings import LocalSettings, SettingsError
 
@@ -57,14 +57,19 @@ def mend(root: Path, looked: Looked) -> list[Finding]:
     again: nothing of it could be read. One whose text alone is damaged stays. Nothing is done while a server runs.
     Repeatable.
     """
-    if looked.served:
-        told = "nothing was mended: a server serves the folder"
-        return [Finding("fix", State.ERROR, told, "end it, then run `memolith doctor --fix` again")]
+    if looked.served:  # the one that begins in the folder now may hold the lock for long
+        return [_served()]
     try:
         with locked(root / START):
-            return _mend(root, looked)
+            looked = look_again(root, looked)
+            return [_served()] if looked.served else _mend(root, looked)
     except OSError as error:
         return [Finding("fix", State.ERROR, *explain(error, Path(error.filename or root)))]
+
+
+def _served() -> Finding:
+    told = "nothing was mended: a server serves the folder"
+    return Finding("fix", State.ERROR, told, "end it, then run `memolith doctor --fix` again")
 
 
 def _mend(root: Path, looked: Looked) -> list[Finding]:

@@ -22,7 +22,7 @@ from memolith import __version__
 from memolith.adapters.local import is_open_elsewhere
 from memolith.adapters.local.failures import explain, primary_code
 from memolith.adapters.local.files import is_shared
-from memolith.adapters.local.objects import OBJECTS, Look, look_at
+from memolith.adapters.local.objects import OBJECTS, Look, look_at, look_at_file
 from memolith.entry.laptop_files import ASIDE, SERVING, index_path, others, queue_path
 from memolith.scanner.database import UnusableDatabaseError, load_matchers
 
@@ -74,11 +74,25 @@ def examine(root: Path, port: int) -> Looked:
     looked.findings += [*_versions(), *_folder(root)]
     if root.is_dir():
         looked.findings += [_disk(root), _server(root, looked)]
-        for name, path in (("index", index_path(root)), ("queue", queue_path(root))):
-            looked.findings.append(_database(name, path, looked))
+        looked.findings += [_database(name, path, looked) for name, path in _databases(root)]
         looked.findings += [*_objects(root, looked), _key(root), _scanner(root), *_set_aside(root)]
     looked.findings += [_port(port, served=looked.served), _fuse()]
     return looked
+
+
+def look_again(root: Path, looked: Looked) -> Looked:
+    """Look again at what a repair would move, once no server can begin: one may have run since, and changed it."""
+    again = Looked()
+    _server(root, again)
+    for name, path in _databases(root):
+        if path in looked.broken:
+            _database(name, path, again)
+    again.unreadable = [path for path in looked.unreadable if look_at_file(root, path) is Look.HEADER]
+    return again
+
+
+def _databases(root: Path) -> tuple[tuple[str, Path], ...]:
+    return ("index", index_path(root)), ("queue", queue_path(root))
 
 
 def _versions() -> Iterator[Finding]:

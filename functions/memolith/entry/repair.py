@@ -14,7 +14,7 @@ from typing import Any
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.errors import MemolithError
 from memolith.entry.compose_laptop import REGION, LocalSite, Machine
-from memolith.entry.laptop_files import index_path
+from memolith.entry.laptop_files import index_path, starting
 from memolith.entry.settings import LocalSettings, SettingsError
 from memolith.ports.errors import PortError
 
@@ -29,7 +29,8 @@ def damaged(settings: LocalSettings, store_id: str | None, look_only: bool) -> I
         OSError, PortError, MemolithError: the folder cannot be used, or is not as far as a server has made it.
     """
     limits = (settings.memories_per_store, settings.erase_delay_days)
-    site = LocalSite(settings.root, LettingAllThrough(), None, Machine.real(), *limits)
+    with starting(settings.root):
+        site = LocalSite(settings.root, LettingAllThrough(), None, Machine.real(), *limits)
     try:
         at: Any = None
         while True:

@@ -14,6 +14,8 @@ from threading import Event
 import pytest
 
 from memolith.adapters.layered import Crash, Fault, Faulty, InterceptedIndex, InterceptedObjects, ScriptedFaults, Strike
+from memolith.adapters.local import Database
+from memolith.adapters.local.files import is_shared
 from memolith.adapters.memory import ManualClock, RecordingMetrics
 from memolith.adapters.system import SystemRandomness
 from memolith.app.kernel.results import Memory, RequestContext, VersionFilter
@@ -21,8 +23,10 @@ from memolith.app.safety.deep_scan import DeepScanner
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.errors import Damaged, Unavailable
 from memolith.core.rows.control import ControlRow
+from memolith.entry import compose_laptop
+from memolith.entry.audit import public_keys
 from memolith.entry.compose_laptop import REGION, LocalSite, Machine, open_site, owner_key
-from memolith.entry.laptop_files import index_path
+from memolith.entry.laptop_files import START, index_path, open_database
 from memolith.entry.repair import damaged
 from memolith.entry.settings import LocalSettings
 from memolith.wire import auth
@@ -302,3 +306,21 @@ def test_a_damaged_text_of_a_folder_is_repaired_from_its_search_pack(laptop: Lap
     with laptop.site() as site:
         read = site.memolith.memories.retrieve(call, store_id, made.id, full=True)
         assert read.content == "the true text"
+
+
+def test_an_audit_and_a_repair_open_a_folder_while_no_server_begins_there_or_is_mended(
+    laptop: Laptop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database that is found damaged is set aside as it is opened, which two may not do at once."""
+    held: list[bool] = []
+
+    def noted(path: Path, moment: str, *, durable: bool) -> Database:
+        held.append(is_shared(laptop.root / START))
+        return open_database(path, moment, durable=durable)
+
+    monkeypatch.setattr(compose_laptop, "open_database", noted)
+    settings = LocalSettings(laptop.root)
+    assert list(damaged(settings, None, look_only=True)) == []
+    assert public_keys(settings)
+    assert held == [True] * 4
+    assert not is_shared(laptop.root / START)

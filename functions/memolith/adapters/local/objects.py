@@ -202,11 +202,18 @@ def look_at(folder: Path) -> Iterator[tuple[Path, Look]]:
     for path in objects.rglob("*"):
         if path.is_dir() and not path.is_symlink():
             continue
-        key = key_of(objects, path)
-        try:
-            yield path, Look.FOREIGN if key is None else _look(path, key)
-        except ObjectNotFound:
-            continue
+        look = look_at_file(folder, path)
+        if look is not None:
+            yield path, look
+
+
+def look_at_file(folder: Path, path: Path) -> Look | None:
+    """Compare one file below a bucket's objects with its hashes; None where it is gone. Changes nothing."""
+    key = key_of(folder / OBJECTS, path)
+    try:
+        return Look.FOREIGN if key is None else _look(path, key)
+    except ObjectNotFound:
+        return None
 
 
 def _look(path: Path, key: str) -> Look:
