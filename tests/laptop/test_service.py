@@ -10,13 +10,19 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from urllib.request import urlopen
 
 import pytest
 
+from memolith.clients.cli import background_service
 from memolith.clients.cli.background_service import Launchd, Served, Systemd, plist_of, service, unit_of
-from memolith.clients.cli.failures import ApiFailed
+from memolith.clients.cli.failures import ApiFailed, Exit
+from memolith.clients.cli.serve import _install
+from memolith.clients.cli.started_server import Answer, answer_of
 from memolith.core.errors import InvalidRequest
 from tests.laptop.processes import environment
 
@@ -97,6 +103,80 @@ def test_a_port_that_is_taken_or_none_installs_nothing(person: dict[str, str], r
     assert done.returncode != 0 and "listens" in done.stderr
     assert "--port" in serve(person, "--install", "--port", "0").stderr
     assert not (root / ".config").exists()
+
+
+@contextmanager
+def another_program(port: int) -> Iterator[None]:
+    """A server of HTTP that is not Memolith's."""
+    with ThreadingHTTPServer(("127.0.0.1", port), BaseHTTPRequestHandler) as server:
+        thread = Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_port_that_another_program_has_leaves_the_installed_service_as_it_is(
+    person: dict[str, str], root: Path
+) -> None:
+    unit = root / ".config/systemd/user/memolith.service"
+    unit.parent.mkdir(parents=True)
+    unit.write_text("as it was")
+    with another_program(int(person["MEMOLITH_PORT"])):
+        done = serve(person, "--install")
+    assert (done.returncode, done.stdout) == (Exit.USAGE, "")
+    assert "something listens at" in done.stderr and "--port" in done.stderr
+    assert unit.read_text() == "as it was"
+    assert not (root / "systemctl.log").exists()
+
+
+def test_an_answer_of_another_program_is_not_taken_for_the_service_that_was_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It took the port after that was looked at."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with ExitStack() as ending:
+
+        class Overtaken(Systemd):
+            def install(self, served: Served) -> None:
+                ending.enter_context(another_program(served.port))
+
+        monkeypatch.setattr(background_service, "service", lambda: Overtaken(tmp_path / "memolith.service"))
+        with pytest.raises(ApiFailed, match="is installed, and another program answers at") as told:
+            _install(tmp_path, port, "none")
+    assert "`memolith doctor` says what is wrong" in str(told.value.advice)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("answered", "answer"),
+    [
+        (b"HTTP/1.1 200 OK\r\nx-memolith-region: laptop\r\ncontent-length: 0\r\n\r\n", Answer.MEMOLITH),
+        (b"HTTP/1.1 503 No\r\nx-memolith-region: laptop\r\ncontent-length: 0\r\n\r\n", Answer.NONE),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", Answer.ANOTHER),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", Answer.ANOTHER),
+        (b"", Answer.NONE),
+    ],
+    ids=["memolith", "without its index", "another server of HTTP", "no server of HTTP", "a connection that ends"],
+)
+def test_who_answers_at_a_port_is_told_by_what_memolith_alone_says(answered: bytes, answer: Answer) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer_once() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(answered)
+
+        thread = Thread(target=answer_once)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        assert answer_of(url) is answer
+        thread.join()
+    assert answer_of(url) is Answer.NONE
 
 
 def test_a_manager_that_refuses_is_named_with_what_to_do(person: dict[str, str], root: Path) -> None:

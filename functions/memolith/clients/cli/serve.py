@@ -70,24 +70,26 @@ def serve(
 
 
 def _install(root: Path, port: int, search_model: str) -> None:
-    """Install the service, and wait until it listens. Raises InvalidRequest, ApiFailed, OSError."""
+    """Install the service, and wait until it answers. Raises InvalidRequest, ApiFailed, OSError."""
     from memolith.adapters.system import SystemClock
     from memolith.clients.cli.background_service import Served, service
     from memolith.clients.cli.failures import ApiFailed, Exit
-    from memolith.clients.cli.started_server import START_S, listens
+    from memolith.clients.cli.started_server import START_S, Answer, answer_of, listens
     from memolith.core.errors import InvalidRequest
 
     if port == 0:
         raise InvalidRequest("--port", "must be a port of its own for a service, such as 8377")
     manager, url, clock = service(), f"http://127.0.0.1:{port}", SystemClock()
-    if not manager.path.exists() and listens(url):
+    # The installed service may listen there itself, and is replaced.
+    if answer_of(url) is Answer.ANOTHER if manager.path.exists() else listens(url):
         raise ApiFailed(f"something listens at {url} already", Exit.USAGE, "End it, or choose another --port.")
     manager.install(Served(root, port, search_model=search_model))
-    end_us = clock.now_us() + START_S * 1_000_000
-    while not listens(url):
-        if clock.now_us() > end_us:
+    end_us = clock.ticks_us() + START_S * 1_000_000
+    while (found := answer_of(url)) is not Answer.MEMOLITH:
+        if found is Answer.ANOTHER or clock.ticks_us() > end_us:
             advice = f"`memolith doctor` says what is wrong; {manager.log(root)} shows what the server says."
-            raise ApiFailed(f"the service is installed, and does not listen at {url}", Exit.NO_ANSWER, advice)
+            told = "and another program answers" if found is Answer.ANOTHER else "and does not answer"
+            raise ApiFailed(f"the service is installed, {told} at {url}", Exit.NO_ANSWER, advice)
         clock.pause(0.2)
     print(f"Memolith answers at {url}, now and after every login; {manager.path} says so.")
 

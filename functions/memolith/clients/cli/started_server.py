@@ -7,10 +7,12 @@ programs use the first.
 
 from __future__ import annotations
 
+import http.client
 import os
 import socket
 import subprocess
 import sys
+from enum import Enum
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -57,6 +59,32 @@ def listens(url: str) -> bool:
             return True
     except OSError:
         return False
+
+
+class Answer(Enum):
+    """Who answers at an address."""
+
+    NONE = "nobody"
+    MEMOLITH = "a server of Memolith that is in order"
+    ANOTHER = "another program"
+
+
+def answer_of(url: str) -> Answer:
+    """Ask an address for its health. A server that cannot use its index does not count yet."""
+    place = urlsplit(url)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port or 80, timeout=5)
+    try:
+        connection.request("GET", "/healthz")
+        found = connection.getresponse()
+        if found.getheader("x-memolith-region") is None:
+            return Answer.ANOTHER
+        return Answer.MEMOLITH if found.status == http.client.OK else Answer.NONE
+    except OSError:  # before what follows: a connection that ends without an answer is both
+        return Answer.NONE
+    except http.client.HTTPException:
+        return Answer.ANOTHER
+    finally:
+        connection.close()
 
 
 def _start(url: str, clock: Clock) -> None:
