@@ -40,12 +40,17 @@ class InvokedApi:
         self._clock = clock
 
     def call(
-        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Reply:
         """Send one request. Raises ToolFailure where there is no answer."""
         raw = b"" if body is None else json.dumps(body).encode()
         encoded = urlencode(dict(query or {}), quote_via=quote, errors="surrogatepass")
-        event = to_event(method, quote(path), encoded, self._headers.items(), raw)
+        event = to_event(method, quote(path), encoded, {**self._headers, **(headers or {})}.items(), raw)
         function, attempts = ("reader", READ_ATTEMPTS) if method == "GET" else ("writer", 1)
         for attempt in range(1, attempts):
             try:

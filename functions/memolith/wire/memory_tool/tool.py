@@ -210,7 +210,7 @@ class MemoryTool:
         files, staged = self._tree.under(folder), list[str]()
         for done, file in enumerate(files):
             try:
-                self._tree.delete(file)
+                self._tree.delete(file, anywhere=folder == "")
             except Staged as one:
                 staged += one.ids
             except ToolFailure as failure:

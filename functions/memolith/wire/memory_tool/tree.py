@@ -16,6 +16,7 @@ from memolith.wire.memory_tool import texts
 from memolith.wire.memory_tool.texts import Staged, ToolFailure
 
 PAGE = 100
+AT_HOME = {"x-memolith-consistency": "home"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,12 @@ class Caller(Protocol):
     """Any way to ask the API: an SDK's client, or the functions behind it, invoked."""
 
     def call(
-        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Reply:
         """Send one request. Errors of the API are replies too.
 
@@ -141,15 +147,38 @@ class Tree:
         return self._ask("POST", f"/v1/memory_stores/{self._store_id}/log", body={"text": text})
 
     def rename(self, file: File, path: str) -> None:
-        """Rename a memory, even if its content changed. Raises Occupied, Gone, ToolFailure."""
+        """Rename a memory, even if its content changed. One that is at the new path already is left there.
+
+        Raises:
+            Gone: also where it is at a third path. Occupied, ToolFailure.
+        """
+        now_at = self._path_now(file)
+        if now_at == path:
+            return
+        if now_at != file.path:
+            raise Gone
         self._ask("POST", f"{self._memories}/{file.id}", body={"path": path})
 
-    def delete(self, file: File) -> None:
-        """Delete a memory, even if its content changed; one that is deleted already is no error."""
+    def delete(self, file: File, *, anywhere: bool = False) -> None:
+        """Delete a memory, even if its content changed; one that is deleted or renamed already is no error.
+
+        Args:
+            anywhere: delete it also where it was renamed.
+        """
         try:
-            self._ask("DELETE", f"{self._memories}/{file.id}")
+            if anywhere or self._path_now(file) == file.path:
+                self._ask("DELETE", f"{self._memories}/{file.id}")
         except Gone:
             return
+
+    def _path_now(self, file: File) -> str:
+        """Return the path that a memory has at its store's home. Raises Gone, ToolFailure.
+
+        A deletion and a rename go by the memory's id, and the API takes no path as their precondition. Without this
+        look they would take a memory that another client has moved away since it was listed.
+        """
+        reply = self._caller.call("GET", f"{self._memories}/{file.id}", {"view": "basic"}, headers=AT_HOME)
+        return _file(accepted(reply, may_be_gone=True)).path
 
     def paths_of(self, file: File) -> set[str]:
         """List every path at which this memory has been."""
