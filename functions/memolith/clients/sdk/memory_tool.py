@@ -32,7 +32,6 @@ from memolith.wire.memory_tool.texts import ToolFailure
 from memolith.wire.memory_tool.tool import MemoryTool
 from memolith.wire.memory_tool.tree import Reply, Tree
 
-
 NOT_DONE = frozenset({429, 503})
 """Statuses with which Memolith says that nothing was done."""
 

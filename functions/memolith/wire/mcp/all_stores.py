@@ -12,7 +12,7 @@ from memolith.wire.mcp import answers, schemas, texts
 from memolith.wire.mcp.notes import found, search_query
 from memolith.wire.mcp.server import PROJECT, SCHEME, OpenStore
 from memolith.wire.memory_tool.texts import ToolFailure
-from memolith.wire.memory_tool.tree import Caller, File, accepted
+from memolith.wire.memory_tool.tree import Caller, File, Gone, accepted
 
 STORES_MAX = 500
 """So many stores are looked at for a name; one of a larger workspace is named by its id."""
@@ -91,9 +91,13 @@ class AllStores:
         return answers.Hits(hits=hits)
 
     def projects(self) -> list[answers.Project]:
-        """List the stores, at most `STORES_MAX`. A call for each hundred, or one for each that was named."""
+        """List the stores, at most `STORES_MAX`. A call for each hundred, or one for each that was named.
+
+        A store that was named and is deleted is left out: it must not take the others with it.
+        """
         if self._only is not None:
-            return [self._open(store_id).project() for store_id in self._only()]
+            named = [self._there(store_id) for store_id in self._only()]
+            return [one for one in named if one is not None]
         listed: list[answers.Project] = []
         query = {"limit": str(PAGE)}
         while len(listed) < STORES_MAX:
@@ -105,22 +109,34 @@ class AllStores:
         return listed
 
     def page(self, cursor: str | None) -> tuple[list[tuple[str, File]], str | None]:
-        """Return a page of one store's memories; the cursor is the store's id and its own cursor."""
-        stores = [one.id for one in self.projects()]
+        """Return a page of one store's memories; the cursor is the store's id and its own cursor.
+
+        Raises:
+            ToolFailure: the cursor is none of this server's, or its store is not there any more.
+        """
+        there = [one.id for one in self.projects()]
+        named = there if self._only is None else list(self._only())
         store_id, _, inner = (cursor or "").partition(" ")
-        if not store_id and stores:
-            store_id = stores[0]
-        if store_id not in stores:
+        if cursor and store_id not in named:
+            raise ToolFailure(texts.NO_CURSOR.format(cursor=cursor))
+        left = [one for one in named[named.index(store_id) if store_id else 0 :] if one in there]
+        if not left:
             return [], None
-        files, following = self._open(store_id).page(inner or None)
+        files, following = self._open(left[0]).page(inner if inner and left[0] == store_id else None)
         if following:
-            return files, f"{store_id} {following}"
-        after = stores[stores.index(store_id) + 1 :]
-        return files, after[0] if after else None
+            return files, f"{left[0]} {following}"
+        return files, left[1] if len(left) > 1 else None
 
     def opened(self, store_id: str) -> OpenStore | None:
         """Return a store; the API says whether the caller may use it."""
         return self._open(store_id) if ids.STORE.fullmatch(store_id) and self._has(store_id) else None
+
+    def _there(self, store_id: str) -> answers.Project | None:
+        """Return what a store says of itself; None where it is deleted. One read. Raises ToolFailure."""
+        try:
+            return answers.Project.of(self._open(store_id).tree.store())
+        except Gone:
+            return None
 
     def _has(self, store_id: str) -> bool:
         return self._only is None or store_id in self._only()

@@ -101,6 +101,9 @@ SEVERAL_CALLED = "{count} projects are called {name!r}: name one by its id, {ids
 NO_PROJECT = "There is no memory store yet: `memolith stores create NAME` makes one."
 NO_SUCH_RESOURCE = "There is no resource {uri} here; resources begin with {scheme} and the id of a memory store."
 NO_STORE = "The memory store {id} does not exist, or this server may not use it."
+NO_CURSOR = (
+    "The cursor {cursor!r} is none of this server's, or its memory store is deleted: list the resources from the start."
+)
 TOO_MANY_ARGUMENTS = "These are too many arguments: a tool has at most {most}."
 BAD_ARGUMENT = "The argument {name}: {reason}."
 
