@@ -14,6 +14,7 @@ from memolith.app.api.disputes import Disputes
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.memories import to_memory
 from memolith.app.api.past_packs import PastPacks
+from memolith.app.api.past_search import once_more
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.kernel.answer_size import Room, bounded, stated
 from memolith.app.kernel.graph_results import (
@@ -74,6 +75,7 @@ class Graph:
         self._heads = heads
 
     @forwarded("graph")
+    @once_more
     def reach(
         self,
         call: RequestContext,
@@ -102,7 +104,7 @@ class Graph:
             roots = _meant(pack, root, traversal)
             reached = traversal.reach(roots[:1], depth, direction, frozenset(types), limit)
             notes = _by_id(pack.notes([*roots, *reached.memory_ids]))
-        heads = self._current(access, notes.values(), was)
+        heads = self._current(access, notes.values(), was, as_of)
         if len(roots) > 1:
             return GraphAnswer((), candidates=_candidates(roots, notes, heads))
         if not roots or roots[0] not in heads:
@@ -110,6 +112,7 @@ class Graph:
         return bounded(_answer(reached, notes, heads), Room())
 
     @forwarded("context")
+    @once_more
     def context(
         self,
         call: RequestContext,
@@ -156,7 +159,7 @@ class Graph:
             notes = _by_id(pack.notes([*meant, *(id for reached in around for id in reached.memory_ids)]))
             found_of = [pack.observations(ObservationFilter(memory_ids=[id])) for id in roots]
             contents = pack.contents(roots[:CONTEXT_PAGE_MAX])
-        heads = self._current(access, notes.values(), was)
+        heads = self._current(access, notes.values(), was, as_of)
         contents = acknowledged_texts(contents, {id: one.content_sha256 for id, one in heads.items()})
         if len(meant) > 1:
             return GraphContext((), _candidates(meant, notes, heads))
@@ -172,6 +175,7 @@ class Graph:
         return GraphContext(tuple(with_disputes(one, disputes) for one in items), more=more)
 
     @forwarded("observations")
+    @once_more
     def observations(
         self,
         call: RequestContext,
@@ -202,7 +206,7 @@ class Graph:
             if words:
                 found = [one for one in found if all(word in one[1].text.casefold() for word in words)]
             notes = _by_id(pack.notes([id for id, _ in found[: limit + 1]]))
-        heads = self._current(access, notes.values(), was)
+        heads = self._current(access, notes.values(), was, as_of)
         shown = [(id, one) for id, one in found[: limit + 1] if id in heads]
         kept = shown[:limit]
         nodes = tuple(node_of(notes[id], heads[id]) for id in dict.fromkeys(id for id, _ in kept))
@@ -229,15 +233,20 @@ class Graph:
         with self._pack_cache.pack(access) as pack:
             yield pack, {}
 
-    def _current(self, access: StoreAccess, notes: Iterable[NoteRow], was: Mapping[str, Memory]) -> dict[str, Memory]:
+    def _current(
+        self, access: StoreAccess, notes: Iterable[NoteRow], was: Mapping[str, Memory], as_of: int | None
+    ) -> dict[str, Memory]:
         """Return the notes that may be shown: at the version that the pack has, and not withheld. What has changed
-        since the instant that is asked about was read as it `was`, and is compared with that.
+        since the instant that is asked about was read as it `was`, and is compared with that. Raises ChangedMeanwhile.
         """
         versions = {one.memory_id: one.version_id for one in notes}
         unchanged = [id for id in versions if id not in was]
         rows = self._heads.of(access.view, access.store, unchanged) if unchanged else {}
         found = {id: to_memory(row) for id, row in rows.items()} | {id: was[id] for id in versions if id in was}
-        return {id: memory for id, memory in found.items() if memory.version_id == versions[id]}
+        shown = {id: memory for id, memory in found.items() if memory.version_id == versions[id]}
+        if as_of is not None:
+            self._past.check_unchanged(access, [id for id in unchanged if id not in shown], as_of)
+        return shown
 
 
 def _meant(pack: Pack, root: str, traversal: Traversal) -> list[str]:

@@ -5,7 +5,7 @@ It lives as long as one call, so that no text that was replaced is kept anywhere
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from memolith.app.api.past_search import FormerTexts
@@ -48,3 +48,7 @@ class PastPacks:
             raise Unavailable("the search of this store is being made anew; try again") from damaged
         finally:
             pack.close()
+
+    def check_unchanged(self, access: StoreAccess, memory_ids: Iterable[str], as_of: int) -> None:
+        """Check as `FormerTexts.check_unchanged` does. Raises ChangedMeanwhile."""
+        self._texts.check_unchanged(access, memory_ids, as_of)

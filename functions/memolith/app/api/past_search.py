@@ -8,15 +8,17 @@ The second is made for one search and forgotten with it: no text that was replac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from memolith.app.api.snapshots import Snapshots
 from memolith.app.auth.authorizer import StoreAccess
 from memolith.app.kernel.results import Memory
 from memolith.app.search.packs import Heads
 from memolith.app.search.retrieval import Found, retrieve
-from memolith.core.errors import InvalidRequest
+from memolith.core.errors import InvalidRequest, Unavailable
 from memolith.core.objects.search_pack import text_max_bytes
 from memolith.ports.packs import Document, Packs, Restriction
 
@@ -30,6 +32,27 @@ TOO_MUCH = (
     f"is too long ago for this: more than {CHANGED_MAX} memories have changed since. Name a later instant, or "
     "list the memories as they were (as_of of the listing) and read them"
 )
+
+
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
+
+
+class ChangedMeanwhile(Unavailable):
+    """A memory was written after the former texts were read, so that it is in none of the two readings as it was."""
+
+
+def once_more(read: Callable[_Given, _Answer]) -> Callable[_Given, _Answer]:
+    """Make a reading of the past start again, once, where a memory was written while it ran."""
+
+    @wraps(read)
+    def wrapped(*given: _Given.args, **named: _Given.kwargs) -> _Answer:
+        try:
+            return read(*given, **named)
+        except ChangedMeanwhile:
+            return read(*given, **named)
+
+    return wrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +85,18 @@ class FormerTexts:
         bound = text_max_bytes([one.content_size_bytes for one, _ in shown], TEXT_BUDGET_BYTES)
         return [(one, self._heads.document(one, text, bound)) for one, text in shown]
 
+    def check_unchanged(self, access: StoreAccess, memory_ids: Iterable[str], as_of: int) -> None:
+        """Check memories that the pack has otherwise than the index, and of which no former text was read.
+
+        They are withheld or were redacted, which leaves their time of change as it was; or they were written since.
+        Costs nothing where there are none, or else a read for fifty.
+
+        Raises:
+            ChangedMeanwhile.
+        """
+        if self._heads.changed_after(access.view, access.store, list(memory_ids), as_of):
+            raise ChangedMeanwhile("this store was written to while its past was read; try again")
+
 
 class PastSearch:
     """Searches what is no longer."""
@@ -80,6 +115,10 @@ class PastSearch:
         finally:
             pack.close()
         return Past(found, {one.id: one for one, _ in shown})
+
+    def check_unchanged(self, access: StoreAccess, memory_ids: Iterable[str], past: Past, as_of: int) -> None:
+        """Check as `FormerTexts.check_unchanged` does, but for what is in `past`. Raises ChangedMeanwhile."""
+        self._texts.check_unchanged(access, set(memory_ids) - past.memories.keys(), as_of)
 
 
 def unchanged_since(within: Restriction, as_of: int) -> Restriction:

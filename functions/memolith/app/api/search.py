@@ -14,7 +14,7 @@ from functools import partial
 from memolith.app.api.disputes import Disputes
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.memories import to_memory
-from memolith.app.api.past_search import PastSearch, unchanged_since
+from memolith.app.api.past_search import PastSearch, once_more, unchanged_since
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Hit, Page, RequestContext, SessionCredentials
@@ -246,6 +246,7 @@ class Search:
         hits = self._reranked(asked.query, self._with_texts(hits[:most]))
         return self._disputes.marked(accesses, [self._hit(one) for one in hits[: asked.limit]])
 
+    @once_more
     def _best_at(self, access: StoreAccess, asked: _Asked, as_of: int) -> tuple[Hit, ...]:
         """Search the store as it was. The pack comes first: what changes meanwhile is then found as it was, once."""
         with self._pack_cache.pack(access) as pack:
@@ -255,14 +256,14 @@ class Search:
         hits: list[Hit] = []
         for some in _parts(in_one_order([store.found, past.found]), CONFIRMED_AT_ONCE):
             rows = self._rows(store, [one.memory_id for number, one in some if not number], None)
+            self._past.check_unchanged(access, {one.memory_id for n, one in some if not n} - rows.keys(), past, as_of)
             now = [_Confirmed(store, one, rows[one.memory_id]) for _, one in some if one.memory_id in rows]
             as_now = {one.row.memory_id: one for one in self._with_texts(now)}
             for number, one in some:
                 if number:
                     memory = past.memories[one.memory_id]
-                    shown = replace(memory, content=None)
                     excerpt = self._excerpt(past.found, past.found.documents[memory.id], one, memory.content or "")
-                    hits.append(Hit(shown, round(one.score, 3), excerpt))
+                    hits.append(Hit(replace(memory, content=None), round(one.score, 3), excerpt))
                 elif one.memory_id in as_now and one.memory_id not in past.memories:
                     hits.append(self._hit(as_now[one.memory_id]))
             hits = [one for one in hits if rank(one.memory.trust) >= rank(asked.min_trust)]
@@ -315,8 +316,7 @@ class Search:
         ]
 
     def _rows(self, searched: _Searched, memory_ids: Sequence[str], author: str | None) -> dict[str, MemoryRow]:
-        access, documents = searched.access, searched.found.documents
-        store = access.store
+        access, store, documents = searched.access, searched.access.store, searched.found.documents
         rows_of = {id: MemoryRow.key(store.store_id, id) for id in memory_ids}
         verdicts_of = {id: self._verdicts.key(store, documents[id].content_sha256) for id in memory_ids}
         wrote = {id: VersionRow.key(store.store_id, documents[id].version_id) for id in memory_ids}

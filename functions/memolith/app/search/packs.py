@@ -126,6 +126,15 @@ class Heads:
             found |= {row.memory_id: row for row in live if not withholdings(judged.get(row.content_sha256 or ""))}
         return found
 
+    def changed_after(self, view: View, store: StoreRow, memory_ids: Sequence[str], instant: int) -> bool:
+        """Tell whether one of these was last changed, or was deleted, after an instant. A read for fifty of them."""
+        for start in range(0, len(memory_ids), ROWS_PER_READ):
+            keys = [MemoryRow.key(store.store_id, id) for id in memory_ids[start : start + ROWS_PER_READ]]
+            rows = map(MemoryRow.from_attributes, self._region.read(view.index, keys).values())
+            if any(row.updated_at > instant for row in rows):
+                return True
+        return False
+
     def documents(self, rows: Iterable[MemoryRow], text_max_bytes: int) -> Iterator[list[Document]]:
         """Yield what a segment takes of these, some at a time, without erased and damaged texts. A GET for each.
 
