@@ -192,7 +192,8 @@ class Graph:
 
         Args:
             valid_at: only what holds at this instant, as it says itself or its note does; what says nothing does.
-            query: only what has all of these words.
+            query: only what has all of these words, of the newest `OBSERVATIONS_LOOKED_AT`; `truncated` where there
+                are more.
             as_of: as for `reach`: what did we believe at this instant of the time `valid_at`?
 
         Raises:
@@ -201,16 +202,18 @@ class Graph:
         words = (query or "").casefold().split()
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=_MARKED)
         with self._pack(access, as_of) as (pack, was):
-            most = OBSERVATIONS_LOOKED_AT if words else limit + 1
+            most = OBSERVATIONS_LOOKED_AT + 1 if words else limit + 1
             found = pack.observations(ObservationFilter(category, tag, valid_at, limit=most))
+            more = len(found) == most
             if words:
+                found = found[:OBSERVATIONS_LOOKED_AT]
                 found = [one for one in found if all(word in one[1].text.casefold() for word in words)]
             notes = _by_id(pack.notes([id for id, _ in found[: limit + 1]]))
         heads = self._current(access, notes.values(), was, as_of)
         shown = [(id, one) for id, one in found[: limit + 1] if id in heads]
         kept = shown[:limit]
         nodes = tuple(node_of(notes[id], heads[id]) for id in dict.fromkeys(id for id, _ in kept))
-        answer = GraphAnswer(nodes, observations=_observations(kept), truncated=len(found) > limit)
+        answer = GraphAnswer(nodes, observations=_observations(kept), truncated=more or len(found) > limit)
         disputes = self._disputed(access, as_of, [one.memory_id for one in nodes])
         return with_disputes(stated(answer, Room()), disputes)
 
