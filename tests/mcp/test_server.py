@@ -53,6 +53,7 @@ def test_a_note_is_written_read_edited_and_listed(server: Server) -> None:
         "outcome": "created",
         "content_sha256": sha256("one\ntwo\n"),
         "redacted": [],
+        "staged": None,
     }
     assert not server.call("edit_note", path="/memories/a/b.md", old_str="two", new_str="2")[2]
     note = server.call("read_note", path="/memories/a/b.md")[1] or {}

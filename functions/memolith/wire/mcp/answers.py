@@ -39,19 +39,30 @@ class Written(BaseModel):
     """What `write_note` did. Where nothing had to be done, because the content was there already: `unchanged`."""
 
     path: str
-    outcome: Literal["created", "replaced", "unchanged"]
-    content_sha256: str
+    outcome: Literal["created", "replaced", "unchanged", "staged"]
+    content_sha256: str | None
+    """None where the write waits for a person."""
+
     redacted: list[str] = []
     """Kinds of the secrets that were taken out before the text was stored: it says [REDACTED:kind] there."""
 
+    staged: str | None = None
+    """Which proposal the write has become, in words for the model."""
+
 
 class Remarked(BaseModel):
-    """What `remember` did: the log that has the remark, and which of its entries that is."""
+    """What `remember` did: the log that has the remark, and which of its entries that is.
 
-    path: str
-    number: int
+    Both are None where the remark waits for a person.
+    """
+
+    path: str | None
+    number: int | None
     unchanged: bool
     """Whether it was the log's last entry already."""
+
+    staged: str | None = None
+    """Which proposal the remark has become, in words for the model."""
 
 
 DISPUTED: Any = Field(

@@ -42,7 +42,7 @@ from memolith.wire.mcp.schemas import (
 )
 from memolith.wire.memory_tool import texts as tool_texts
 from memolith.wire.memory_tool.places import ROOT, note_place
-from memolith.wire.memory_tool.texts import ToolFailure, text
+from memolith.wire.memory_tool.texts import Staged, ToolFailure, text
 from memolith.wire.memory_tool.tree import Changed, File, Folder, Gone, Occupied, Tree
 
 
@@ -67,7 +67,14 @@ class Notes:
             raise ToolFailure(tool_texts.VANISHED.format(path=path)) from None
 
     def write(self, path: str, content: str, expected_sha256: str | None) -> Written:
-        """Create a note, or give one new content, on exactly what was read. One conditional commit."""
+        """Create a note, or give one new content, on exactly what was read. One conditional commit, or a proposal."""
+        try:
+            return self._write(path, content, expected_sha256)
+        except Staged as staged:
+            shown = f"{ROOT}{note_place(path)}"
+            return Written(path=shown, outcome="staged", content_sha256=None, staged=str(staged))
+
+    def _write(self, path: str, content: str, expected_sha256: str | None) -> Written:
         target, content = note_place(path), text(content, "content")
         sha256 = hashlib.sha256(content.encode()).hexdigest()
         found = self._tree.find(target)
@@ -89,7 +96,10 @@ class Notes:
 
     def remember(self, remark: str) -> Remarked:
         """Append a remark to the log of the day. One call."""
-        done = self._tree.remark(text(remark, "text"))
+        try:
+            done = self._tree.remark(text(remark, "text"))
+        except Staged as staged:
+            return Remarked(path=None, number=None, unchanged=False, staged=str(staged))
         return Remarked(path=f"{ROOT}{done['path']}", number=done["number"], unchanged=done["unchanged"])
 
     def directory(self, path: str) -> Directory:

@@ -187,7 +187,10 @@ class MemoryTool:
 
     def clear(self) -> str:
         """Delete every memory of the store. Raises ToolFailure, saying which part was done."""
-        self._delete_all("", ROOT)
+        try:
+            self._delete_all("", ROOT)
+        except Staged as staged:
+            return str(staged)
         return texts.CLEARED
 
     # ---- removing and moving ----------------------------------------------------------------------------------
