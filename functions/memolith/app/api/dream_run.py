@@ -7,17 +7,22 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from memolith.app.kernel.region import View
-from memolith.app.kernel.results import RequestContext
+from memolith.app.kernel.results import Memory, RequestContext
+from memolith.app.pipelines.prompts import Prompt
+from memolith.app.pipelines.questions import Question
 from memolith.core.objects.job_record import JobRecord
 from memolith.core.objects.run_record import DreamStatus, RunRecord
 from memolith.core.pipelines import dreams
 from memolith.core.pipelines.dreams import DreamedMemory
 from memolith.core.pipelines.framing import framed
 from memolith.core.pipelines.policy import PipelinesPolicy
+from memolith.core.times import rfc3339
 from memolith.core.trust import AGENT
 from memolith.ports.model import (
     Ask,
+    Block,
     BudgetExceeded,
+    Left,
     Model,
     ModelFailure,
     Purpose,
@@ -41,7 +46,7 @@ class DreamStoppedError(Exception):
 
 
 class DreamPausedError(Exception):
-    """This process has no more time for the dream, or not all that it reads has arrived: it goes on later."""
+    """This process has no more time for the dream, or a text was erased that it may have read: it goes on later."""
 
 
 class Taken(StrEnum):
@@ -76,6 +81,26 @@ def opened_at_first(model: Model, memories: Mapping[str, DreamedMemory]) -> set[
     whole = framed(dreams.document(list(memories.values()), None, (), None, ""))
     tokens = estimated_tokens(Ask((), (Turn(Role.USER, whole),), Purpose.CONSOLIDATE, ""))
     return None if tokens <= model.window_tokens * dreams.INPUT_SHARE else set()
+
+
+def as_dreamed(one: Memory, updated_at: int) -> DreamedMemory:
+    """Return a memory, read whole, as a dream hands it to its model."""
+    return DreamedMemory(
+        one.id, one.path, one.version_id, one.content_sha256, rfc3339(updated_at), one.content or "", one.trust
+    )
+
+
+def asked_of(run: Run, question: Question, prompt: Prompt, key: str, document: Mapping[str, object]) -> Ask:
+    """Return what the model is asked: a prompt about a document, within the tokens that the dream has left."""
+    return Ask(
+        system=(Block(prompt.text, cache=True),),
+        turns=(Turn(Role.USER, framed(document)),),
+        purpose=question.purpose,
+        key=key,
+        form=question.form,
+        max_output_tokens=question.max_output_tokens,
+        left=Left(tokens=run.policy.max_tokens - tokens_of(run.record)),
+    )
 
 
 def tokens_of(record: RunRecord) -> int:

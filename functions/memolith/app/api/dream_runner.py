@@ -23,10 +23,11 @@ from memolith.app.api.dream_run import (
     DreamStoppedError,
     Run,
     Taken,
+    as_dreamed,
+    asked_of,
     failed,
     failure_type,
     opened_at_first,
-    tokens_of,
     used,
 )
 from memolith.app.api.dream_sessions import DreamSessions
@@ -34,7 +35,7 @@ from memolith.app.api.memories import Memories
 from memolith.app.api.sources import Origin
 from memolith.app.auth.session_trust import SessionTrust
 from memolith.app.epochs.fence import Fence
-from memolith.app.kernel.region import Region
+from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Memory, RequestContext, SessionCredentials
 from memolith.app.pipelines.dream_steps import DreamSteps
 from memolith.app.pipelines.job_log import JobLog, LostJobError, epoch_number
@@ -55,19 +56,19 @@ from memolith.core.objects.run_record import CREATE_NEW, UPDATE_EXISTING, DreamS
 from memolith.core.objects.store_record import StoreState
 from memolith.core.pipelines import dreams, jobs
 from memolith.core.pipelines.dreams import DreamedMemory
-from memolith.core.pipelines.framing import framed
 from memolith.core.pipelines.jobs import JobName
 from memolith.core.pipelines.policy import ALLOW, PipelinesPolicy
 from memolith.core.remarks import REMARKS_AGAIN_US, is_log, notes_of
 from memolith.core.rows.identity import SessionRow, StoreRow
 from memolith.core.times import rfc3339
 from memolith.core.trust import AGENT, least, rank
-from memolith.ports.model import Answer, Ask, Block, Left, Model, ModelFailure, Models, Role, Turn
+from memolith.ports.model import Answer, Model, ModelFailure, Models
 
 JOB = "consolidate"
 JOB_KEY = "all"
 MEMORIES_MAX = 2_000
 OUT_OF_TIME = "out_of_time"
+STOPPED = "stopped"
 ARRIVES_WITHIN_US = 900_000_000
 """How long a dream that was asked for in another region waits for its session and its output to arrive."""
 
@@ -159,8 +160,15 @@ class DreamRunner:
         credentials = SessionCredentials(record.workspace_id, record.session_id, access, record.key_ids)
         policy = PipelinesPolicy.of(store.pipelines)
         run = Run(view, record, claim.record, RequestContext(credentials), until_us, policy)
-        with suppress(LostJobError, DreamStoppedError):
+        try:
             return self._carry_out(run)
+        except DreamStoppedError:
+            with suppress(LostJobError):  # the store's next dream does not wait for the lease
+                self._jobs.failed(run.held, run_id=run.record.run_id, error=STOPPED)
+            self._steps.forget(run.record)
+        except LostJobError:
+            if self._home(record.store_id)[1] is None:
+                self._steps.forget(run.record)
         return Taken.ENDED
 
     def _carry_out(self, run: Run) -> Taken:
@@ -196,8 +204,14 @@ class DreamRunner:
             self._jobs.failed(run.held, run_id=record.run_id, error=record.error_type or "")
         self._steps.forget(record)
 
-    def _is_home(self, store: StoreRow) -> bool:
-        return store.home == self._region.name and store.state not in (StoreState.MOVING, StoreState.MOVED)
+    def _home(self, store_id: str) -> tuple[View, StoreRow | None]:
+        """Look whether a store is at home here, and stays so; None where not. An index read."""
+        key = StoreRow.key(store_id)
+        view = self._region.view([key])
+        store = StoreRow.from_attributes(view.rows[key]) if key in view.rows else None
+        if store is None or store.home != self._region.name or store.state in (StoreState.MOVING, StoreState.MOVED):
+            return view, None
+        return view, store
 
     def _put(self, run: Run, record: RunRecord) -> None:
         """Put the next record of a dream, with what its caller wrote, in the epoch in which the dream was taken up.
@@ -208,10 +222,8 @@ class DreamRunner:
             LostJobError: the store has moved, or moves. What was written meanwhile was conditional, and stays.
         """
         instructions = self._runs.instructions(run.record)
-        key = StoreRow.key(record.store_id)
-        view = self._region.view([key])
-        store = StoreRow.from_attributes(view.rows[key]) if key in view.rows else None
-        if store is None or not self._is_home(store) or epoch_number(store) != run.held.epoch:
+        view, store = self._home(record.store_id)
+        if store is None or epoch_number(store) != run.held.epoch:
             raise LostJobError(f"{record.store_id} has another home")
         changed = replace(record, sequence=run.record.sequence + 1, instructions=instructions)
         if not self._runs.put(run.view, changed):
@@ -283,15 +295,7 @@ class DreamRunner:
             originals = self._all(run, run.record.store_id, full=False)
             ages = {(one.path, one.content_sha256): one.updated_at for one in originals}
         return {
-            one.path: DreamedMemory(
-                one.id,
-                one.path,
-                one.version_id,
-                one.content_sha256,
-                rfc3339(ages.get((one.path, one.content_sha256), one.updated_at)),
-                one.content,
-                one.trust,
-            )
+            one.path: as_dreamed(one, ages.get((one.path, one.content_sha256), one.updated_at))
             for one in memories
             if one.content is not None
         }
@@ -308,6 +312,7 @@ class DreamRunner:
                 run, plan, lambda: self._go_on(run), self._all(run, run.record.output_store_id, full=False)
             )
             return
+        self._steps.begin(run.record, run.held.token)
         model = self._models.named(run.record.model)
         notes = self._notes(run, model)
         memories = self._read(run)
@@ -334,7 +339,7 @@ class DreamRunner:
         run.dropped += chosen.dropped
         plan = self._edits.planned(run, chosen.edits, memories)
         if plan.edits:
-            self._steps.keep(run.record, PLAN, kept_plan(run.record, plan))
+            self._keep(run, PLAN, kept_plan(run.record, plan))
         self._edits.carry_out(run, plan, lambda: self._go_on(run))
 
     def _notes(self, run: Run, model: Model) -> list[dict[str, object]]:
@@ -368,15 +373,7 @@ class DreamRunner:
 
     def _ask(self, run: Run, model: Model, question: Question, key: str, document: Mapping[str, object]) -> Answer:
         prompt = load_prompt(question.prompt)
-        ask = Ask(
-            system=(Block(prompt.text, cache=True),),
-            turns=(Turn(Role.USER, framed(document)),),
-            purpose=question.purpose,
-            key=key,
-            form=question.form,
-            max_output_tokens=question.max_output_tokens,
-            left=Left(tokens=run.policy.max_tokens - tokens_of(run.record)),
-        )
+        ask = asked_of(run, question, prompt, key, document)
         name = question_name(run.record.model, prompt.sha256, document)
         kept = self._steps.find(run.record, name)
         try:
@@ -393,5 +390,11 @@ class DreamRunner:
             prompt_sha256=prompt.sha256,
         )
         if kept is None:
-            self._steps.keep(run.record, name, answer_to_keep(answer))
+            self._keep(run, name, answer_to_keep(answer))
         return answer
+
+    def _keep(self, run: Run, name: str, step: Mapping[str, Any]) -> None:
+        """Keep a step. Raises DreamPausedError, without any step: a text was erased meanwhile that it may rest on."""
+        if not self._steps.keep(run.record, run.held.token, name, step):
+            self._steps.forget(run.record)
+            raise DreamPausedError

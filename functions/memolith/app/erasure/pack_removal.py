@@ -46,16 +46,20 @@ class PackRemoval:
     def erase_steps(self, store_id: str, run_id: str | None = None) -> int:
         """Remove what dreams of a store keep while they are under way, or one of them. Return how many. Repeatable.
 
-        A LIST, and for each that it removes what `ErasableObjects.remove` costs.
+        A LIST, and for each that it removes what `ErasableObjects.remove` costs; another LIST where there were any. It
+        looks again until nothing is left: what a worker keeps before its mark is removed is found by the next look, and
+        one that keeps anything after that does not find its mark.
 
         Raises:
             InvalidRequest: not such ids. Unavailable: not finished; repeat it.
         """
         if ids.STORE.fullmatch(store_id) is None or (run_id is not None and ids.DREAM.fullmatch(run_id) is None):
             raise InvalidRequest("store_id", "must be the id of a memory_store, and run_id that of a dream")
-        keys = list(dict.fromkeys(one.key for one in self._versions(steps_prefix(store_id, run_id))))
-        self._region.parallel.run([partial(self._remove, key) for key in keys])
-        return len(keys)
+        removed = 0
+        while keys := list(dict.fromkeys(one.key for one in self._versions(steps_prefix(store_id, run_id)))):
+            self._region.parallel.run([partial(self._remove, key) for key in keys])
+            removed += len(keys)
+        return removed
 
     def versions(self, store_id: str) -> Iterator[ObjectVersion]:
         """Yield every S3 version of every segment of a store, the newest segment last. Raises Unavailable."""

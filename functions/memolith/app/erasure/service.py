@@ -10,6 +10,7 @@ from typing import Any
 
 from memolith.app.erasure.count_removal import CountRemoval
 from memolith.app.erasure.deadlines import Deadlines
+from memolith.app.erasure.dream_step_removal import DreamStepRemoval
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
 from memolith.app.erasure.proposal_erasure import ProposalErasure
@@ -54,6 +55,7 @@ class Erasures:
         transcripts: TranscriptPurge,
         proposals: ProposalErasure,
         counts: CountRemoval,
+        steps: DreamStepRemoval,
     ) -> None:
         self._region = region
         self._retaining = retaining
@@ -67,6 +69,7 @@ class Erasures:
         self._transcripts = transcripts
         self._proposals = proposals
         self._counts = counts
+        self._steps = steps
 
     def erase(self, key: str) -> bool:
         """Erase what an object's key stands for, as `Eraser.erase` does; whether that is done.
@@ -92,8 +95,14 @@ class Erasures:
         return self._packs.erase(store_id)
 
     def erase_transcript(self, workspace_id: str, session_id: str) -> int:
-        """Blank the transcript of a session that is to be erased, as `TranscriptPurge.erase` does; how many parts."""
-        return self._transcripts.erase(workspace_id, session_id)
+        """Blank the transcript of a session that is to be erased, as `TranscriptPurge.erase` does; how many parts.
+
+        Dreams of the session that are under way lose what they keep, as it may have its words: a LIST, and an index
+        read for each that keeps anything.
+        """
+        blanked = self._transcripts.erase(workspace_id, session_id)
+        self._steps.erase_of_session(session_id)
+        return blanked
 
     def clear_transcript_part(self, key: str) -> bool:
         """Delete what stands below the blank of a part of a transcript, as `TranscriptPurge.clear` does."""
@@ -115,7 +124,8 @@ class Erasures:
     def sweep(self, budget_s: float = SWEEP_BUDGET_S) -> Mapping[str, Any]:
         """Make deletions final whose time is over; go on with every store that is not done, and with the daily passes.
 
-        These are retention, of versions, counts of uses and transcripts, and the check of older S3 versions.
+        These are retention, of versions, counts of uses and transcripts, and the check of older S3 versions. What
+        dreams kept that are over is removed in every sweep.
 
         Repeatable; several may run at once.
 
@@ -127,6 +137,7 @@ class Erasures:
         ended = self._deadlines.run(is_time_up)
         left = [store_id for store_id in self._stores.pending() if not self._finish(store_id, is_time_up)]
         self._region.metrics.count("erasures_pending", len(left))
+        self._steps.sweep(is_time_up)
         blanked = 0
         if not is_time_up():
             blanked = self._retaining.work(
@@ -198,6 +209,7 @@ def make_erasures(region: Region, erasable: ErasableObjects, packs: Packs, day_u
     remains = Verification(region, erasable, stores, packs, parts)
     repairs = Repair(region, erasable, eraser, packs)
     counts = CountRemoval(region, erasable)
+    steps = DreamStepRemoval(region, removal)
     return Erasures(
         region,
         retaining,
@@ -211,4 +223,5 @@ def make_erasures(region: Region, erasable: ErasableObjects, packs: Packs, day_u
         transcripts,
         proposals,
         counts,
+        steps,
     )

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from memolith.app.kernel.eraser_client import ask_eraser
-from memolith.app.kernel.port_calls import find
+from memolith.app.kernel.port_calls import find, find_head
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import put_if_absent
-from memolith.core.objects.dream_step import step_key
+from memolith.core.objects.dream_step import begun_mark, step_key
 from memolith.core.objects.run_record import RunRecord
 from memolith.core.objects.schema import SCHEMA
 
@@ -36,8 +36,23 @@ class DreamSteps:
             return None
         return step if isinstance(step, dict) and step.get("schema") == SCHEMA else None
 
-    def keep(self, record: RunRecord, name: str, step: Mapping[str, Any]) -> None:
-        """Keep a step; one that is kept stays. One PUT. Raises Busy, Unavailable, OutcomeUnknown."""
+    def begin(self, record: RunRecord, token: str) -> None:
+        """Mark that a worker reads from now on what its steps rest on. One PUT. Raises as `keep`."""
+        self._put(record, begun_mark(token), {})
+
+    def keep(self, record: RunRecord, token: str, name: str, step: Mapping[str, Any]) -> bool:
+        """Keep a step; one that is kept stays. Return False where a text was erased since the worker began.
+
+        The step may have that text then, and was kept too late for that erasure to remove it. One PUT, one HEAD.
+
+        Raises:
+            Busy, Unavailable, OutcomeUnknown: it may be kept.
+        """
+        self._put(record, name, step)
+        mark = step_key(record.store_id, record.run_id, begun_mark(token))
+        return find_head(self._region.objects, mark) is not None
+
+    def _put(self, record: RunRecord, name: str, step: Mapping[str, Any]) -> None:
         body = json.dumps({"schema": SCHEMA, **step}, ensure_ascii=False).encode()
         put_if_absent(self._region, step_key(record.store_id, record.run_id, name), body, {})
 

@@ -2,6 +2,9 @@
 
     local/dream/{store_id}/{run_id}/{name}
 
+A worker puts a mark, `begun.{token}`, before it reads what its steps rest on. Every erasure removes it with the steps:
+a worker that does not find its mark after it kept a step may have kept what was to be erased.
+
 It holds texts. So it stands outside replication, in the bucket of the store's home alone, and is removed when the dream
 is over, with the store, and with the erasure of any text of the store: a dream that lacks it asks again.
 """
@@ -18,5 +21,16 @@ def steps_prefix(store_id: str, run_id: str | None = None) -> str:
 
 
 def step_key(store_id: str, run_id: str, name: str) -> str:
-    """Return the key of one step: `PLAN`, or the hash of a question."""
+    """Return the key of one step: `PLAN`, the hash of a question, or a mark."""
     return f"{steps_prefix(store_id, run_id)}{name}"
+
+
+def begun_mark(token: str) -> str:
+    """Return the name of the mark of a worker, by the token of its claim."""
+    return f"begun.{token}"
+
+
+def named_dream(key: str) -> tuple[str, str]:
+    """Return what stands in a step's key for its store and its dream."""
+    store_id, _, rest = key.removeprefix(PREFIX).partition("/")
+    return store_id, rest.partition("/")[0]
