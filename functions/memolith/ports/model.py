@@ -3,6 +3,7 @@
     ModelFailure           for the pipeline that asked:
     ├── Throttled          refused because of a rate; the same question may be asked again, later
     ├── ModelUnavailable   unreachable, overloaded or broken; ask again later
+    │   └── OutOfTime      there is no time left in this process to ask, or to ask again
     ├── Rejected           refused for a reason that stays: set up wrongly, no right, no such model
     ├── TooLong            more than the model's window takes
     ├── BadAnswer          it answered, twice, with what does not fit the form that was asked for
@@ -106,6 +107,8 @@ class Ask:
         effort: None leaves it to the service.
         timeout_s: how long to wait for the whole answer.
         left: what the budget of the run still allows.
+        until_us: the last instant at which the model may be asked, also where it is asked again; None where the process
+            has no end.
     """
 
     system: tuple[Block, ...]
@@ -117,6 +120,7 @@ class Ask:
     effort: Effort | None = None
     timeout_s: float = CALL_TIMEOUT_S
     left: Left = Left()
+    until_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +197,10 @@ class Throttled(ModelFailure):
 
 class ModelUnavailable(ModelFailure):
     """Unreachable, overloaded, timed out or broken."""
+
+
+class OutOfTime(ModelUnavailable):
+    """Not asked, or not asked again: the answer would come when the process is not there any more."""
 
 
 class Rejected(ModelFailure):

@@ -120,7 +120,7 @@ def test_an_answer_that_was_kept_is_not_paid_for_twice(
     late = stage.scene.clock.now_us() + 500_000_000
     assert stage.runner.take_up(dream.id, until_us=late) is Taken.PAUSED, "there was time for the question alone"
     assert len(stage.model.asks) == 1
-    assert len(_steps(stage)) == 3, "the mark of who began, the answer and the plan"
+    assert len(_steps(stage)) == 4, "the marks of who began and who asked, the answer and the plan"
     assert stage.runner.take_up(dream.id) is Taken.ENDED
     assert len(stage.model.asks) == 1
     assert set(stage.texts()) == {"/new.md", "/other.md"}

@@ -30,6 +30,7 @@ from memolith.ports.model import (
     Model,
     ModelFailure,
     ModelUnavailable,
+    OutOfTime,
     Purpose,
     Rejected,
     Role,
@@ -89,6 +90,20 @@ def test_a_failure_that_lasts_is_passed_on(failures: tuple[ModelFailure, ...], a
         Retried(model, ManualClock(), SeededRandomness(1)).ask(ASK)
     assert str(raised.value) == str(failures[-1])
     assert len(model.asked) == asked
+
+
+@pytest.mark.parametrize(("left_s", "asked"), [(-1, 0), (0, 1), (0.5, 1), (100, 4)])
+def test_no_attempt_begins_after_the_last_instant_of_its_question(left_s: float, asked: int) -> None:
+    """An attempt that does not fit is not waited for; the failure says what the last one said."""
+    clock = ManualClock()
+    model = Scripted(*(ModelUnavailable("overloaded") for _ in range(ATTEMPTS)))
+    until_us = clock.now_us() + round(left_s * 1_000_000)
+    with pytest.raises(ModelUnavailable) as raised:
+        Retried(model, clock, SeededRandomness(1)).ask(replace(ASK, until_us=until_us))
+    assert len(model.asked) == asked
+    assert clock.now_us() <= max(until_us, clock.now_us() - clock.ticks_us())
+    said = {0: "there is no time left to ask", 1: "there is no time left to ask again: overloaded", 4: "overloaded"}
+    assert (str(raised.value), isinstance(raised.value, OutOfTime)) == (said[asked], asked < ATTEMPTS)
 
 
 def _metered(model: Model, metrics: RecordingMetrics | None = None, prices: dict[str, Price] | None = None) -> Metered:

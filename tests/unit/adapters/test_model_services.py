@@ -14,6 +14,7 @@ import pytest
 from memolith.adapters.models.anthropic import AnthropicModel
 from memolith.adapters.models.bedrock import BedrockModel
 from memolith.adapters.models.openai import OpenAIModel
+from memolith.adapters.models.services import service_of
 from memolith.ports.model import (
     AnswerForm,
     Ask,
@@ -240,6 +241,11 @@ def test_an_sdk_repeats_no_question_by_itself(service: Service, server: AwkwardS
     with pytest.raises(ModelUnavailable):
         service.model(server).ask(ASK)
     assert len(server.requests) == 1
+
+
+def test_botocore_repeats_no_question_to_a_model() -> None:
+    made: Any = service_of("bedrock", region=HOME)("us.claude-x")
+    assert made._client.meta.config.retries == {"mode": "standard", "total_max_attempts": 1}
 
 
 @pytest.mark.parametrize("make", [_anthropic_model, _openai_model])

@@ -91,9 +91,9 @@ class Clients:
         client: CloudFormationClient = self._client("cloudformation", region, 3)
         return client
 
-    def bedrock_runtime(self, region: str) -> BedrockRuntimeClient:
-        """Return the client of a region's guardrails; a question changes nothing and is repeated."""
-        client: BedrockRuntimeClient = self._client("bedrock-runtime", region, 3)
+    def bedrock_runtime(self, region: str, attempts: Attempts = 3) -> BedrockRuntimeClient:
+        """Return the client of a region's guardrails, whose questions change nothing and are repeated, and models."""
+        client: BedrockRuntimeClient = self._client("bedrock-runtime", region, attempts)
         return client
 
     def bedrock_agent_runtime(self, region: str) -> Any:

@@ -65,6 +65,8 @@ class BedrockModel:
     def ask(self, ask: Ask) -> Answer:
         """Ask once; botocore may repeat what was throttled or lost, as often as its client is set to.
 
+        Memolith's is set to once, as whoever asks repeats, and knows how much time is left.
+
         Raises:
             ModelFailure: as the port says.
         """

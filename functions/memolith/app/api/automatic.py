@@ -201,7 +201,7 @@ class AutomaticPipelines:
                 self._finished.note(name)
                 continue
             try:
-                outcome = self._extractions.extract_unasked(access, one.record, one.recorded_at, policy.model)
+                outcome = self._extractions.extract_unasked(access, one.record, one.recorded_at, policy.model, until_us)
             except BudgetExhausted:
                 self._finished.note(exhausted)
                 return

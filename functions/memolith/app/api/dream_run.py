@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from memolith.app.kernel.region import View
-from memolith.app.kernel.results import Memory, RequestContext
+from memolith.app.kernel.results import Memory, RequestContext, SessionCredentials
 from memolith.app.pipelines.prompts import Prompt
 from memolith.app.pipelines.questions import Question
 from memolith.core.objects.job_record import JobRecord
@@ -16,6 +16,7 @@ from memolith.core.pipelines import dreams
 from memolith.core.pipelines.dreams import DreamedMemory
 from memolith.core.pipelines.framing import framed
 from memolith.core.pipelines.policy import PipelinesPolicy
+from memolith.core.rows.identity import StoreRow
 from memolith.core.times import rfc3339
 from memolith.core.trust import AGENT
 from memolith.ports.model import (
@@ -76,6 +77,16 @@ class Run:
     least: str | None = AGENT
 
 
+def run_of(view: View, store: StoreRow, record: RunRecord, held: JobRecord, until_us: int | None) -> Run:
+    """Return the run of a dream that a worker has claimed, with the rights of the dream's own session."""
+    access = {record.output_store_id: "read_write"} | (
+        {record.store_id: "read_only"} if record.output_store_id != record.store_id else {}
+    )
+    credentials = SessionCredentials(record.workspace_id, record.session_id, access, record.key_ids)
+    policy = PipelinesPolicy.of(store.pipelines)
+    return Run(view, record, held, RequestContext(credentials), until_us, policy)
+
+
 def opened_at_first(model: Model, memories: Mapping[str, DreamedMemory]) -> set[str] | None:
     """Return None where all texts fit into the model's window, and else no path yet: the model asks for them."""
     whole = framed(dreams.document(list(memories.values()), None, (), None, ""))
@@ -100,6 +111,7 @@ def asked_of(run: Run, question: Question, prompt: Prompt, key: str, document: M
         form=question.form,
         max_output_tokens=question.max_output_tokens,
         left=Left(tokens=run.policy.max_tokens - tokens_of(run.record)),
+        until_us=run.until_us,
     )
 
 

@@ -28,6 +28,7 @@ from memolith.app.api.dream_run import (
     failed,
     failure_type,
     opened_at_first,
+    run_of,
     used,
 )
 from memolith.app.api.dream_sessions import DreamSessions
@@ -36,7 +37,7 @@ from memolith.app.api.sources import Origin
 from memolith.app.auth.session_trust import SessionTrust
 from memolith.app.epochs.fence import Fence
 from memolith.app.kernel.region import Region, View
-from memolith.app.kernel.results import Memory, RequestContext, SessionCredentials
+from memolith.app.kernel.results import Memory
 from memolith.app.pipelines.dream_steps import DreamSteps
 from memolith.app.pipelines.job_log import JobLog, LostJobError, epoch_number
 from memolith.app.pipelines.prompts import load_prompt
@@ -57,18 +58,20 @@ from memolith.core.objects.store_record import StoreState
 from memolith.core.pipelines import dreams, jobs
 from memolith.core.pipelines.dreams import DreamedMemory
 from memolith.core.pipelines.jobs import JobName
-from memolith.core.pipelines.policy import ALLOW, PipelinesPolicy
+from memolith.core.pipelines.policy import ALLOW
 from memolith.core.remarks import REMARKS_AGAIN_US, is_log, notes_of
 from memolith.core.rows.identity import SessionRow, StoreRow
 from memolith.core.times import rfc3339
 from memolith.core.trust import AGENT, least, rank
-from memolith.ports.model import Answer, Model, ModelFailure, Models
+from memolith.ports.model import Answer, Model, ModelFailure, Models, OutOfTime
 
 JOB = "consolidate"
 JOB_KEY = "all"
 MEMORIES_MAX = 2_000
 OUT_OF_TIME = "out_of_time"
 STOPPED = "stopped"
+TRIES_MAX = 3
+NO_ANSWER = f"the model gave no answer in time, in {TRIES_MAX} tries; dream over fewer sessions, or name a faster model"
 ARRIVES_WITHIN_US = 900_000_000
 """How long a dream that was asked for in another region waits for its session and its output to arrive."""
 
@@ -154,12 +157,7 @@ class DreamRunner:
         claim = self._jobs.claim(store, name, record.run_id, record.created_at, requested=True)
         if claim.record is None:
             return Taken.NOT_HAD
-        access = {record.output_store_id: "read_write"} | (
-            {record.store_id: "read_only"} if record.output_store_id != record.store_id else {}
-        )
-        credentials = SessionCredentials(record.workspace_id, record.session_id, access, record.key_ids)
-        policy = PipelinesPolicy.of(store.pipelines)
-        run = Run(view, record, claim.record, RequestContext(credentials), until_us, policy)
+        run = run_of(view, store, record, claim.record, until_us)
         try:
             return self._carry_out(run)
         except DreamStoppedError:
@@ -185,12 +183,12 @@ class DreamRunner:
             ended = failed(run.record, failure.type, str(failure))
         except (NotFound, Unauthenticated, PermissionDenied) as error:
             ended = failed(run.record, "input_memory_store_unavailable", error.message)
+        except (DreamPausedError, OutOfTime):
+            self._jobs.failed(run.held, run_id=run.record.run_id, error=OUT_OF_TIME)
+            return Taken.PAUSED
         except ModelFailure as failure:
             _log.warning("a dream's model failed", extra={"reason": type(failure).__name__, "run": run.record.run_id})
             ended = failed(run.record, failure_type(failure), str(failure))
-        except DreamPausedError:
-            self._jobs.failed(run.held, run_id=run.record.run_id, error=OUT_OF_TIME)
-            return Taken.PAUSED
         self._end(run, replace(ended, ended_at=self._region.clock.now_us(), dropped=tuple(run.dropped)))
         return Taken.ENDED
 
@@ -378,6 +376,8 @@ class DreamRunner:
         kept = self._steps.find(run.record, name)
         try:
             if kept is None:
+                if self._steps.count_asked(run.record, run.held.token) >= TRIES_MAX:
+                    raise DreamFailedError("internal_error", NO_ANSWER)
                 answer = self._budgets.ask(run.record.store_id, run.policy.max_tokens_per_day, model, ask)
             else:
                 answer = kept_answer(kept)

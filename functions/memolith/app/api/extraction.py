@@ -98,6 +98,7 @@ class _Question:
     document: Mapping[str, Any]
     text: str
     sha256: str
+    until_us: int | None = None
 
 
 class Extractions:
@@ -159,12 +160,14 @@ class Extractions:
             return Extraction(session_id, store_id, (), {}, claim.done.run_id or None, None, Usage(), unchanged=True)
         return self._carry_out(store, claim, _Question(session_id, events, input_document, question, digest), MODEL)
 
-    def extract_unasked(self, store: StoreAccess, record: SessionRecord, watermark: int, model: str) -> str:
+    def extract_unasked(
+        self, store: StoreAccess, record: SessionRecord, watermark: int, model: str, until_us: int | None = None
+    ) -> str:
         """Extract a session without a caller, as the session itself; `store` says for whom. Return what came of it.
 
         `watermark` is up to when what was said is here; what was done up to it is not done again, and no model is
         asked. What failed is tried again after an hour, three times. Costs as `extract`; where it was done, a LIST and
-        a GET of the job.
+        a GET of the job. No model is asked, or asked again, after `until_us`.
 
         Raises:
             InvalidRequest: the model cannot be asked. BudgetExhausted: nothing was claimed, and no try is lost.
@@ -184,13 +187,13 @@ class Extractions:
         claim = self._jobs.claim(store.store, name, self._region.name, watermark, input_sha256=digest)
         if claim.record is None:
             return claim.answer
-        asked = _Question(record.session_id, events, input_document, question, digest)
+        asked = _Question(record.session_id, events, input_document, question, digest, until_us)
         return self._carry_out(store, claim, asked, model).outcome
 
     def _carry_out(self, store: StoreAccess, claim: Claim, asked: _Question, model: str) -> Extraction:
         """Ask, propose, and record that it was done, whose job it is."""
         try:
-            answered = self._ask(store, asked.text, asked.sha256, model)
+            answered = self._ask(store, asked, model)
             found = self._admitted(store, glean(answered.data, asked.document, asked.events))
             proposal_id = self._propose(store, asked.session_id, found.notes) if found.notes else None
         except MemolithError as error:
@@ -221,11 +224,12 @@ class Extractions:
             with suppress(LostJobError):
                 end(claim.record if digest is None else replace(claim.record, input_sha256=digest))
 
-    def _ask(self, store: StoreAccess, question: str, key: str, model: str) -> Answer:
+    def _ask(self, store: StoreAccess, asked: _Question, model: str) -> Answer:
         """Ask within the store's budget of the day. Raises as `extract`."""
         store_id, per_day = store.store.store_id, PipelinesPolicy.of(store.store.pipelines).max_tokens_per_day
         with self._translated():
-            return self._budgets.ask(store_id, per_day, self._models.named(model), _asked(question, key))
+            ask = replace(_asked(asked.text, asked.sha256), until_us=asked.until_us)
+            return self._budgets.ask(store_id, per_day, self._models.named(model), ask)
 
     def _check_budget(self, store: StoreAccess, question: str, key: str, model: str) -> None:
         """Raise BudgetExhausted where the question would not be asked now."""

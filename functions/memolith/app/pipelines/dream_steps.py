@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from memolith.app.kernel.eraser_client import ask_eraser
+from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.port_calls import find, find_head
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import put_if_absent
-from memolith.core.objects.dream_step import begun_mark, step_key
+from memolith.core.objects.dream_step import asked_marks, begun_mark, step_key
 from memolith.core.objects.run_record import RunRecord
 from memolith.core.objects.schema import SCHEMA
 
@@ -39,6 +40,16 @@ class DreamSteps:
     def begin(self, record: RunRecord, token: str) -> None:
         """Mark that a worker reads from now on what its steps rest on. One PUT. Raises as `keep`."""
         self._put(record, begun_mark(token), {})
+
+    def count_asked(self, record: RunRecord, token: str) -> int:
+        """Mark that a worker is about to ask a question; return how many claims asked it before, in vain.
+
+        The question is known by how many the dream has had answered. One LIST, one PUT. Raises as `keep`.
+        """
+        marks = asked_marks(record.asks)
+        before = sum(1 for _ in keys_under(self._region.objects, step_key(record.store_id, record.run_id, marks)))
+        self._put(record, marks + token, {})
+        return before
 
     def keep(self, record: RunRecord, token: str, name: str, step: Mapping[str, Any]) -> bool:
         """Keep a step; one that is kept stays. Return False where a text was erased since the worker began.

@@ -4,6 +4,8 @@
 
 A worker puts a mark, `begun.{token}`, before it reads what its steps rest on. Every erasure removes it with the steps:
 a worker that does not find its mark after it kept a step may have kept what was to be erased.
+It puts another, `asked.{number}.{token}`, before it asks a question, so that one which no worker lives to see answered
+is not asked for ever.
 
 It holds texts. So it stands outside replication, in the bucket of the store's home alone, and is removed when the dream
 is over, with the store, and with the erasure of any text of the store: a dream that lacks it asks again.
@@ -28,6 +30,11 @@ def step_key(store_id: str, run_id: str, name: str) -> str:
 def begun_mark(token: str) -> str:
     """Return the name of the mark of a worker, by the token of its claim."""
     return f"begun.{token}"
+
+
+def asked_marks(number: int) -> str:
+    """Return what the names of the marks begin with that workers put before they ask a question of a dream."""
+    return f"asked.{number}."
 
 
 def named_dream(key: str) -> tuple[str, str]:

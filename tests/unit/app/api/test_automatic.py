@@ -201,6 +201,15 @@ def test_a_session_that_may_not_teach_the_store_is_left_alone(stage: Stage, kind
     assert stage.model.asks == []
 
 
+def test_an_extraction_tells_its_model_until_when_it_may_be_asked(stage: Stage) -> None:
+    choose(stage, auto_extract="propose", idle_hours=1)
+    told(stage)
+    wait(stage, 2)
+    until_us = stage.scene.clock.now_us() + 1_000_000
+    assert stage.memolith.automatic.run(stage.scene.store, until_us).extracted == {"proposed": 1}
+    assert [ask.until_us for ask in stage.model.asks] == [until_us]
+
+
 def test_an_extraction_whose_model_fails_is_tried_each_hour_three_times_and_again_after_news(stage: Stage) -> None:
     choose(stage, auto_extract="propose")
     session_id = told(stage)
