@@ -324,7 +324,7 @@ class DreamRunner:
             self._go_on(run)
             self._lower(run, [one.trust for one in memories.values() if opened is None or one.path in opened])
             now = rfc3339(self._region.clock.now_us())
-            asked = dreams.document(list(memories.values()), opened, notes, instructions, now)
+            asked = dreams.document(list(memories.values()), opened, notes, instructions, now, run.least)
             data: Mapping[str, Any] = self._ask(run, model, CONSOLIDATION, f"{run.record.run_id}.{number}", asked).data
             return data
 

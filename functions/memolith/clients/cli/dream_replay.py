@@ -6,7 +6,7 @@ erased or reported since; the answers come from a model of the caller's, or from
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from memolith.core.pipelines.framing import framed
 from memolith.core.proposals import unified_diff
 from memolith.core.remarks import REMARKS_AGAIN_US, is_log, notes_of
 from memolith.core.times import parse_rfc3339, rfc3339
+from memolith.core.trust import AGENT, LETTERS, least
 from memolith.ports.model import Answer, Ask, Block, Model, Role, Turn
 
 STAND_IN = "extractive"
@@ -125,7 +126,7 @@ class _Transcripts:
 
 def _event(shown: Mapping[str, Any]) -> Event:
     fields = {name: value for name, value in shown.items() if name in ("content", "name", "input")}
-    return Event(shown["id"], shown["type"], parse_rfc3339(shown["processed_at"]), None, fields)
+    return Event(shown["id"], shown["type"], parse_rfc3339(shown["processed_at"]), LETTERS.get(shown["trust"]), fields)
 
 
 class Replayer:
@@ -135,6 +136,7 @@ class Replayer:
         self._api = api
         self._model = model
         self._answered, self._prompt = "", ""
+        self._least: str | None = AGENT
 
     def replay(self, dream: Mapping[str, Any]) -> Replay:
         """Read, ask and plan as the dream did; compare with what it proposed or wrote.
@@ -166,6 +168,7 @@ class Replayer:
                 row["content_sha256"],
                 rfc3339(parse_rfc3339(row["updated_at"])),
                 row["content"],
+                LETTERS.get(row["trust"]),
             )
             for row in rows
             if row["type"] == "memory" and row["content"] is not None
@@ -174,6 +177,7 @@ class Replayer:
     def _notes(self, dream: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         sessions = DreamSessions(_Transcripts(self._api, dream["created_at"]))
         for one in sessions.read(_record(dream), self._model.window_tokens, lambda: None):
+            self._lower(one.classes)
             yield from one.notes(self._ask(EXTRACTION, one.document).data)
 
     def _remarks(
@@ -189,14 +193,21 @@ class Replayer:
             if one["inputs"][0]["memory_store_id"] == store_id
         )
         since = max(0, next(earlier, 0) - REMARKS_AGAIN_US)
-        return notes_of({path: log.text for path, log in logs.items()}, since)
+        notes = notes_of({path: log.text for path, log in logs.items()}, since)
+        self._lower(logs[path].trust for path in {str(note["session"]) for note in notes})
+        return notes
+
+    def _lower(self, classes: Iterable[str | None]) -> None:
+        """Note the least class of what the model was shown, as the dream does: it bounds what the next question has."""
+        self._least = least(classes, self._least)
 
     def _asked(
         self, dream: Mapping[str, Any], memories: Mapping[str, DreamedMemory], notes: Sequence[Mapping[str, Any]]
     ) -> Sequence[Mapping[str, Any]]:
         def ask(number: int, opened: Collection[str] | None) -> Mapping[str, Any]:
             now, shown = dream["created_at"], list(memories.values())
-            asked = dreams.document(shown, opened, notes, dream["instructions"], now)
+            self._lower(one.trust for one in shown if opened is None or one.path in opened)
+            asked = dreams.document(shown, opened, notes, dream["instructions"], now, self._least)
             data: Mapping[str, Any] = self._ask(CONSOLIDATION, asked).data
             return data
 

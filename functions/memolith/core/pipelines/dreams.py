@@ -9,6 +9,7 @@ from typing import Any
 from memolith.core.limits import CONTENT_MAX_BYTES, PROPOSAL_MAX_BYTES, PROPOSAL_SOURCES_MAX, SOURCES_MAX
 from memolith.core.memory_conventions import INDEX_MAX_BYTES, INDEX_MAX_LINES, INDEX_PATH, frontmatter
 from memolith.core.proposed_edits import EditRequest, text_size
+from memolith.core.trust import rank
 
 ROUNDS_MAX = 8
 EDITS_MAX = 60
@@ -63,8 +64,20 @@ def document(
     notes: Sequence[Mapping[str, Any]],
     instructions: str | None,
     now: str,
+    least: str | None = None,
 ) -> dict[str, Any]:
-    """Return what a consolidation is asked about. Texts of the `opened` paths are in it; of all where that is None."""
+    """Return what a consolidation is asked about. Texts of the `opened` paths are in it; of all where that is None.
+
+    `least` is the class of all that the model was shown. A memory of a lower class says nothing of itself until it is
+    opened: its description is words of its own text, and opening it lowers the class of what the dream writes.
+    """
+
+    def said(one: DreamedMemory, is_open: bool) -> dict[str, str | None]:
+        if not is_open and rank(one.trust) < rank(least):
+            return {"type": None, "description": None, "text": None}
+        front = frontmatter(one.text)
+        return {"type": front.type, "description": front.description, "text": one.text if is_open else None}
+
     return {
         "now": now,
         "instructions": instructions,
@@ -75,9 +88,7 @@ def document(
                 "path": one.path,
                 "version": one.version_id,
                 "updated_at": one.updated_at,
-                "type": frontmatter(one.text).type,
-                "description": frontmatter(one.text).description,
-                "text": one.text if opened is None or one.path in opened else None,
+                **said(one, opened is None or one.path in opened),
             }
             for one in memories
         ],
