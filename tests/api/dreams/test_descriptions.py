@@ -23,7 +23,7 @@ OWN = "---\nname: own\ndescription: how the team deploys\ntype: project\n---\n" 
 def stage() -> Stage:
     """A store that is too large for its model's window, with a memory of an agent and one of a service."""
     stage = Stage()
-    stage.model.window_tokens = 2_000  # type: ignore[misc]
+    stage.model.window_tokens = 2_000
     stage.fill({"/own.md": OWN})
     service = stage.scene.call(stage.scene.cloud.key(holder="service"))
     stage.scene.at(HOME).memories.create(service, stage.scene.store, path="/low.md", content=LOW, full=False)
@@ -53,7 +53,7 @@ def source(stage: Stage) -> str:
 
 def classes(stage: Stage) -> dict[str, str]:
     listed = stage.client.beta.memory_stores.memories.list(stage.scene.store)
-    return {one.path: one.to_dict()["trust"] for one in listed if one.type == "memory"}
+    return {one.path: str(one.to_dict()["trust"]) for one in listed if one.type == "memory"}
 
 
 def test_a_description_below_the_class_of_what_the_dream_writes_is_not_shown_before_its_memory_is_opened(
@@ -84,7 +84,7 @@ def test_a_replay_asks_what_the_dream_asked_also_about_less_trusted_memories(sta
     stage.scene.clock.advance(60)
     assert stage.done(dream).status == "completed"
     again = Asked()
-    again.window_tokens = stage.model.window_tokens  # type: ignore[misc]
+    again.window_tokens = stage.model.window_tokens
     again.said = list(answers([opened], source(stage)))
     api = ApiClient(cast(HttpApi, Sent(stage)))
     assert Replayer(api, again).replay(api.get(f"/v1/dreams/{dream.id}")).is_same

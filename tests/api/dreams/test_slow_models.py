@@ -85,7 +85,7 @@ def test_a_dream_whose_model_times_out_asks_for_as_long_as_there_is_time_and_fai
     assert [invoked.invoke(dream.id) for _ in range(3)] == [Taken.PAUSED] * 3, "no function is killed while it asks"
     assert invoked.asked == 9
     assert [invoked.invoke(dream.id) for _ in range(2)] == [Taken.ENDED] * 2
-    over = invoked.stage.client.beta.dreams.retrieve(dream.id)
+    over: Any = invoked.stage.client.beta.dreams.retrieve(dream.id)
     assert (over.status, over.error.type, invoked.asked) == ("failed", "internal_error", 9)
     assert over.error.message.startswith("the model gave no answer in time, in 3 tries; ")
     assert kept(invoked.stage.scene) == []
