@@ -90,9 +90,10 @@ class PathConflict(MemolithError):
 
 
 class PreconditionFailed(MemolithError):
-    """The content is not what the caller believed; nothing was changed."""
+    """The content is not what the caller believed; nothing was changed. ``path`` is of one edit among several."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str = "") -> None:
+        self.path = path
         super().__init__("content_sha256 does not match the memory's current content; read it again and retry")
 
 

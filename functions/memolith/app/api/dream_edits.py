@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -89,9 +90,22 @@ class DreamEdits:
         ]
 
     def _propose(self, run: Run, edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) -> None:
-        """Open one proposal of all edits, by the dream's id: a dream that is taken up again finds the one it opened."""
-        if not edits:
-            return
+        """Propose all edits but those that are refused or whose memories changed: each is counted, as a write's is.
+
+        What opening a proposal costs, and as much again for each edit that is left out, with an index read.
+        """
+        left = list(edits)
+        while left:
+            number = self._open(run, left, memories)
+            if number is None:
+                return
+            del left[number]
+
+    def _open(self, run: Run, edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) -> int | None:
+        """Open one proposal of all edits, by the dream's id: a dream that is taken up again finds the one it opened.
+
+        Return the number of an edit that has to be left out first, counted, or None.
+        """
         asked = dreams.as_proposal(edits, memories)
         store_id, key = run.record.output_store_id, run.record.run_id
         try:
@@ -101,11 +115,20 @@ class DreamEdits:
             with suppress(NotFound):
                 self._proposals.retrieve(run.call, store_id, proposal_id)
                 run.record = replace(run.record, proposal_id=proposal_id)
-                return
-            raise DreamFailedError("internal_error", f"its edits cannot be proposed: {error.message}") from error
-        except (PathConflict, PreconditionFailed) as error:
-            raise DreamFailedError("internal_error", "the store changed while the dream ran; dream again") from error
+                return None
+            number = _at_fault(error)
+            if number is None:
+                raise DreamFailedError("internal_error", f"its edits cannot be proposed: {error.message}") from error
+            run.dropped.append("refused")
+            return number
+        except (NotFound, PathConflict, PreconditionFailed) as error:
+            number = _in_conflict(error, edits)
+            if number is None:
+                raise
+            run.record = replace(run.record, conflicts=run.record.conflicts + 1)
+            return number
         run.record = replace(run.record, proposal_id=proposal_id)
+        return None
 
     def _apply(
         self, run: Run, edits: Sequence[Edit], memories: Mapping[str, DreamedMemory], go_on: Callable[[], None]
@@ -145,6 +168,23 @@ class DreamEdits:
         )
         run.record = replace(record, changed=record.changed + 1)
         _rests_on(run, edit, memory.id)
+
+
+def _at_fault(error: InvalidRequest) -> int | None:
+    """Return the number of the edit that is refused; None where the proposal as a whole is."""
+    found = re.match(r"edits\.(\d+)\b", error.field)
+    return None if found is None else int(found[1])
+
+
+def _in_conflict(error: NotFound | PathConflict | PreconditionFailed, edits: Sequence[Edit]) -> int | None:
+    """Return the number of the edit whose memory changed, or whose path was taken; None where it is none of them."""
+    if isinstance(error, PathConflict):
+        paths = [one.path if one.op == "create" else one.to for one in edits]
+        wanted = error.conflicting_path
+    else:
+        paths = [None if one.op == "create" else one.path for one in edits]
+        wanted = error.id if isinstance(error, NotFound) else error.path
+    return paths.index(wanted) if wanted in paths else None
 
 
 def _rests_on(run: Run, edit: Edit, memory_id: str | None) -> None:

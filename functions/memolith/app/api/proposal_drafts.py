@@ -152,7 +152,7 @@ class ProposalDrafts:
             if head is None:
                 raise NotFound("memory", edit.path, f"{field}.path names no memory of this store")
             if edit.expected_content_sha256 not in (None, head.content_sha256):
-                raise PreconditionFailed
+                raise PreconditionFailed(edit.path)
             if edit.op == "str_replace":
                 text = self._text(store, head, field)
                 content = str_replaced(text, edit.old or "", edit.new or "", f"{field}.old")
@@ -198,7 +198,7 @@ class ProposalDrafts:
 
     def _why(self, store: StoreRow, why: str, field: str) -> str:
         """Return a reason as it may be stored: it is shown to people, and must not carry a secret past the scanner."""
-        return self._clean(store, why, "/why", {"content": field}) if why else ""
+        return self._clean(store, why, "/why", {"content": field, "path": field}) if why else ""
 
     def _refuse_withheld(
         self, view: View, store: StoreRow, asked: Sequence[EditRequest], edits: Sequence[ProposedEdit]
