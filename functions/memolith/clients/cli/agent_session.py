@@ -54,12 +54,17 @@ class AgentSession:
         self._renew_at_us: float = 0
 
     def call(
-        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Reply:
         """Send one request. After a 401, which did nothing, once more with a new token. Raises ToolFailure."""
-        reply = self._send(self._ready(), method, path, query, body)
+        reply = self._send(self._ready(), method, path, query, body, headers)
         if reply.status == UNAUTHENTICATED and self._session_id is not None:
-            reply = self._send(self._ready(refused=True), method, path, query, body)
+            reply = self._send(self._ready(refused=True), method, path, query, body, headers)
         return reply
 
     def store_ids(self) -> list[str]:
@@ -79,10 +84,16 @@ class AgentSession:
                 return
 
     def _send(
-        self, http: HttpApi, method: str, path: str, query: Mapping[str, str] | None, body: Mapping[str, Any] | None
+        self,
+        http: HttpApi,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        body: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None,
     ) -> Reply:
         try:
-            return Reply(200, http.send(method, path, query, body))
+            return Reply(200, http.send(method, path, query, body, headers))
         except ApiRefused as error:
             return Reply(error.status, error.body if isinstance(error.body, Mapping) else {})
         except ApiUnanswered as error:
