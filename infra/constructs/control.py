@@ -1,7 +1,7 @@
 """The first row of ``{prefix}-control``: which index generation serves, and whether it is complete.
 
-Written once, when the region is new. A region of a deployment that already holds objects begins incomplete: it has to
-be filled and its index rebuilt before it may answer that something does not exist.
+Written once, when the region is new. A region of a deployment that already holds records begins incomplete: it has to
+be filled and its index rebuilt before it may answer that something does not exist. Checkpoints alone are none.
 """
 
 from __future__ import annotations

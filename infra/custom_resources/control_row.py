@@ -8,6 +8,12 @@ from typing import Any
 
 from infra.custom_resources.respond import answer
 
+LOCAL = "local/"
+"""What stands outside replication: made from what the regions put, so that it says nothing of its own."""
+
+CHECKPOINTS = "checkpoint/"
+"""What the reconciler puts every few minutes below its region, in an empty deployment too."""
+
 
 def handler(event: Mapping[str, Any], _context: object) -> None:
     """Handle CloudFormation's request."""
@@ -24,10 +30,12 @@ def handler(event: Mapping[str, Any], _context: object) -> None:
 def apply(s3_of: Callable[[str], Any], dynamodb: Any, request: str, properties: Mapping[str, Any]) -> None:
     """Put the row if the table has none.
 
-    The row is complete only if no bucket of the deployment holds anything: a region that joins others, or that was
-    destroyed and adopted again without its tables, has first to be filled and rebuilt.
+    The row is complete only if no bucket of the deployment holds a record: a region that joins others, or that was
+    destroyed and adopted again without its tables, has first to be filled and rebuilt. Checkpoints are no such record:
+    the base stacks of a new deployment put them before this runs.
 
-    Cost: one LIST a region and one conditional PutItem on create and update; nothing on delete.
+    Cost on create and update: of each bucket one LIST, and one for each region whose objects it holds; one conditional
+    PutItem. Nothing on delete.
     """
     if request == "Delete":
         return
@@ -42,4 +50,20 @@ def apply(s3_of: Callable[[str], Any], dynamodb: Any, request: str, properties: 
 
 
 def _is_empty(s3_of: Callable[[str], Any], bucket: Mapping[str, str]) -> bool:
-    return not s3_of(bucket["Region"]).list_objects_v2(Bucket=bucket["Name"], MaxKeys=1).get("KeyCount")
+    """Tell whether the bucket holds nothing but what the reconcilers of an empty deployment put."""
+    s3, name = s3_of(bucket["Region"]), bucket["Name"]
+    regions = [found for found in _names(s3.list_objects_v2(Bucket=name, Delimiter="/")) if found != LOCAL]
+    return all(_has_only_checkpoints(s3, name, region) for region in regions)
+
+
+def _has_only_checkpoints(s3: Any, bucket: str, region: str) -> bool:
+    """Tell whether a region, named as ``region/``, put checkpoints alone. The second kind of object answers no."""
+    if not region.endswith("/"):
+        return False
+    found = s3.list_objects_v2(Bucket=bucket, Prefix=region, Delimiter="/", MaxKeys=2)
+    return _names(found) == [region + CHECKPOINTS]
+
+
+def _names(page: Mapping[str, Any]) -> list[str]:
+    """Return the keys of a page, and what it groups others under."""
+    return [one["Key"] for one in page.get("Contents", ())] + [one["Prefix"] for one in page.get("CommonPrefixes", ())]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import boto3
@@ -15,7 +15,12 @@ from infra.constructs.replication import replication_rules
 from infra.custom_resources import control_row, replication
 from infra.custom_resources.respond import REASON_CHARACTERS_MAX, answer
 from infra.deployment import parse
+from memolith.adapters.memory import ManualClock
+from memolith.core.object_keys import LOCAL_PREFIX, CheckpointKey
+from memolith.core.rows.control import ControlRow
+from memolith.ports.index import Change
 from tests.infra.synthesized import FAR, HERE, THERE, record
+from tests.support.cloud import Cloud
 
 FAKE = boto3.Session(region_name=HERE, aws_access_key_id="x", aws_secret_access_key="x")
 ROLE = f"arn:aws:iam::111122223333:role/memolith-test-replication-{HERE}"
@@ -63,47 +68,110 @@ def test_a_bucket_that_is_gone_does_not_hold_the_stack() -> None:
         stub.assert_no_pending_responses()
 
 
-BUCKETS = [{"Region": HERE, "Name": "here"}, {"Region": THERE, "Name": "there"}]
-ROW = {"Buckets": BUCKETS, "Table": "t", "Generation": "3"}
+class Buckets:
+    """The S3 of every region of a cloud in memory, as far as a listing by folders goes."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud = cloud
+        self.asked = 0
+
+    def of(self, region: str) -> Buckets:
+        """Every region's client sees every bucket."""
+        assert region in self._cloud.regions
+        return self
+
+    def list_objects_v2(self, Bucket: str, Delimiter: str, Prefix: str = "", MaxKeys: int = 1000) -> Any:
+        self.asked += 1
+        keys = self._cloud.sites[Bucket].region.objects.list(Prefix).keys
+        assert len(keys) < 1000, "the listing below is one page"
+        folders = (key.removeprefix(Prefix).partition(Delimiter) for key in keys)
+        names = list(dict.fromkeys(Prefix + first + delimiter for first, delimiter, _ in folders))[:MaxKeys]
+        return {
+            "Contents": [{"Key": name} for name in names if not name.endswith(Delimiter)],
+            "CommonPrefixes": [{"Prefix": name} for name in names if name.endswith(Delimiter)],
+        }
 
 
-def region_with(objects: int, name: str) -> Any:
-    """A region's S3 whose one bucket holds so many objects."""
-    s3 = FAKE.client("s3")
-    stub = Stubber(s3)
-    stub.add_response("list_objects_v2", {"KeyCount": objects}, {"Bucket": name, "MaxKeys": 1})
-    stub.activate()
-    return s3
+def completeness(cloud: Cloud) -> bool:
+    """Say what the first control row of a region of this cloud would say now."""
+    dynamodb: Any = FAKE.client("dynamodb")
+    buckets = Buckets(cloud)
+    row = {"Buckets": [{"Region": one, "Name": one} for one in cloud.regions], "Table": "t", "Generation": "3"}
+    put: list[Any] = []
+    dynamodb.put_item = lambda **request: put.append(request)
+    control_row.apply(buckets.of, dynamodb, "Create", row)
+    ((item, condition),) = [(one["Item"], one["ConditionExpression"]) for one in put]
+    assert condition == "attribute_not_exists(pk)"
+    assert item["serving"] == {"N": "3"}
+    assert buckets.asked <= len(cloud.regions) * (1 + len(cloud.regions))
+    complete: bool = item["complete"]["BOOL"]
+    return complete
 
 
-@pytest.mark.parametrize(("here", "there", "complete"), [(0, 0, True), (1, 0, False), (0, 1, False)])
-def test_the_first_row_is_complete_only_where_no_region_holds_anything(here: int, there: int, complete: bool) -> None:
-    regions = {HERE: region_with(here, "here"), THERE: region_with(there, "there")}
-    dynamodb = FAKE.client("dynamodb")
-    row = {"pk": {"S": "control"}, "sk": {"S": "index"}, "serving": {"N": "3"}, "complete": {"BOOL": complete}}
-    with Stubber(dynamodb) as put:
-        put.add_response(
-            "put_item",
-            {},
-            {"TableName": "t", "Item": row, "ConditionExpression": "attribute_not_exists(pk)"},
-        )
-        control_row.apply(regions.__getitem__, dynamodb, "Create", ROW)
-        put.assert_no_pending_responses()
+def deployed_and_idle(rows: Sequence[str]) -> Cloud:
+    """Two regions whose reconcilers tick for more than an hour; only in `rows` the control row is put already."""
+    clock = ManualClock()
+    cloud = Cloud((HERE, THERE), clock=clock)
+    for name in set(cloud.regions) - set(rows):
+        index = cloud.sites[name].region.index
+        index.commit([Change(ControlRow.KEY, index.read([ControlRow.KEY])[ControlRow.KEY], None)])
+    for _ in range(70):
+        clock.advance(60)
+        for site in cloud.sites.values():
+            site.reconciling.tick()
+        cloud.deliver()
+    return cloud
+
+
+@pytest.mark.parametrize("rows", [(), (HERE,), (HERE, THERE)])
+def test_the_first_row_is_complete_though_the_reconcilers_ticked_in_an_empty_deployment(rows: Sequence[str]) -> None:
+    cloud = deployed_and_idle(rows)
+    kept = {key.split("/")[1] for name in cloud.regions for key in cloud.sites[name].region.objects.list("").keys}
+    assert kept == {"checkpoint", "witness"} if rows else {"checkpoint"}, "the ticks put what this is about"
+    assert completeness(cloud)
+
+
+def test_the_first_row_is_complete_where_nothing_was_put() -> None:
+    assert completeness(Cloud((HERE, THERE)))
+
+
+@pytest.mark.parametrize("holder", [HERE, THERE])
+@pytest.mark.parametrize("writer", [HERE, THERE, FAR])
+@pytest.mark.parametrize("kind", sorted({"log", "store", "key", "session", "a-later-one"}))
+def test_the_first_row_is_incomplete_where_one_bucket_holds_one_record(holder: str, writer: str, kind: str) -> None:
+    cloud = Cloud((HERE, THERE))
+    for region in (HERE, THERE):
+        cloud.sites[holder].region.objects.put_if_absent(str(CheckpointKey(region, 1)), b"", {})
+    assert completeness(cloud)
+    cloud.sites[holder].region.objects.put_if_absent(f"{writer}/{kind}/one", b"", {})
+    assert not completeness(cloud)
+
+
+def test_the_first_row_is_incomplete_where_a_bucket_holds_something_beside_the_regions() -> None:
+    cloud = Cloud((HERE, THERE))
+    cloud.sites[THERE].region.objects.put_if_absent("by-hand", b"", {})
+    assert not completeness(cloud)
+
+
+def test_what_the_first_row_looks_past_is_what_the_functions_call_so() -> None:
+    assert control_row.LOCAL == LOCAL_PREFIX
+    assert str(CheckpointKey(HERE, 1)).startswith(f"{HERE}/{control_row.CHECKPOINTS}")
 
 
 @pytest.mark.parametrize("request_type", ["Create", "Update"])
 def test_a_row_that_is_there_is_left_alone(request_type: str) -> None:
-    regions = {HERE: region_with(0, "here"), THERE: region_with(0, "there")}
+    cloud = Cloud((HERE, THERE))
+    row = {"Buckets": [{"Region": HERE, "Name": HERE}], "Table": "t", "Generation": "3"}
     dynamodb = FAKE.client("dynamodb")
     with Stubber(dynamodb) as put:
         put.add_client_error("put_item", "ConditionalCheckFailedException", http_status_code=400)
-        control_row.apply(regions.__getitem__, dynamodb, request_type, ROW)
+        control_row.apply(Buckets(cloud).of, dynamodb, request_type, row)
         put.assert_no_pending_responses()
 
 
 def test_the_row_stays_when_the_stack_goes() -> None:
     with Stubber(dynamodb := FAKE.client("dynamodb")):
-        control_row.apply(lambda region: pytest.fail(region), dynamodb, "Delete", ROW)
+        control_row.apply(lambda region: pytest.fail(region), dynamodb, "Delete", {})
 
 
 EVENT = {
