@@ -7,6 +7,7 @@ import pytest
 from memolith.adapters.aws.names import QUEUES as names_of_queues
 from memolith.core.objects.search_pack import REFRESH_DELAY_S
 from tests.infra.policies import by_resource, role
+from tests.infra.rights import as_list, grants
 from tests.infra.synthesized import ACCOUNT, HERE, App
 
 QUEUES = ["index", "rebuild", "scan", "pack"]
@@ -53,6 +54,36 @@ def test_its_function_reads_it_and_reports_each_message_by_itself(one_region: Ap
     assert mapping["FunctionName"] == f"memolith-test-{READERS[name]}:live"
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert mapping["BatchSize"] == {"rebuild": 1, "pack": 5}.get(name, 10), "some messages are much work"
+
+
+def may_wake_themselves(app: App) -> set[str]:
+    """Name the functions whose roles let them send to a queue that wakes them."""
+    template = app.base(HERE)
+    woken: dict[str, set[str]] = {}
+    for mapping in template.properties("AWS::Lambda::EventSourceMapping"):
+        function = mapping["FunctionName"].removesuffix(":live")
+        woken.setdefault(function, set()).add(mapping["EventSourceArn"].rpartition(":")[2])
+    sending = set()
+    for function, queues in woken.items():
+        for statement in grants(app, function.removeprefix("memolith-test-"))["Statement"]:
+            to = {resource.rpartition(":")[2] for resource in as_list(statement["Resource"])}
+            if "sqs:SendMessage" in as_list(statement["Action"]) and queues & to:
+                sending.add(function)
+    return sending
+
+
+@pytest.mark.parametrize(
+    ("deployed", "themselves"),
+    [("one_region", set()), ("furnished", {"packer"}), ("three_regions", {"dreamer"})],
+)
+def test_lambda_lets_those_functions_alone_go_on_that_wake_themselves(
+    request: pytest.FixtureRequest, deployed: str, themselves: set[str]
+) -> None:
+    app: App = request.getfixturevalue(deployed)
+    functions = app.base(HERE).properties("AWS::Lambda::Function")
+    allowed = {one["FunctionName"] for one in functions if one.get("RecursiveLoop") == "Allow"}
+    assert may_wake_themselves(app) == {f"memolith-test-{name}" for name in themselves}
+    assert allowed == may_wake_themselves(app)
 
 
 def test_a_message_that_a_pack_is_behind_waits_for_more_changes(one_region: App) -> None:

@@ -99,6 +99,7 @@ class Function(Construct):
             logging_format=lambda_.LoggingFormat.JSON,
             log_group=log,
             reserved_concurrent_executions=_reserved(deployment, shape.name),
+            recursive_loop=lambda_.RecursiveLoop.ALLOW if _wakes_itself(own) else None,
             current_version_options=lambda_.VersionOptions(removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE),
         )
         self.alias = _alias(self.function) if deployment.alias else None
@@ -122,6 +123,19 @@ class Function(Construct):
             for resource in statement.resources:
                 if "*" in resource:
                     acknowledge(self.role, {f"AwsSolutions-IAM5[Resource::{shown(resource)}]": _reason(resource)})
+
+
+def _wakes_itself(statements: list[iam.PolicyStatement]) -> bool:
+    """Tell whether the function may send to a queue that wakes it: so it goes on with work that takes many turns.
+
+    Lambda takes that for a loop, and stops it after some 16 turns, unless the function allows it.
+    Source: AWS Lambda Developer Guide, "Use Lambda recursive loop detection to prevent infinite loops".
+    """
+
+    def where_it_may(action: str) -> set[str]:
+        return {resource for one in statements if action in one.actions for resource in one.resources}
+
+    return bool(where_it_may("sqs:ReceiveMessage") & where_it_may("sqs:SendMessage"))
 
 
 def _alias(function: lambda_.Function) -> lambda_.Alias:
