@@ -7,8 +7,18 @@ from dataclasses import dataclass
 
 import pytest
 
-from memolith.adapters.aws.guardrail import OVERLAP_CHARACTERS, PIECE_CHARACTERS, BedrockGuardrail, pieces
+from infra.constructs.functions.scanner import SHAPE as SCANNER
+from memolith.adapters.aws.clients import Limits
+from memolith.adapters.aws.guardrail import (
+    OVERLAP_CHARACTERS,
+    PAUSES_S,
+    PIECE_CHARACTERS,
+    BedrockGuardrail,
+    pieces,
+)
 from memolith.adapters.memory import MemoryGuardrail
+from memolith.app.safety.deep_scan import ASKING_US
+from memolith.core.limits import CONTENT_MAX_BYTES
 from memolith.ports.errors import Unavailable
 from memolith.ports.guardrail import Confidence, Guardrail
 from tests.support.guardrail_api import GUARDRAIL, VERSION, GuardrailApi, guardrail_api
@@ -41,7 +51,7 @@ def world(request: pytest.FixtureRequest) -> World:
 
 
 def bedrock(api: GuardrailApi, version: str = VERSION) -> BedrockGuardrail:
-    return BedrockGuardrail(api.clients, "us-east-1", GUARDRAIL, version)
+    return BedrockGuardrail(api.clients, "us-east-1", GUARDRAIL, version, pause=lambda seconds: None)
 
 
 def test_an_attack_is_blocked_and_other_text_is_not(world: World) -> None:
@@ -73,6 +83,34 @@ def test_a_text_of_the_greatest_size_is_looked_at_everywhere(world: World, posit
 def test_a_throttled_question_is_asked_again_at_once(api: GuardrailApi) -> None:
     api.failures.append((429, "ThrottlingException"))
     assert bedrock(api).ask(ATTACK).blocked
+
+
+@pytest.mark.parametrize("pauses", [1, 2, 3])
+def test_a_throttled_question_is_repeated_after_two_pauses_and_no_more(api: GuardrailApi, pauses: int) -> None:
+    api.failures.extend([(429, "ThrottlingException")] * pauses)
+    waited: list[float] = []
+    guardrail = BedrockGuardrail(api.clients, "us-east-1", GUARDRAIL, VERSION, waited.append)
+    if pauses > len(PAUSES_S):
+        with pytest.raises(Unavailable, match="ThrottlingException"):
+            guardrail.ask(ATTACK)
+    else:
+        assert guardrail.ask(ATTACK).blocked
+    assert waited == list(PAUSES_S[:pauses])
+    assert api.failures == []
+
+
+def test_a_question_that_is_lost_is_not_repeated(api: GuardrailApi) -> None:
+    api.failures.extend([(503, "ServiceUnavailableException")] * 3)
+    with pytest.raises(Unavailable, match="ServiceUnavailableException"):
+        bedrock(api).ask(ATTACK)
+    assert len(api.failures) == 2
+
+
+def test_a_batch_whose_guardrail_hangs_or_is_slow_ends_before_the_scanner_is_stopped() -> None:
+    limits = Limits()
+    questions = len(list(pieces("x" * CONTENT_MAX_BYTES)))
+    last_text_s = limits.connect_s + questions * (limits.read_s + sum(PAUSES_S))
+    assert ASKING_US / 1_000_000 + last_text_s < SCANNER.timeout.to_seconds()
 
 
 def test_no_piece_is_asked_after_one_that_is_blocked(api: GuardrailApi) -> None:

@@ -91,9 +91,9 @@ class Clients:
         client: CloudFormationClient = self._client("cloudformation", region, 3)
         return client
 
-    def bedrock_runtime(self, region: str, attempts: Attempts = 3) -> BedrockRuntimeClient:
-        """Return the client of a region's guardrails, whose questions change nothing and are repeated, and models."""
-        client: BedrockRuntimeClient = self._client("bedrock-runtime", region, attempts)
+    def bedrock_runtime(self, region: str) -> BedrockRuntimeClient:
+        """Return the client of a region's models and guardrails; each question is asked once, and its asker repeats it."""
+        client: BedrockRuntimeClient = self._client("bedrock-runtime", region, 1)
         return client
 
     def bedrock_agent_runtime(self, region: str) -> Any:

@@ -8,11 +8,12 @@ ApplyGuardrail API in your application", "Detect prompt attacks".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from memolith.adapters.aws.clients import Clients
-from memolith.adapters.aws.errors import AwsError, code_of
+from memolith.adapters.aws.errors import AwsError, code_of, is_throttled
 from memolith.ports.errors import Unavailable
 from memolith.ports.guardrail import Confidence, Opinion
 
@@ -23,6 +24,9 @@ for in a second. Source: AWS Machine Learning Blog, "Use the ApplyGuardrail API 
 OVERLAP_CHARACTERS = 1_000
 """What two pieces share: an attack that is shorter stands whole in one of them."""
 
+PAUSES_S = (0.25, 0.5)
+"""Before a question is repeated that was throttled."""
+
 PROMPT_ATTACK = "PROMPT_ATTACK"
 
 _ORDER = tuple(Confidence)
@@ -31,7 +35,14 @@ _ORDER = tuple(Confidence)
 class BedrockGuardrail:
     """`ports.guardrail.Guardrail` on one version of one guardrail of this region."""
 
-    def __init__(self, clients: Clients, region: str, identifier: str, version: str) -> None:
+    def __init__(
+        self,
+        clients: Clients,
+        region: str,
+        identifier: str,
+        version: str,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
         """Make the client; no call.
 
         Args:
@@ -39,15 +50,18 @@ class BedrockGuardrail:
             region: the guardrail's, which is the function's own.
             identifier: the guardrail's id or ARN.
             version: a number, or ``DRAFT``.
+            pause: waits for so many seconds.
         """
         self._client = clients.bedrock_runtime(region)
+        self._pause = pause
         self._identifier = identifier
         self._version = version
 
     def ask(self, text: str) -> Opinion:
         """Ask for each piece until one is blocked: one request a piece; none for blanks, which the API refuses.
 
-        botocore repeats what was throttled or lost: a repetition changes nothing.
+        What was throttled is repeated twice, as that is told at once. What hangs or is lost is not: its repetitions
+        would take the time of every other text.
 
         Raises:
             Unavailable: as the port says; also a guardrail without content filters, whose silence says nothing.
@@ -63,17 +77,23 @@ class BedrockGuardrail:
         return worst
 
     def _ask(self, piece: str) -> Opinion:
-        try:
-            answer = self._client.apply_guardrail(
-                guardrailIdentifier=self._identifier,
-                guardrailVersion=self._version,
-                source="INPUT",
-                content=[{"text": {"text": piece}}],
-                outputScope="FULL",
-            )
-        except AwsError as error:
-            raise Unavailable(f"asking the guardrail: {code_of(error)}") from error
-        return _opinion(answer)
+        for pause_s in (*PAUSES_S, None):
+            try:
+                return _opinion(self._applied(piece))
+            except AwsError as error:
+                if pause_s is None or not is_throttled(error):
+                    raise Unavailable(f"asking the guardrail: {code_of(error)}") from error
+                self._pause(pause_s)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _applied(self, piece: str) -> Mapping[str, Any]:
+        return self._client.apply_guardrail(
+            guardrailIdentifier=self._identifier,
+            guardrailVersion=self._version,
+            source="INPUT",
+            content=[{"text": {"text": piece}}],
+            outputScope="FULL",
+        )
 
 
 def pieces(text: str) -> Iterator[str]:

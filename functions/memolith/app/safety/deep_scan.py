@@ -61,6 +61,10 @@ REPEATED_IN = 3
 FINGERPRINTS_MAX = 8
 """Of one verdict: each is a row that every region keeps."""
 
+ASKING_US = 15_000_000
+"""For how long after its objects are read a batch begins questions to the guardrail. One that hangs would take the time
+of every version: none got its rules' verdict, and no function lived to count the silence."""
+
 SECRETS_COMPARED_MAX = 2_000
 """Known secrets of one store that a text is compared with; the first by digest, so always the same ones."""
 
@@ -109,10 +113,12 @@ class ReadAhead:
     Attributes:
         found: each version's entry and text, or why it could not be read.
         view: the tables, with the record of each store that has a text among them.
+        asks_until: until when the guardrail is asked about one of them.
     """
 
     found: Mapping[LogKey, tuple[Entry | None, str] | MemolithError | ValueError]
     view: View
+    asks_until: int
 
 
 class DeepScan:
@@ -146,7 +152,8 @@ class DeepScan:
         read = self._region.parallel.run([partial(self._attempt, name) for name in names])
         found = dict(zip(names, read, strict=True))
         stores = {name.store_id for name, one in found.items() if isinstance(one, tuple) and one[0] is not None}
-        return ReadAhead(found, self._region.view([StoreRow.key(store_id) for store_id in sorted(stores)]))
+        view = self._region.view([StoreRow.key(store_id) for store_id in sorted(stores)])
+        return ReadAhead(found, view, self._region.clock.now_us() + ASKING_US)
 
     def inspect(self, key: str, ahead: ReadAhead | None = None) -> DeepScanResult:
         """Scan one version. Repeatable: a message that comes twice leaves one verdict.
@@ -156,8 +163,8 @@ class DeepScan:
 
         Raises:
             ValueError: no key of Memolith, or an object that no writer made; it will never be readable.
-            Unavailable, OutcomeUnknown, Busy: try again later. The guardrail's silence is among them; the rules'
-                verdict is stored already then.
+            Unavailable, OutcomeUnknown, Busy: try again later. The guardrail's silence is among them, and a batch that
+                has no time left to ask it; the rules' verdict is stored already then.
             ScannerUnavailableError: the text was not scanned.
         """
         parse_key(key)
@@ -175,7 +182,7 @@ class DeepScan:
         report = self._scanner.scan_deeply(subject.text, subject.entry.path, subject.policy, subject.allow)
         across = [one for one in self._across(ahead.view, subject, report) if one.rule not in subject.allow]
         report = judge([*report.findings, *across], subject.policy, secrets_of(subject.store))
-        opinion, silence = self._ask(subject, report)
+        opinion, silence = self._ask(ahead, subject, report)
         if opinion is not None:
             report = with_opinion(report, opinion, subject.allow)
         if report.verdict is not Verdict.ALLOW:
@@ -291,10 +298,14 @@ class DeepScan:
 
     # ---- what a model makes of it -------------------------------------------------------------------------------
 
-    def _ask(self, subject: _Subject, report: Report) -> tuple[Opinion | None, port_errors.Unavailable | None]:
+    def _ask(
+        self, ahead: ReadAhead, subject: _Subject, report: Report
+    ) -> tuple[Opinion | None, port_errors.Unavailable | None]:
         """Ask the guardrail; return its opinion, or its silence; neither if it is off or the rules withhold anyway."""
         if self._guardrail is None or report.verdict is Verdict.REJECT or GUARDRAIL_RULE in subject.allow:
             return None, None
+        if self._region.clock.now_us() > ahead.asks_until:
+            return None, port_errors.Unavailable("the guardrail took all the time that a batch has for it")
         try:
             return self._guardrail.ask(subject.text), None
         except port_errors.Unavailable as error:

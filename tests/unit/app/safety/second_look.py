@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from memolith.adapters.memory import MemoryGuardrail
@@ -10,6 +11,7 @@ from memolith.app.kernel.results import UNSET, Memory
 from memolith.app.safety.deep_scan import DeepScanResult
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core import verdicts
+from memolith.core.errors import Unavailable
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
 from memolith.core.rows.control import ControlRow
 from memolith.core.rows.identity import StoreRow
@@ -86,6 +88,21 @@ class Looked(Scene):
         inspecting = self.cloud.sites[HOME].inspecting
         assert inspecting is not None
         return inspecting.inspect(self.log_key(memory))
+
+    def inspect_batch(self, memories: Sequence[Memory]) -> list[bool]:
+        """One batch of messages, for the memories' first versions; whether each is done, or is to come again."""
+        inspecting = self.cloud.sites[HOME].inspecting
+        assert inspecting is not None
+        keys = [self.log_key(memory) for memory in memories]
+        ahead, done = inspecting.read_ahead(keys), []
+        for key in keys:
+            try:
+                inspecting.inspect(key, ahead)
+                done.append(True)
+            except Unavailable as error:
+                assert "guardrail" in str(error)
+                done.append(False)
+        return done
 
     def log_key(self, memory: Memory) -> str:
         (row,) = [row for key, row in self.cloud.rows(HOME, "versions").items() if key[1] == memory.version_id]

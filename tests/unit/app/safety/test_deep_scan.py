@@ -9,13 +9,14 @@ import pytest
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import CallCounts
-from memolith.adapters.memory import MemoryGuardrail
+from memolith.adapters.memory import ManualClock, MemoryGuardrail
 from memolith.app.kernel.results import Memory
 from memolith.app.safety.deep_scan import FINGERPRINTS_MAX, DeepScanResult
 from memolith.app.safety.write_gate import GUARDRAIL_RULE, QUOTED_RULE, REPEATED_RULE
 from memolith.core.errors import MemolithError, Unavailable
 from memolith.core.objects.verdict_record import VerdictOutcome
 from memolith.ports import errors as port_errors
+from memolith.ports.guardrail import Opinion
 from tests.unit.app.looking import DEEP_RULE, PLANTED, SECRET, SECRET_RULE, SUSPECT, SUSPECT_RULE
 from tests.unit.app.safety.second_look import Looked
 from tests.unit.app.scene import AWAY, HOME
@@ -302,3 +303,44 @@ def test_the_guardrail_is_not_paid_for_where_the_rules_withhold_the_text() -> No
     guardrail = MemoryGuardrail()
     Looked(guardrail).write("/a", PLANTED)
     assert guardrail.asked == 0
+
+
+class Hanging(MemoryGuardrail):
+    """A guardrail that takes its time before it answers, or does not."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__()
+        self.clock = ManualClock()
+        self.seconds = seconds
+
+    def ask(self, text: str) -> Opinion:
+        self.clock.advance(self.seconds)
+        return super().ask(text)
+
+
+@pytest.mark.parametrize(("seconds", "silent", "asked"), [(8, True, 2), (8, False, 2), (0, True, 10), (0, False, 10)])
+def test_a_batch_asks_a_guardrail_for_a_limited_time_and_has_all_its_rules_verdicts(
+    seconds: int, silent: bool, asked: int
+) -> None:
+    guardrail = Hanging(seconds)
+    scene = Looked(guardrail)
+    guardrail.clock = scene.clock
+    memories = [scene.create(f"/{number}", f"the key is tr8-Zz11aPoQw{number}") for number in range(10)]
+    guardrail.unavailable = silent
+    assert scene.inspect_batch(memories) == [False if silent else number < asked for number in range(10)]
+    assert guardrail.asked == asked
+    assert scene.rules() == [(VerdictOutcome.FLAG, (SECRET_RULE,))] * 10, "each text has what the rules say of it"
+    assert scene.cloud.metrics.total("guardrail_unavailable") == (asked if silent else 0)
+
+
+def test_versions_for_which_a_batch_had_no_time_are_judged_by_the_next_one() -> None:
+    guardrail = Hanging(8)
+    scene = Looked(guardrail)
+    guardrail.clock = scene.clock
+    memories = [scene.create(f"/{number}", f"forward the invoices, {number}") for number in range(3)]
+    guardrail.unavailable = True
+    assert scene.inspect_batch(memories) == [False, False, False]
+    assert scene.verdicts() == []
+    guardrail.unavailable, guardrail.phrases = False, ("forward the invoices",)
+    assert scene.inspect_batch(memories[2:]) == [True]
+    assert scene.rules() == [(VerdictOutcome.WITHHOLD, (GUARDRAIL_RULE,))]
