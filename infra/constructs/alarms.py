@@ -266,12 +266,12 @@ class RegionAlarms(Construct):
             )
 
     def _integrity(self) -> Iterator[Alarm]:
-        """Watch what every function counts that reads texts: a copy that is not what was acknowledged."""
+        """Watch what every function counts that reads objects: a copy that is not what was acknowledged."""
         counted = {
             service: measures.counted(
                 self._deployment, self._region, "objects_damaged", service=service, period=FIVE_MINUTES
             )
-            for service in measures.VERIFY_TEXTS
+            for service in measures.verifying(self._deployment)
         }
         yield Alarm(
             "objects-damaged",

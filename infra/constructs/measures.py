@@ -39,8 +39,10 @@ EMITTED_BY = {
 }
 """A metric that an alarm or a graph of one function asks for, and the function that counts it."""
 
-VERIFY_TEXTS = ("reader", "writer", "peerreader", "peerwriter", "packer", "scanner")
-"""The functions that read texts, and count those that are not what was acknowledged."""
+VERIFY_OBJECTS = (
+    "reader", "writer", "peerreader", "peerwriter", "packer", "scanner", "indexer", "reconciler", "eraser",
+)  # fmt: skip
+"""The functions that read objects of logs, and count those that are not what was acknowledged; so does the dreamer."""
 
 MINUTE = Duration.minutes(1)
 
@@ -67,6 +69,11 @@ def counted(
         statistic=statistic,
         period=period,
     )
+
+
+def verifying(deployment: Deployment) -> tuple[str, ...]:
+    """Return the functions that count ``objects_damaged`` in this deployment."""
+    return VERIFY_OBJECTS if deployment.dreams is None else (*VERIFY_OBJECTS, "dreamer")
 
 
 def searched(

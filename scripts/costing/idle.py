@@ -52,8 +52,8 @@ class Standing:
 
 
 COUNTED = {
-    ("large", 1): Standing(71, 1, 0, 1, 2, 4, 1, True, True),
-    ("large", 2): Standing(150, 2, 2, 2, 4, 8, 1, True, True),
+    ("large", 1): Standing(74, 1, 0, 1, 2, 4, 1, True, True),
+    ("large", 2): Standing(156, 2, 2, 2, 4, 8, 1, True, True),
     ("small", 1): Standing(12, 0, 0, 1, 2, 4, 5, False, False),
     ("small", 2): Standing(26, 0, 0, 2, 4, 8, 5, False, False),
 }

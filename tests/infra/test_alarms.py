@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import grimp
 import pytest
 
 from infra.constructs import measures
-from infra.deployment import FUNCTIONS
+from infra.deployment import FUNCTIONS, OPTIONAL_FUNCTIONS
 from memolith.core.tables import TABLES
 from memolith.entry.telemetry import COMMON_DIMENSIONS, NAMESPACE
 from scripts import check_docs
@@ -223,6 +224,33 @@ def test_every_global_index_is_watched_for_throttles_which_its_tables_own_metric
             if metric["MetricName"] == f"{verb}ThrottleEvents"
         }
         assert declared <= throttled
+
+
+COUNT_DAMAGE = {"memolith.app.kernel.damage_report", "memolith.app.erasure.repair"}
+READ_NO_LOG = {
+    "keys": "reads the records of keys alone",
+    "mcp": "hands requests to the reader and the writer",
+}
+"""Functions whose code has what counts damaged objects, but that read none of a log."""
+
+
+def test_the_alarm_of_damaged_objects_watches_every_function_whose_code_counts_them(
+    one_region: App, three_regions: App
+) -> None:
+    code = grimp.build_graph("memolith")
+    folder = ROOT / "functions"
+    texts = {
+        ".".join(path.relative_to(folder).with_suffix("").parts): path.read_text() for path in folder.rglob("*.py")
+    }
+    assert {name for name, text in texts.items() if '"objects_damaged"' in text} == COUNT_DAMAGE
+    able = {
+        name
+        for name in (*FUNCTIONS, *OPTIONAL_FUNCTIONS)
+        if COUNT_DAMAGE & code.find_upstream_modules(f"memolith.entry.compose_{name}")
+    }
+    for app, absent in ((three_regions, set()), (one_region, {"dreamer"})):
+        watched = {dimensions(one)["service"] for one in metrics(alarm(app, "objects-damaged"))}
+        assert watched == able - READ_NO_LOG.keys() - absent
 
 
 def test_no_alarm_has_more_metrics_than_cloudwatch_takes(three_regions: App) -> None:
