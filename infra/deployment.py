@@ -57,7 +57,7 @@ POLICY_CHARACTERS_MAX = 10_240
 ALIAS = "live"
 """What every caller of a function invokes: the version that serves. A deployment moves it to a new one."""
 
-LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 RETENTION_DAYS = (
     1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 )  # fmt: skip

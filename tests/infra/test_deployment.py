@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from infra import deployment
 from infra.deployment import Deployment, Limits, merged, parse
 from infra.record_checks import InvalidDeployment
+from memolith.entry import settings
 
 ROUTING = {"domain": "memory.example.com", "zone_id": "Z0123456789ABC", "zone_name": "example.com"}
 VALID: dict[str, Any] = {"stage": "dev", "regions": ["us-east-1", "eu-west-1"]}
@@ -82,6 +84,7 @@ VALID: dict[str, Any] = {"stage": "dev", "regions": ["us-east-1", "eu-west-1"]}
         ({"log_retention_days": 31}, "log_retention_days", "30"),
         ({"log_retention_days": True}, "log_retention_days", "30"),
         ({"log_level": "LOUD"}, "log_level", "INFO"),
+        ({"log_level": "CRITICAL"}, "log_level", "ERROR"),
         ({"retention": 30}, "retention", "the fields are stage"),
     ],
 )
@@ -91,6 +94,10 @@ def test_a_broken_rule_is_refused_by_the_name_of_its_field(change: dict[str, Any
     assert refused.value.field_name == field
     assert f"'{field}'" in str(refused.value)
     assert rule in str(refused.value)
+
+
+def test_the_record_may_say_each_log_level_that_the_functions_know_and_no_other() -> None:
+    assert deployment.LOG_LEVELS == settings.LOG_LEVELS
 
 
 @pytest.mark.parametrize("field", ["stage", "regions"])
