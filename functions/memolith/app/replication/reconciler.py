@@ -77,6 +77,8 @@ class Reconciler:
             if named is not None:
                 self._attempt(ticked, partial(_run, named, deadline_us))
         self._attempt(ticked, lambda: self._rotating_audit.run(deadline_us))
+        if ticked.failures:
+            self._region.metrics.count("reconcile_failed")  # once: the alarm compares with how many ticks there are
         return ticked
 
     def _attempt(self, ticked: ReconcilerResult, act: Callable[[], None]) -> None:
@@ -84,7 +86,6 @@ class Reconciler:
             act()
         except MemolithError as error:
             ticked.failures.append(type(error).__name__)
-            self._region.metrics.count("reconcile_failed")
 
 
 def _run(named: DueDreams | DueStores, deadline_us: int) -> None:
