@@ -92,7 +92,7 @@ class Clients:
         return client
 
     def bedrock_runtime(self, region: str) -> BedrockRuntimeClient:
-        """Return the client of a region's models and guardrails; each question is asked once, and its asker repeats it."""
+        """Return the client of a region's models and guardrails, asked once: who asks repeats a question."""
         client: BedrockRuntimeClient = self._client("bedrock-runtime", region, 1)
         return client
 

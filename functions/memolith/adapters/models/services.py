@@ -46,5 +46,5 @@ def service_of(
     from memolith.adapters.aws.clients import Clients, Limits
     from memolith.adapters.models import bedrock
 
-    runtime = Clients(url, Limits(read_s=CALL_TIMEOUT_S)).bedrock_runtime(region or "", attempts=1)
+    runtime = Clients(url, Limits(read_s=CALL_TIMEOUT_S)).bedrock_runtime(region or "")
     return partial(bedrock.BedrockModel, runtime, window_tokens=window_tokens or bedrock.WINDOW_TOKENS)
