@@ -100,7 +100,7 @@ NEEDED = {
     "lists_a_path_and_its_ancestor": Needed(crowded_families, 64, "operations_are_linearizable"),
     "was_redacted_before_what_came_late": Needed(redacting, 607, "a_region_never_goes_back"),
     "brings_its_memory_back": Needed(redacting_at_one_path, 359, "operations_are_linearizable"),
-    "was_imported_with_an_old_time": Needed(visiting, 332, "a_history_of_the_store_is_whole"),
+    "was_imported_with_an_old_time": Needed(visiting, 89, "a_history_of_the_store_is_whole"),
     "lacks_an_abort_entry": Needed(losing, 588, "replicas_converge"),
     "was_dismissed_and_counts": Needed(deciding, 78, "a_head_is_never_blanked"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
