@@ -41,11 +41,11 @@ def demand(headers: Mapping[str, str]) -> ReadConsistency:
 
 
 def check_none(demand: ReadConsistency) -> None:
-    """Check a read that is not about one store. Raises InvalidRequest naming the header."""
+    """Check a read that no home is asked for. Raises InvalidRequest naming the header."""
     if demand.home:
-        raise InvalidRequest(CONSISTENCY, "must be region here: stores have different homes")
+        raise InvalidRequest(CONSISTENCY, "must be region here: a region answers this by what it has itself")
     if demand.min_version is not None:
-        raise InvalidRequest(MIN_VERSION, "must be left out here: it is about one store")
+        raise InvalidRequest(MIN_VERSION, "must be left out here: a region answers this by what it has itself")
 
 
 def headers(call: RequestContext | None, now_us: int) -> dict[str, str]:

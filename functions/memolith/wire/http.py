@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from memolith.app.api.service import Memolith
+from memolith.app.auth.authorizer import AskHome
 from memolith.app.kernel.proposal_results import Staged
 from memolith.app.kernel.results import Credentials, RequestContext, SessionCredentials
 from memolith.core.errors import InvalidRequest
@@ -125,6 +126,9 @@ class HttpApi:
         except Staged as staged:
             handling.status = 202
             return proposal(staged.proposal)
+        except AskHome:  # a read that neither is passed on to the home nor refuses the demand by itself
+            freshness.check_none(call.demand)
+            raise
         except InvalidRequest:
             if not call.admitted:
                 self._memolith.admit(call)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from memolith.wire import freshness
 from memolith.wire.exchange import Exchange
 from memolith.wire.json_views import Json
 
 
 def prove_version(exchange: Exchange) -> Json:
+    freshness.check_none(exchange.call.demand)
     proof = exchange.memolith.proofs.of_version(exchange.call, exchange.store_id, exchange.item_id)
     return {"type": "memory_version_proof", **proof}
 

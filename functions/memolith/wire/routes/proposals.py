@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memolith.core.proposals import OPEN, STATUSES
+from memolith.wire import freshness
 from memolith.wire.cursors import Listing
 from memolith.wire.exchange import Exchange, _check_no_body
 from memolith.wire.json_views import Json
@@ -21,6 +22,7 @@ def open_proposal(exchange: Exchange) -> Json:
 
 
 def list_proposals(exchange: Exchange) -> Json:
+    freshness.check_none(exchange.call.demand)
     status = exchange.request.query.one_of("status", *STATUSES) or OPEN
     listing: Listing = ("proposals", exchange.store_id, status)
     answer = exchange.memolith.proposals.page(
@@ -34,6 +36,7 @@ def list_proposals(exchange: Exchange) -> Json:
 
 
 def retrieve_proposal(exchange: Exchange) -> Json:
+    freshness.check_none(exchange.call.demand)
     diff = exchange.request.query.one_of("diff", "unified") is not None
     return proposal(exchange.memolith.proposals.retrieve(exchange.call, exchange.store_id, exchange.item_id, diff=diff))
 
