@@ -8,6 +8,7 @@ import pytest
 
 from memolith.core.remarks import remarks_of
 from tests.api.harness import Backend
+from tests.api.test_trust import Desk
 
 TEXT = "Deploy on Thursdays: the on-call engineer is in then."
 
@@ -61,6 +62,25 @@ def test_a_remark_waits_for_a_person_where_the_store_says_so(backend: Backend, s
     assert backend.raw("POST", f"/v1/memory_stores/{store}", body=policy).status == 200
     reply = backend.raw("POST", f"/v1/memory_stores/{store}/log", body={"text": TEXT})
     assert (reply.status, reply.body["type"], logs(backend, store)) == (202, "proposal", {})
+
+
+def test_a_remark_that_waits_is_answered_without_the_log_that_its_session_has_not_read(backend: Backend) -> None:
+    desk = Desk(backend)
+    address = f"/v1/memory_stores/{desk.store}/log"
+    _, sunk = desk.begin(desk.agent)
+    desk.read(sunk, desk.web_note())
+    desk.ask("POST", address, sunk, {"text": "from the web"})
+    policy = {"approval": {"paths": [{"prefix": "/logs/"}]}}
+    desk.ask("POST", f"/v1/memory_stores/{desk.store}", desk.backend.api_key, policy)
+    _, token = desk.begin(desk.agent)
+    staged = desk.ask("POST", address, token, {"text": TEXT}, status=202)
+    [edit] = staged["edits"]
+    assert (edit["content"], edit["content_left_out"], edit["trust"]) == (None, True, "tool_external")
+    assert "from the web" not in str(staged)
+    assert desk.create(token, "/before.md", "x")["trust"] == "agent"
+    [edit] = desk.ask("GET", f"/v1/memory_stores/{desk.store}/proposals/{staged['id']}", token)["edits"]
+    assert [remark.text for remark in remarks_of(edit["path"], edit["content"])] == ["from the web", TEXT]
+    assert desk.create(token, "/after.md", "x")["trust"] == "tool_external"
 
 
 def test_of_many_who_remark_at_once_no_remark_is_lost(backend: Backend, store: str) -> None:

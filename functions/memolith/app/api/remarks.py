@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from memolith.app.api.memories import Memories
 from memolith.app.api.sources import Origin
 from memolith.app.auth.authorizer import Authorizer, Scope
+from memolith.app.kernel.proposal_results import Staged
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Memory, RequestContext
 from memolith.core.errors import Busy, InvalidRequest, NotFound, PathConflict, PreconditionFailed
@@ -48,7 +49,8 @@ class Remarks:
 
         Raises:
             InvalidRequest: the text is too long, or the scanner refuses it, or the day's logs are full.
-            Busy: others kept writing the log; nothing was written. Staged: the store's policy makes it a proposal.
+            Busy: others kept writing the log; nothing was written. Staged: the store's policy makes it a proposal,
+                which is answered without the text of a log that was there.
             NotFound, PermissionDenied, Unauthenticated, Unavailable, OutcomeUnknown.
         """
         check_remark(text)
@@ -94,14 +96,17 @@ class Remarks:
         after = f"{log.content.rstrip()}\n{said}".lstrip()
         if len(after.encode()) > CONTENT_MAX_BYTES:
             return None
-        written = self._memories.update(
-            call,
-            log.store_id,
-            log.id,
-            content=after,
-            path=None,
-            expected_content_sha256=log.content_sha256,
-            full=False,
-            origin=Origin(at_most=log.trust),
-        )
+        try:
+            written = self._memories.update(
+                call,
+                log.store_id,
+                log.id,
+                content=after,
+                path=None,
+                expected_content_sha256=log.content_sha256,
+                full=False,
+                origin=Origin(at_most=log.trust),
+            )
+        except Staged as staged:  # the proposal's text is the whole log, which the caller did not ask to read
+            raise Staged(staged.proposal.without_contents()) from staged
         return Remarked(written, len(remarks) + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memolith.core.objects.proposal_record import EditResult
 from memolith.core.sent_size import sent_size
@@ -27,7 +27,8 @@ class EditView:
         result: what became of it; None until the proposal was decided and carried out.
         reversal: what became of taking it back.
         diff: the lines that it changes, where they were asked for; `diff_trust` is the letter of the least class in it.
-        content_left_out, diff_left_out: whether it is None because one answer has no room for it.
+        content_left_out: whether it is None because one answer has no room for it, or has only what its caller sent.
+        diff_left_out: whether it is None because one answer has no room for it.
     """
 
     number: int
@@ -77,6 +78,15 @@ class Proposal:
     reason: str | None = None
     edits: tuple[EditView, ...] | None = None
     endorsed_by: str | None = None
+
+    def without_contents(self) -> Proposal:
+        """Return it with the content of each of its edits left out."""
+        if self.edits is None:
+            return self
+        edits = (
+            edit if edit.content is None else replace(edit, content=None, content_left_out=True) for edit in self.edits
+        )
+        return replace(self, edits=tuple(edits))
 
     @property
     def sent_bytes(self) -> int:
