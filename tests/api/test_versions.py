@@ -7,7 +7,13 @@ from datetime import timedelta
 import anthropic
 import pytest
 
-from tests.api.harness import Backend
+from memolith.app.api import history_import
+from memolith.app.kernel.results import RequestContext
+from memolith.core.commands import ImportedVersion
+from memolith.core.times import LAST_US
+from memolith.wire.auth import credentials
+from tests.api.harness import Backend, memolith_backend
+from tests.api.session_calls import create_store
 
 
 def history(client: anthropic.Anthropic, store_id: str) -> tuple[str, list[str]]:
@@ -136,3 +142,18 @@ def test_all_versions_of_a_deleted_memory_can_be_redacted(client: anthropic.Anth
     for id in ids:
         versions.redact(id, memory_store_id=store_id)
     assert [version.path for version in versions.list(store_id, memory_id=memory_id, view="full")] == [None] * 4
+
+
+def test_a_version_that_is_stored_as_redacted_after_the_year_9999_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = memolith_backend()
+    store = create_store(backend)
+    memory_id, version_id = "mem_01kb0000000000000000000000", "memver_01kb0000000000000000000000"
+    version = ImportedVersion(memory_id, version_id, "created", "user:user_1", 0, redacted_at=LAST_US + 1)
+    monkeypatch.setattr(history_import, "IMPORT_AHEAD_MAX_US", LAST_US)
+    call = RequestContext(credentials({"authorization": f"Bearer {backend.api_key}"}, backend.memolith.sessions.verify))
+    backend.memolith.imports.import_versions(call, store, [version])
+    address = f"/v1/memory_stores/{store}/memory_versions"
+    [listed] = backend.raw("GET", address).body["data"]
+    assert (listed["id"], listed["redacted_at"]) == (version_id, "9999-12-31T23:59:59.999999Z")
+    for method, path in (("GET", version_id), ("POST", f"{version_id}/redact")):
+        assert backend.raw(method, f"{address}/{path}").body == listed

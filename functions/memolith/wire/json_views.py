@@ -27,7 +27,7 @@ from memolith.core.objects.session_record import Attachment, SessionRecord
 from memolith.core.objects.verdict_record import VerdictRecord
 from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.sync_replica import durability_of
-from memolith.core.times import rfc3339
+from memolith.core.times import LAST_US, rfc3339
 from memolith.core.trust import name_of
 
 T = TypeVar("T")
@@ -349,7 +349,8 @@ def page(answer: Page[T], row: Callable[[T], Json], cursor: Callable[[str], str]
 
 
 def _instant(instant_us: int | None) -> str | None:
-    return None if instant_us is None else rfc3339(instant_us)
+    """Render an instant. An import of an earlier release could store a later one than `LAST_US`, which is shown so."""
+    return None if instant_us is None else rfc3339(min(instant_us, LAST_US))
 
 
 def _withheld(answer: Withheld | None) -> Json | None:

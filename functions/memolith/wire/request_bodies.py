@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from memolith.core import ids, limits
 from memolith.core.commands import ImportedVersion
 from memolith.core.errors import InvalidRequest
-from memolith.core.times import parse_rfc3339
+from memolith.core.times import LAST_US, parse_rfc3339
 from memolith.core.trust import TrustName, of_import
 from memolith.wire import strict_json
 from memolith.wire.json_views import actor_text
@@ -292,8 +292,8 @@ def _instant(text: str, field: str) -> int:
         instant_us = parse_rfc3339(text.upper())
     except (ValueError, OverflowError) as error:
         raise InvalidRequest(field, "must be an RFC 3339 date and time with an offset") from error
-    if instant_us < 0:
-        raise InvalidRequest(field, "must not be before 1970")
+    if not 0 <= instant_us <= LAST_US:
+        raise InvalidRequest(field, "must be of the years 1970 to 9999 in UTC")
     return instant_us
 
 

@@ -184,6 +184,8 @@ class HistoryImport:
             field = f"versions.{number}"
             if version.created_at > latest_us:
                 raise InvalidRequest(f"{field}.created_at", "lies more than a day ahead")
+            if (version.redacted_at or 0) > latest_us:
+                raise InvalidRequest(f"{field}.redacted_at", "lies more than a day ahead")
             if version.path is not None:
                 check_path(version.path, f"{field}.path")
             if version.content is None:

@@ -10,10 +10,11 @@ import pytest
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import Fault, Strike
-from memolith.app.kernel.results import Memory
+from memolith.app.kernel.results import Memory, VersionFilter
 from memolith.core import ids
 from memolith.core.commands import ImportedVersion
-from memolith.core.errors import OutcomeUnknown, PathConflict, Unavailable
+from memolith.core.errors import InvalidRequest, OutcomeUnknown, PathConflict, Unavailable
+from memolith.core.limits import IMPORT_AHEAD_MAX_US
 from memolith.ports import errors as port_errors
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -34,6 +35,12 @@ TOLD = [
 
 def bring(scene: Scene, at: str, told: list[ImportedVersion]) -> None:
     scene.at(at).imports.import_versions(scene.call(), scene.store, told)
+
+
+def redacted(scene: Scene) -> list[int | None]:
+    """When each version of the store was redacted."""
+    page = scene.at(HOME).versions.page(scene.call(), scene.store, VersionFilter(), limit=10, after=None, full=False)
+    return [version.redacted_at for version in page.items]
 
 
 def test_an_import_that_cannot_be_indexed_where_it_landed_is_left_open_and_is_there(scene: Scene) -> None:
@@ -88,3 +95,16 @@ def test_a_text_over_an_erased_version_waits_for_its_path_and_then_has_it(scene:
     assert listed == {"/told/1": memory_id if left else ours.id}
     with pytest.raises(PathConflict):
         scene.create("/told/1", "another")
+
+
+def test_a_version_was_redacted_a_day_ahead_at_most(scene: Scene) -> None:
+    latest_us = scene.clock.now_us() + IMPORT_AHEAD_MAX_US
+    later, at_last = (
+        replace(told, path=None, content=None, redacted_at=at)
+        for told, at in zip(TOLD, (latest_us + 1, latest_us), strict=True)
+    )
+    with pytest.raises(InvalidRequest, match=r"^versions\.1\.redacted_at: lies more than a day ahead$"):
+        bring(scene, HOME, [at_last, later])
+    assert redacted(scene) == []
+    bring(scene, HOME, [at_last])
+    assert redacted(scene) == [latest_us]
