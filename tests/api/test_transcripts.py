@@ -135,6 +135,20 @@ def test_an_event_with_a_clock_that_was_never_set_is_kept_and_the_session_goes_o
     assert listed[0].to_dict(mode="json")["processed_at"] == "1970-01-01T00:00:00Z"
 
 
+@pytest.mark.parametrize("number", ["1e400", "-1e400"])
+def test_an_event_with_a_number_that_no_answer_could_say_is_refused(
+    backend: Backend, session: str, number: str
+) -> None:
+    body = f'{{"events":[{{"type":"agent.tool_use","name":"x","input":{{"n":[{number}]}}}}]}}'.encode()
+    for path in ("transcript", "events"):
+        reply = backend.raw("POST", f"/v1/sessions/{session}/{path}", body=body)
+        assert (reply.status, reply.body["error"]["message"]) == (
+            400,
+            f"body: must not have a number as large as {number}",
+        )
+    assert backend.raw("GET", f"/v1/sessions/{session}/events").body["data"] == []
+
+
 def test_only_what_a_client_sends_is_sent(backend: Backend, session: str) -> None:
     for event, field in (
         ({"type": "agent.message", "content": text("x")}, "events.0.type"),

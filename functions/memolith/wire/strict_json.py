@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -15,11 +16,11 @@ OBJECTS_MAX = 1_000
 """JSON objects in one body, at which parsing stops; the most that one needs is four for each version of an import."""
 
 NAME_MAX_CHARS = 80
-"""Of a field's name, which can be long, in a message."""
+"""Of a field's name, or of a number, which can be long, in a message."""
 
 
 def decode(body: bytes, objects_max: int = OBJECTS_MAX) -> Any:
-    """Parse strict JSON: UTF-8, no field twice, no NaN or Infinity; limits of depth, of objects, fields and digits."""
+    """Parse strict JSON: UTF-8, no field twice, no NaN or Infinity; limits of depth, objects, fields and numbers."""
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
@@ -27,7 +28,12 @@ def decode(body: bytes, objects_max: int = OBJECTS_MAX) -> Any:
     if not text.strip():
         raise InvalidRequest("body", "must be a JSON object")
     try:
-        return json.loads(text, object_pairs_hook=_Objects(objects_max).make, parse_constant=_refuse_constant)
+        return json.loads(
+            text,
+            object_pairs_hook=_Objects(objects_max).make,
+            parse_float=_finite,
+            parse_constant=_refuse_constant,
+        )
     except RecursionError as error:
         raise InvalidRequest("body", "is nested too deeply") from error
     except ValueError as error:
@@ -63,6 +69,14 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _finite(number: str) -> float:
+    """Parse a number; one beyond the range of a double would become infinite, which no JSON can say."""
+    parsed = float(number)
+    if not math.isfinite(parsed):
+        raise InvalidRequest("body", f"must not have a number as large as {number[:NAME_MAX_CHARS]}")
+    return parsed
 
 
 def _refuse_constant(constant: str) -> NoReturn:

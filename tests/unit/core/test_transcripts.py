@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from itertools import permutations
 
 import pytest
@@ -34,6 +35,14 @@ def test_the_key_of_a_part_and_of_the_order_to_erase_are_read_back() -> None:
         key = TranscriptKey("us-east-1", WORKSPACE, SESSION, sequence)
         assert parse_key(str(key)) == key
         assert key.is_erasure is (sequence == TRANSCRIPT_ERASURE)
+
+
+def test_what_an_earlier_release_wrote_of_a_number_that_is_none_is_read_as_nothing() -> None:
+    said = {"input": {"n": [math.inf, -math.inf, math.nan, 1.5]}}
+    lines = part(Event(event_id(SESSION, "a"), "agent.tool_use", 5, AGENT, said)).to_lines()
+    assert b'"n": [Infinity, -Infinity, NaN, 1.5]' in lines
+    [read] = TranscriptPart.from_lines(lines).events
+    assert read.fields == {"input": {"n": [None, None, None, 1.5]}}
 
 
 def test_a_part_is_read_back_from_its_lines_and_fields_of_a_newer_release_are_ignored() -> None:

@@ -90,11 +90,16 @@ class TranscriptPart:
 
     @classmethod
     def from_lines(cls, body: bytes) -> TranscriptPart:
-        """Parse a part. Raises ValueError for a body that no writer of this schema made."""
+        """Parse a part. Raises ValueError for a body that no writer of this schema made.
+
+        A number that a writer of an earlier release took for infinite is None: no answer could be JSON with it.
+        """
         first, _, rest = body.partition(b"\n")
         header = known(cls, _load(first))
         try:
-            events = tuple(_event_from_json(json.loads(line)) for line in rest.split(b"\n") if line)
+            events = tuple(
+                _event_from_json(json.loads(line, parse_constant=_nothing)) for line in rest.split(b"\n") if line
+            )
             return cls(**{**header, "events": events, "kept_ids": tuple(header.get("kept_ids", ()))})
         except (TypeError, KeyError) as error:
             raise ValueError(f"a part of a transcript cannot be read ({error})") from error
@@ -111,6 +116,10 @@ def _event_to_json(event: Event) -> dict[str, Any]:
 def _event_from_json(line: Mapping[str, Any]) -> Event:
     """Parse an event. What is none or zero is not written."""
     return Event(**{"at": 0, "trust": None, **known(Event, line)})
+
+
+def _nothing(constant: str) -> None:
+    """Stand for NaN and Infinity, which Python writes and reads, and JSON has not."""
 
 
 def event_id(session_id: str, client_event_id: str) -> str:
