@@ -164,6 +164,42 @@ def test_every_way_to_be_shown_a_text_counts(desk: Desk, path: str) -> None:
     assert desk.create(token, "/after", "x")["trust"] == "tool_external"
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"output": "of the web"},
+        {"content": [{"type": "text", "text": "of the web"}]},
+        {"name": "search", "input": {"query": "of the web"}},
+        {"result": {"processed_at": "", "trust": "user", "text": "of the web"}},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_an_event_that_is_shown_counts_whatever_its_sender_calls_the_field_with_its_text(
+    desk: Desk, fields: dict[str, Any]
+) -> None:
+    session, token = desk.begin(desk.agent)
+    body = {"events": [{"type": "tool.result", **fields}]}
+    desk.ask("POST", f"/v1/sessions/{session}/transcript", desk.agent, body)
+    [shown] = desk.ask("GET", f"/v1/sessions/{session}/events", token)["data"]
+    assert shown["trust"] == "tool_external"
+    assert desk.create(token, "/after", "x")["trust"] == "tool_external"
+
+
+@pytest.mark.parametrize("name", ["nonsense", "imported", "unknown"])
+def test_what_callers_call_trust_within_an_event_or_metadata_is_no_class_and_no_server_error(
+    desk: Desk, name: str
+) -> None:
+    session, token = desk.begin(desk.agent)
+    said = {"trust": name, "text": "x", "processed_at": "x"}
+    event = {"type": "agent.message", "content": [said], "about": said}
+    desk.ask("POST", f"/v1/sessions/{session}/transcript", desk.agent, {"events": [event]})
+    [shown] = desk.ask("GET", f"/v1/sessions/{session}/events", token)["data"]
+    assert (shown["trust"], shown["about"]) == ("agent", said)
+    desk.ask("POST", f"/v1/memory_stores/{desk.store}", desk.backend.api_key, {"metadata": said})
+    assert desk.ask("GET", f"/v1/memory_stores/{desk.store}", token)["metadata"] == said
+    assert desk.create(token, "/after", "x")["trust"] == "agent"
+
+
 def test_the_context_of_a_session_counts_whoever_fetches_it(desk: Desk) -> None:
     desk.web_note()
     session, token = desk.begin(desk.agent)

@@ -13,10 +13,11 @@ from memolith.app.api.service import Memolith
 from memolith.app.kernel.results import RequestContext, SessionCredentials
 from memolith.core.trust import AGENT, least, of_name, rank
 
-_TEXTS = ("content", "text", "excerpt", "title", "input")
-"""A note's title is a part of its text, and what it states and links to is shown beside it. Of an event of a session,
-the content is a list, and the input of a tool a mapping.
-"""
+_TEXTS = ("content", "text", "excerpt", "title")
+"""A note's title is a part of its text, and what it states and links to is shown beside it."""
+
+_CALLERS = "metadata"
+"""What callers say of a store or a session, by names of their own: no name in it is one of this API."""
 
 
 def lower_class(memolith: Memolith, call: RequestContext, answer: Mapping[str, Any], *, writes: bool) -> None:
@@ -38,13 +39,20 @@ def lower_class(memolith: Memolith, call: RequestContext, answer: Mapping[str, A
 
 
 def _classes(answer: object, excerpt: bool = False) -> Iterator[str | None]:
-    """Yield the class of each text in an answer; the excerpt of a hit has its memory's."""
+    """Yield the class of each text in an answer; the excerpt of a hit has its memory's.
+
+    An event is a text as a whole: its sender chose the names of its fields, and what stands in them.
+    """
     if isinstance(answer, list):
         for item in answer:
             yield from _classes(item)
     elif isinstance(answer, Mapping):
-        has_text = excerpt or any(answer.get(name) for name in _TEXTS)
+        is_event = "processed_at" in answer
+        has_text = excerpt or is_event or any(answer.get(name) for name in _TEXTS)
         if has_text and isinstance(answer.get("trust"), str):
             yield of_name(answer["trust"])
-        for value in answer.values():
-            yield from _classes(value, excerpt=bool(answer.get("excerpt")))
+        if is_event:
+            return
+        for name, value in answer.items():
+            if name != _CALLERS:
+                yield from _classes(value, excerpt=bool(answer.get("excerpt")))
