@@ -190,15 +190,20 @@ class ProposalWrites:
     def _undoing(
         self, store: StoreRow, edit: ProposedEdit, head: MemoryRow, planned: PlannedWrite, actor: str
     ) -> Command:
-        """Return the command that undoes the version at the head. Raises InvalidRequest, Damaged, Unavailable."""
+        """Return the command that undoes the version at the head. Raises InvalidRequest, Damaged, Unavailable.
+
+        The versions say whether a rename brought a new text, not the edit, whose text may be erased by now.
+        """
         ids = {"store_id": store.store_id, "version_id": planned.version_id, "actor": actor}
         pinned: dict[str, str] = {"memory_id": head.memory_id, "expected_version_id": head.version_id}
         if edit.op == "create":
             return DeleteMemory(**ids, **pinned)
         before = self._before(store, head)
-        if edit.op == "rename":
+        if edit.op == "rename" and before.content_sha256 == head.content_sha256:
             return UpdateMemory(**ids, **pinned, path=before.path)
         text = self._text(store, before)
+        if edit.op == "rename":
+            return UpdateMemory(**ids, **pinned, path=before.path, content=text, trust=before.trust)
         if edit.op == "delete":
             path = before.path or ""
             return CreateMemory(**ids, memory_id=planned.memory_id, path=path, content=text, trust=before.trust)

@@ -93,6 +93,23 @@ def test_a_reverted_proposal_leaves_every_text_as_it_was(desk: Desk, at: str) ->
     assert texts(desk.scene) == before
 
 
+@pytest.mark.parametrize("erased", [False, True])
+def test_the_reversal_of_a_rename_with_a_new_text_brings_back_the_path_the_text_and_its_class(
+    desk: Desk, erased: bool
+) -> None:
+    made = desk.scene.create("/a", "first")
+    proposal = desk.open(EditRequest("rename", "/a", to="/b", content="second"))
+    desk.do("approve", proposal)
+    assert texts(desk.scene) == {"/b": "second"}
+    if erased:
+        desk.do("erase", proposal, by=desk.scene.api_key)
+        desk.scene.deliver()
+    assert reversals(desk.do("revert", proposal)) == ["reverted"]
+    assert texts(desk.scene) == {"/a": "first"}
+    (item,) = desk.scene.page().items
+    assert desk.scene.version(item.version_id).trust == desk.scene.version(made.version_id).trust  # type: ignore[union-attr]
+
+
 def test_what_was_changed_since_is_not_taken_back(desk: Desk) -> None:
     memory = desk.scene.create("/a", "first")
     proposal = desk.open(EditRequest("replace", "/a", content="second"), EditRequest("create", "/b", content="new"))
