@@ -77,8 +77,8 @@ class ProposalWrites:
     def apply(self, store: StoreRow, opened: ProposalRecord, decision: ProposalRecord) -> Written:
         """Write what the decision plans, in the order of the edits. Repeatable: what is written stays as it is.
 
-        An index read and what an ordinary write costs, for each edit; one that is stale or refused does not stop the
-        others.
+        An index read and what an ordinary write costs, for each edit, and a read more where it writes nothing; one that
+        is stale or refused does not stop the others.
 
         Raises:
             Busy, Unavailable, OutcomeUnknown; NotHome: it is not carried out to its end; repeat it.
@@ -86,11 +86,24 @@ class ProposalWrites:
         planned, written = by_number(decision.plan), Written()
         for number, edit in enumerate(opened.edits, 1):
             one = planned.get(number)
-            result = (
-                EditResult(number, LEFT_OUT) if one is None else self._apply(store, edit, one, decision.by, written)
-            )
-            written.results.append(result)
+            if one is None:
+                written.results.append(EditResult(number, LEFT_OUT))
+                continue
+            result = self._apply(store, edit, one, decision.by, written)
+            written.results.append(self._confirmed(store, one, result, APPLIED))
         return written
+
+    def _confirmed(self, store: StoreRow, planned: PlannedWrite, result: EditResult, done: str) -> EditResult:
+        """Return what became of an edit: `result`, or that it is `done` where it says otherwise and is wrong.
+
+        Another call may carry out the same plan beside this one. A batch is not one moment: the memory's row in it may
+        be newer than that of the planned version. One read where the result names no version.
+        """
+        if result.version_id is not None:
+            return result
+        own = [VersionRow.key(store.store_id, one) for one in _own_ids(store, planned)]
+        version = known_version(self._region.view(own).rows, own)
+        return result if version is None else EditResult(planned.number, done, version.version_id, planned.memory_id)
 
     def _apply(
         self, store: StoreRow, edit: ProposedEdit, planned: PlannedWrite, actor: str, written: Written
@@ -117,7 +130,7 @@ class ProposalWrites:
         Raises:
             Unavailable: the late version itself has not arrived.
         """
-        ids = version_ids(UpdateMemory(store.store_id, memory_id, planned.version_id, "", path="/"))
+        ids = _own_ids(store, planned)
         own = [VersionRow.key(store.store_id, one) for one in ids]
         late = [VersionRow.late_key(store.store_id, one) for one in ids]
         key, is_asked = MemoryRow.key(store.store_id, memory_id), False
@@ -160,8 +173,9 @@ class ProposalWrites:
         planned, written = by_number(plan.plan), Written()
         results = {one.number: one for one in applied.results}
         for number in sorted(planned, reverse=True):
-            edit = opened.edits[number - 1]
-            written.results.append(self._take_back(store, edit, results[number], planned[number], plan.by, written))
+            edit, one = opened.edits[number - 1], planned[number]
+            result = self._take_back(store, edit, results[number], one, plan.by, written)
+            written.results.append(self._confirmed(store, one, result, REVERTED))
         written.results.reverse()
         return written
 
@@ -228,6 +242,11 @@ class ProposalWrites:
         if text is None:
             raise InvalidRequest("", "the text before it was erased")
         return text
+
+
+def _own_ids(store: StoreRow, planned: PlannedWrite) -> list[str]:
+    """Return the ids that the planned version may come to have, whichever command writes it."""
+    return version_ids(UpdateMemory(store.store_id, planned.memory_id, planned.version_id, "", path="/"))
 
 
 def _result(number: int, command: Command, outcome: Outcome, done: str) -> EditResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pytest
 
@@ -59,6 +59,7 @@ def desk(scene: Scene) -> Desk:
 PUT = "objects.put_if_absent"
 DECISION = "/0000000002"
 APPLIED = "/0000000003"
+REVERTED = "/0000000005"
 
 
 @pytest.mark.parametrize("where", [DECISION, APPLIED, "/log/"])
@@ -79,6 +80,73 @@ def test_of_two_approvals_at_once_both_are_told_the_same_and_each_edit_is_writte
     assert (first.decided_by, outcomes(first)) == (second[0].decided_by, ["applied", "applied"])
     assert len(desk.scene.versions().items) == 4
     assert first == desk.show(proposal)
+
+
+class Died(Exception):
+    """The process is gone."""
+
+
+class TornLook:
+    """A call's first look at an edit is torn: its rows of versions are older than what `other` writes, the rest newer.
+
+    `other` carries the same plan out, and dies before it puts the record with this end of its key.
+    """
+
+    def __init__(self, other: Callable[[], object], end: str) -> None:
+        self.other, self.end = other, end
+        self.met = self.died = False
+
+    def __call__(self, call: PortCall, act: Callable[[], T]) -> T:
+        if self.met and not self.died and call.name == PUT and any(one.endswith(self.end) for one in call.subjects):
+            self.died = True
+            raise Died
+        if self.met or call.name != "index.read" or not {"memories", "versions"} <= set(call.subjects):
+            return act()
+        self.met = True
+        before: Any = act()
+        with pytest.raises(Died):
+            self.other()
+        after: Any = act()
+        torn: Any = {key: row for key, row in before.items() if key.table == "versions"}
+        torn |= {key: row for key, row in after.items() if key.table != "versions"}
+        return cast(T, torn)
+
+
+EDITS = {
+    "create": EditRequest("create", "/new", content="proposed"),
+    "replace": EditRequest("replace", "/a", content="proposed"),
+    "delete": EditRequest("delete", "/a"),
+    "rename": EditRequest("rename", "/a", to="/b"),
+}
+
+
+@pytest.mark.parametrize("op", EDITS)
+def test_an_edit_that_another_call_writes_while_it_is_looked_at_is_applied(desk: Desk, op: str) -> None:
+    desk.scene.create("/a", "first")
+    proposal = desk.open(EDITS[op])
+    torn = TornLook(lambda: desk.do("approve", proposal, by=desk.scene.api_key), APPLIED)
+    with desk.scene.intercepted_by(torn):
+        approved = desk.do("approve", proposal)
+    assert torn.died
+    assert outcomes(approved) == outcomes(desk.show(proposal)) == ["applied"]
+    assert len(desk.scene.versions().items) == 2
+    desk.do("revert", proposal)
+    assert texts(desk.scene) == {"/a": "first"}
+
+
+@pytest.mark.parametrize("op", EDITS)
+def test_an_edit_that_another_call_takes_back_while_it_is_looked_at_is_reverted(desk: Desk, op: str) -> None:
+    desk.scene.create("/a", "first")
+    proposal = desk.open(EDITS[op])
+    desk.do("approve", proposal)
+    torn = TornLook(lambda: desk.do("revert", proposal, by=desk.scene.api_key), REVERTED)
+    with desk.scene.intercepted_by(torn):
+        reverted = desk.do("revert", proposal)
+    assert torn.died
+    [edit] = reverted.edits or ()
+    assert edit.reversal is not None and edit.reversal.outcome == "reverted"
+    assert len(desk.scene.versions().items) == 3
+    assert texts(desk.scene) == {"/a": "first"}
 
 
 @pytest.mark.parametrize("change", ["reject", "withdraw"])
