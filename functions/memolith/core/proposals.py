@@ -94,11 +94,38 @@ def epochs_of(row: ProposalRow) -> list[Epoch]:
     return [Epoch.parse(text) for text in texts if text is not None]
 
 
+def holding(row: ProposalRow) -> ProposalRow:
+    """Return a row without the steps that follow from another decision, or reversal, than the one that holds.
+
+    A lost home may have carried out its own decision, of which the next home never heard, so that it decided again: the
+    end of the first is of an earlier term, and says nothing of the second. What a home hears of and carries out itself,
+    it carries out in the same term or a later one.
+    """
+    applied = row.applied if _follows(row.applied, row.decided) else None
+    reverting = row.reverting if _follows(row.reverting, row.decided) else None
+    reverted = row.reverted if _follows(row.reverted, reverting) else None
+    return replace(row, applied=applied, reverting=reverting, reverted=reverted)
+
+
+def _follows(step: str | None, cause: str | None) -> bool:
+    if step is None or cause is None:
+        return False
+    return step == cause or Epoch.parse(step).rank >= Epoch.parse(cause).rank
+
+
+def unfinished(row: ProposalRow) -> str | None:
+    """Return what is not carried out to its end: ``approve``, ``revert`` or nothing."""
+    held = holding(row)
+    if held.outcome == APPROVED_OUTCOME and held.applied is None:
+        return "approve"
+    return "revert" if held.reverting is not None and held.reverted is None else None
+
+
 def status_of(row: ProposalRow) -> str:
     """Return the status that a proposal is listed under."""
     if row.decided is None or row.outcome is None:
         return OPEN
-    return REVERTED if row.reverting is not None else row.outcome
+    return REVERTED if holding(row).reverting is not None else row.outcome
 
 
 def due_at(row: ProposalRow) -> int | None:
@@ -107,11 +134,13 @@ def due_at(row: ProposalRow) -> int | None:
         return None
     if row.decided is None:
         return row.expires_at
-    if row.outcome == APPROVED_OUTCOME and row.applied is None:
-        return (row.decided_at or 0) + PROPOSAL_RESUMED_US
-    if row.reverting is not None and row.reverted is None:
-        return (row.reverting_at or 0) + PROPOSAL_RESUMED_US
-    return (row.decided_at or 0) + PROPOSAL_KEPT_US
+    match unfinished(row):
+        case "approve":
+            return (row.decided_at or 0) + PROPOSAL_RESUMED_US
+        case "revert":
+            return (row.reverting_at or 0) + PROPOSAL_RESUMED_US
+        case _:
+            return (row.decided_at or 0) + PROPOSAL_KEPT_US
 
 
 def derived_rows(row: ProposalRow) -> dict[RowKey, Row]:

@@ -25,6 +25,9 @@ from memolith.core.proposals import (
     WITHDRAWN,
     chosen_numbers,
     due_at,
+    holding,
+    join,
+    unfinished,
 )
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.identity import StoreRow
@@ -88,8 +91,9 @@ class ProposalDecisions:
         return records if order is None else [*(one.blanked() for one in records), order]
 
     def _records(self, row: ProposalRow, opened: ProposalRecord) -> list[ProposalRecord]:
-        """Return a proposal's records but the order to erase it. A GET for each."""
-        return [opened, *(one for step in _LATER if (one := self._log.record(row, step)) is not None)]
+        """Return a proposal's records but the order to erase it, and but what does not hold. A GET for each."""
+        held = holding(row)
+        return [opened, *(one for step in _LATER if (one := self._log.record(held, step)) is not None)]
 
     # ---- deciding -----------------------------------------------------------------------------------------------
 
@@ -183,12 +187,13 @@ class ProposalDecisions:
         decision = self._log.record(row, ProposalStep.DECIDED)
         if decision is None or decision.outcome != APPROVED_OUTCOME:
             raise InvalidRequest("proposal_id", "only an approved proposal can be reverted")
-        if row.applied is None:
+        held = holding(row)
+        if held.applied is None:
             raise InvalidRequest(
                 "proposal_id", "the approval is not carried out to its end yet; approve it again first"
             )
-        applied = self._require(row, ProposalStep.APPLIED)
-        plan = self._log.record(row, ProposalStep.REVERTING)
+        applied = self._require(held, ProposalStep.APPLIED)
+        plan = self._log.record(held, ProposalStep.REVERTING)
         if plan is None:
             written = [one for one in applied.results if one.outcome == APPLIED]
             deletions = {n for n, edit in enumerate(opened.edits, 1) if edit.op == "delete"}
@@ -274,9 +279,12 @@ class ProposalDecisions:
         plan: ProposalRecord,
         write: Callable[[], Written],
     ) -> tuple[ProposalRecord, list[ResolvedEntry]]:
-        """Write what is planned, and put the record that says what that came to; nothing where it stands already."""
+        """Write what is planned, and put the record that says what that came to; nothing where it stands already.
+
+        `row` is as it was before `plan` was put.
+        """
         with _decided(plan.proposal_id):
-            stored = self._log.record(row, step)
+            stored = self._log.record(holding(join(row, plan)), step)
             if stored is not None:
                 return stored, []
             written = write()
@@ -321,9 +329,7 @@ _LATER = (
 def _due_change(row: ProposalRow) -> str:
     if row.decided is None:
         return "expire"
-    if row.outcome == APPROVED_OUTCOME and row.applied is None:
-        return "approve"
-    return "revert" if row.reverting is not None and row.reverted is None else "erase"
+    return unfinished(row) or "erase"
 
 
 def _numbers(chosen: tuple[int, ...]) -> str:

@@ -15,7 +15,7 @@ from memolith.app.safety.text_access import TextReader, TextRequest, TextView, t
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core.fold import is_live
 from memolith.core.objects.proposal_record import EditResult, ProposalRecord, ProposalStep, ProposedEdit
-from memolith.core.proposals import APPROVED_OUTCOME, OPEN, conflict, join, status_of, unified_diff
+from memolith.core.proposals import OPEN, conflict, holding, join, status_of, unfinished, unified_diff
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import MemoryRow, PathRow
 from memolith.core.rows.proposals import ProposalRow
@@ -36,7 +36,8 @@ class ProposalViews:
 
     def show(self, access: StoreAccess, row: ProposalRow, *, diff: bool) -> Proposal:
         """Return a proposal by its row. A GET for each of its records, and an index read or two. Raises Unavailable."""
-        found = [self._log.record(row, step) for step in ProposalStep if step != ProposalStep.ERASED]
+        held = holding(row)
+        found = [self._log.record(held, step) for step in ProposalStep if step != ProposalStep.ERASED]
         proposal = self._view(access, row, [record for record in found if record is not None])
         if proposal.status != OPEN or proposal.erased:
             return proposal
@@ -114,9 +115,6 @@ class ProposalViews:
 def summary(row: ProposalRow) -> Proposal:
     """Return what a listing shows of a proposal."""
     status = status_of(row)
-    pending = (row.outcome == APPROVED_OUTCOME and row.applied is None) or (
-        row.reverting is not None and row.reverted is None
-    )
     return Proposal(
         id=row.proposal_id,
         store_id=row.store_id,
@@ -127,7 +125,7 @@ def summary(row: ProposalRow) -> Proposal:
         expires_at=row.expires_at,
         decided_at=row.decided_at,
         decided_by=row.decided_by,
-        complete=status != OPEN and not pending,
+        complete=status != OPEN and unfinished(row) is None,
         erased=row.erased is not None,
         endorsed_by=row.endorsed_by,
     )

@@ -1,0 +1,124 @@
+"""A proposal of which the new home knows what followed from the lost home's decision, and not the decision itself.
+
+docs/adr/0048: of two decisions the one of the later term holds, and an end that is older than it says nothing of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memolith.app.kernel.proposal_results import Proposal
+from memolith.core.limits import PROPOSAL_RESUMED_US
+from memolith.core.objects.proposal_record import ProposalStep
+from memolith.core.proposed_edits import EditRequest
+from tests.simulation.moving_stage import AWAY, HOME, MovingStage
+
+
+class Desk:
+    """A proposal of two creations that is open at `HOME`, and known everywhere; who proposed it, and who decides."""
+
+    def __init__(self) -> None:
+        self.stage = stage = MovingStage()
+        self.agent, self.person = (
+            stage.cloud.call(stage.cloud.key("write", holder=one)) for one in ("agent", "person")
+        )
+        stage.deliver()
+        edits = (EditRequest("create", "/x", content="the x"), EditRequest("create", "/y", content="the y"))
+        self.id = stage.memolith().proposals.open(self.agent, stage.store, why="w", edits=edits).id
+        stage.deliver()
+
+    def do(self, change: str, at: str = HOME, **more: Any) -> Proposal:
+        call = self.stage.call() if change == "erase" else self.person
+        answer: Proposal = getattr(self.stage.memolith(at).proposals, change)(call, self.stage.store, self.id, **more)
+        return answer
+
+    def only_these_reach_the_new_home(self, *steps: ProposalStep) -> None:
+        """Of all that `HOME` has put since, `AWAY` receives these records of the proposal, before it takes over."""
+        keys = [f"{HOME}/proposal/{self.stage.store}/{self.id}/{step:010d}" for step in steps]
+        self.stage.reach(AWAY, *keys)
+        self.stage.hold_back()
+
+    def look_for_what_is_due(self, at: str) -> Any:
+        """What the reconciler is answered with by the region's writer."""
+        payload = {"call": "proposal_due", "store_id": self.stage.store, "proposal_id": self.id}
+        return self.stage.cloud.peers.call(at, "peerwriter", payload)
+
+    def listed(self, status: str, at: str) -> list[str]:
+        page = self.stage.memolith(at).proposals.page(self.person, self.stage.store, status=status, limit=9, after=None)
+        return [one.id for one in page.items]
+
+
+def outcomes(proposal: Proposal) -> list[str | None]:
+    return [edit.result.outcome if edit.result else None for edit in proposal.edits or ()]
+
+
+def reversals(proposal: Proposal) -> list[str | None]:
+    return [edit.reversal.outcome if edit.reversal else None for edit in proposal.edits or ()]
+
+
+def test_what_a_lost_approval_came_to_does_not_stand_for_the_new_homes_approval() -> None:
+    desk = Desk()
+    desk.do("approve", edits=[1])
+    desk.only_these_reach_the_new_home(ProposalStep.APPLIED)
+    with desk.stage.dead(HOME):
+        desk.stage.fail_over(AWAY)
+        shown = desk.do("retrieve", AWAY)
+        assert (shown.status, outcomes(shown)) == ("open", [None, None])
+        approved = desk.do("approve", AWAY)
+        assert (approved.complete, outcomes(approved)) == (True, ["applied", "applied"])
+        assert desk.stage.contents(AWAY) == {"/x": "the x", "/y": "the y"}
+    desk.stage.at_rest(divergent=None)
+    for region in desk.stage.cloud.regions:
+        assert desk.do("retrieve", region).edits == approved.edits
+        assert desk.stage.contents(region) == {"/x": "the x", "/y": "the y"}
+
+
+def test_an_approval_whose_call_died_is_taken_up_though_the_end_of_a_lost_approval_is_known() -> None:
+    desk = Desk()
+    desk.do("approve", edits=[1])
+    desk.only_these_reach_the_new_home(ProposalStep.APPLIED)
+    with desk.stage.dead(HOME):
+        desk.stage.fail_over(AWAY)
+        desk.stage.actor(lambda: desk.do("approve", AWAY)).until("objects.put_if_absent", "/log/").die()
+        shown = desk.do("retrieve", AWAY)
+        assert (shown.status, shown.complete, outcomes(shown)) == ("approved", False, [None, None])
+        desk.stage.clock.advance(PROPOSAL_RESUMED_US / 1_000_000 + 1)
+        assert desk.look_for_what_is_due(AWAY) == {"done": "approve"}
+        assert outcomes(desk.do("retrieve", AWAY)) == ["applied", "applied"]
+        assert desk.look_for_what_is_due(AWAY) == {"done": None}
+    desk.stage.at_rest(divergent=None)
+
+
+def test_a_lost_reversal_does_not_stand_for_the_reversal_of_the_new_homes_approval() -> None:
+    desk = Desk()
+    desk.do("approve")
+    desk.do("revert")
+    desk.only_these_reach_the_new_home(ProposalStep.REVERTING, ProposalStep.REVERTED)
+    with desk.stage.dead(HOME):
+        desk.stage.fail_over(AWAY)
+        approved = desk.do("approve", AWAY)
+        assert (approved.status, desk.do("retrieve", AWAY).status) == ("approved", "approved")
+        assert (desk.listed("approved", AWAY), desk.listed("reverted", AWAY)) == ([desk.id], [])
+        assert desk.stage.contents(AWAY) == {"/x": "the x", "/y": "the y"}
+        reverted = desk.do("revert", AWAY)
+        assert (reverted.status, reversals(reverted)) == ("reverted", ["reverted", "reverted"])
+        assert desk.stage.contents(AWAY) == {}
+    desk.stage.at_rest(divergent=None)
+
+
+@pytest.mark.parametrize("change", ["approve", "revert"])
+def test_what_a_moved_home_had_begun_counts_as_ended_by_the_next_home_in_its_own_term(change: str) -> None:
+    desk = Desk()
+    if change == "revert":
+        desk.do("approve")
+    desk.stage.actor(lambda: desk.do(change)).until("objects.put_if_absent", "/log/").die()
+    desk.stage.clock.advance(PROPOSAL_RESUMED_US / 1_000_000 + 1)
+    desk.stage.deliver()
+    desk.stage.move(AWAY)
+    assert not desk.do("retrieve", AWAY).complete
+    assert desk.look_for_what_is_due(AWAY) == {"done": change}
+    assert desk.do(change, AWAY).complete and desk.do("retrieve", AWAY).complete
+    assert desk.stage.contents(AWAY) == ({} if change == "revert" else {"/x": "the x", "/y": "the y"})
+    desk.stage.at_rest()
