@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from memolith.app.kernel.proposal_results import Proposal
+from memolith.core.errors import InvalidRequest
 from memolith.core.limits import PROPOSAL_RESUMED_US
 from memolith.core.objects.proposal_record import ProposalStep
 from memolith.core.proposed_edits import EditRequest
@@ -122,3 +123,56 @@ def test_what_a_moved_home_had_begun_counts_as_ended_by_the_next_home_in_its_own
     assert desk.do(change, AWAY).complete and desk.do("retrieve", AWAY).complete
     assert desk.stage.contents(AWAY) == ({} if change == "revert" else {"/x": "the x", "/y": "the y"})
     desk.stage.at_rest()
+
+
+# ---- erased ---------------------------------------------------------------------------------------------------------
+
+
+def _erased_without_its_decision() -> Desk:
+    """The lost home rejected the proposal and had it erased; of both, only the order to erase it has arrived."""
+    desk = Desk()
+    desk.do("reject", reason="no")
+    desk.do("erase")
+    desk.only_these_reach_the_new_home(ProposalStep.ERASED)
+    return desk
+
+
+def test_an_erased_proposal_whose_decision_was_lost_is_not_approved_and_nothing_is_put() -> None:
+    desk = _erased_without_its_decision()
+    with desk.stage.dead(HOME):
+        desk.stage.fail_over(AWAY)
+        for _ in range(2):
+            approval = desk.stage.actor(lambda: desk.do("approve", AWAY))
+            refused = approval.fails(InvalidRequest)
+            assert "texts were erased" in str(refused) and "reject it" in str(refused)
+            assert [one for one in approval.trail if "put" in one] == []
+        assert desk.do("retrieve", AWAY).status == "open"
+    assert desk.stage.contents(AWAY) == {}
+    desk.stage.at_rest()
+
+
+def test_an_erased_proposal_whose_decision_was_lost_is_rejected_and_the_reason_is_erased_too() -> None:
+    desk = _erased_without_its_decision()
+    with desk.stage.dead(HOME):
+        desk.stage.fail_over(AWAY)
+        assert desk.do("reject", AWAY, reason="PRIVATE").status == "rejected"
+        desk.stage.deliver()
+        assert desk.listed("rejected", AWAY) == [desk.id]
+        assert desk.do("retrieve", AWAY).complete
+    desk.stage.at_rest()
+    assert [desk.stage.found("PRIVATE", region) for region in desk.stage.cloud.regions] == [[], [], []]
+
+
+def test_an_approval_of_which_only_the_erased_texts_are_left_comes_to_its_end() -> None:
+    """The lost home approved it, wrote it and had it erased; neither the versions nor the end have arrived."""
+    desk = Desk()
+    desk.do("approve")
+    desk.do("erase")
+    desk.only_these_reach_the_new_home(ProposalStep.DECIDED, ProposalStep.ERASED)
+    with desk.stage.dead(HOME):
+        desk.stage.fail_over(AWAY)
+        for _ in range(2):
+            approved = desk.do("approve", AWAY)
+            assert (approved.complete, outcomes(approved)) == (True, ["refused", "refused"])
+        assert desk.stage.contents(AWAY) == {}
+    desk.stage.at_rest(divergent=None)

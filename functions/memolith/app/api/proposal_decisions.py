@@ -103,6 +103,10 @@ class ProposalDecisions:
         outcome = _OUTCOMES[request["change"]]
         decision = self._log.record(row, ProposalStep.DECIDED)
         if decision is None and outcome == APPROVED_OUTCOME:
+            if row.erased is not None:
+                raise InvalidRequest(
+                    "proposal_id", "the proposal's texts were erased, so nothing of it can be written; reject it"
+                )
             endorsement = self._endorsement(view, store, row, opened, request)
             if endorsement is not None:
                 return [opened, endorsement], []

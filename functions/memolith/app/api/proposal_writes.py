@@ -40,6 +40,7 @@ from memolith.core.rows.content import UNSEEN_ENTRY, MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 
 DIVERGENT = "the version that a lost home wrote of it is divergent"
+ERASED = "the edit was erased before it was written"
 _REFUSALS = (PreconditionFailed, NotFound, PathConflict)
 
 
@@ -113,6 +114,8 @@ class ProposalWrites:
         head = found.head
         if found.done is not None:
             return EditResult(planned.number, APPLIED, found.done, memory_id)
+        if edit.path is None:
+            return EditResult(planned.number, REFUSED, memory_id=memory_id, detail=ERASED)
         if head is not None and edit.op == "replace" and head.content_sha256 == edit.content_sha256:
             return EditResult(planned.number, UNCHANGED, memory_id=memory_id)
         stale = conflict(edit, head, None)
