@@ -11,7 +11,7 @@ import pytest
 
 from memolith.app.kernel.proposal_results import Proposal
 from memolith.core.errors import InvalidRequest
-from memolith.core.limits import PROPOSAL_RESUMED_US
+from memolith.core.limits import PROPOSAL_LIFETIME_US, PROPOSAL_RESUMED_US
 from memolith.core.objects.proposal_record import ProposalStep
 from memolith.core.proposed_edits import EditRequest
 from tests.simulation.moving_stage import AWAY, HOME, MovingStage
@@ -161,6 +161,32 @@ def test_an_erased_proposal_whose_decision_was_lost_is_rejected_and_the_reason_i
         assert desk.do("retrieve", AWAY).complete
     desk.stage.at_rest()
     assert [desk.stage.found("PRIVATE", region) for region in desk.stage.cloud.regions] == [[], [], []]
+
+
+def test_an_erased_proposal_whose_decision_was_lost_expires() -> None:
+    desk = _erased_without_its_decision()
+    with desk.stage.dead(HOME):
+        desk.stage.fail_over(AWAY)
+        desk.stage.clock.advance(PROPOSAL_LIFETIME_US / 1_000_000 + 1)
+        assert desk.look_for_what_is_due(AWAY) == {"done": "expire"}
+        assert desk.do("retrieve", AWAY).status == "expired"
+        assert desk.look_for_what_is_due(AWAY) == {"done": None}
+    desk.stage.at_rest()
+
+
+def test_an_approval_of_an_erased_proposal_whose_call_died_is_taken_up() -> None:
+    """The lost home approved it and had it erased; of the approval, only the decision has arrived."""
+    desk = Desk()
+    desk.do("approve")
+    desk.do("erase")
+    desk.only_these_reach_the_new_home(ProposalStep.DECIDED, ProposalStep.ERASED)
+    with desk.stage.dead(HOME):
+        desk.stage.fail_over(AWAY)
+        desk.stage.clock.advance(PROPOSAL_RESUMED_US / 1_000_000 + 1)
+        assert desk.look_for_what_is_due(AWAY) == {"done": "approve"}
+        assert desk.do("retrieve", AWAY).complete
+        assert desk.look_for_what_is_due(AWAY) == {"done": None}
+    desk.stage.at_rest(divergent=None)
 
 
 def test_an_approval_of_which_only_the_erased_texts_are_left_comes_to_its_end() -> None:

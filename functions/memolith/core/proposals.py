@@ -129,8 +129,11 @@ def status_of(row: ProposalRow) -> str:
 
 
 def due_at(row: ProposalRow) -> int | None:
-    """Return when something is to be done about a proposal: expire it, carry it out to its end, erase its texts."""
-    if row.erased is not None or row.opened is None:
+    """Return when something is to be done about a proposal: expire it, carry it out to its end, erase its texts.
+
+    One whose texts are erased can still be reverted, and a failover may have lost its decision.
+    """
+    if row.opened is None:
         return None
     if row.decided is None:
         return row.expires_at
@@ -140,7 +143,7 @@ def due_at(row: ProposalRow) -> int | None:
         case "revert":
             return (row.reverting_at or 0) + PROPOSAL_RESUMED_US
         case _:
-            return (row.decided_at or 0) + PROPOSAL_KEPT_US
+            return None if row.erased is not None else (row.decided_at or 0) + PROPOSAL_KEPT_US
 
 
 def derived_rows(row: ProposalRow) -> dict[RowKey, Row]:

@@ -349,6 +349,23 @@ def test_an_approval_whose_call_died_is_carried_out_by_the_reconciler(desk: Desk
     assert texts(desk.scene) == texts(desk.scene, AWAY)
 
 
+def test_the_reversal_of_an_erased_proposal_whose_call_died_is_carried_out_by_the_reconciler(desk: Desk) -> None:
+    for name in "abc":
+        desk.scene.create(f"/{name}", "first")
+    proposal = desk.open(*[EditRequest("replace", f"/{name}", content="second") for name in "abc"])
+    desk.do("approve", proposal)
+    desk.do("erase", proposal, by=desk.scene.api_key)
+    assert died_at(desk.scene, 4, lambda: desk.do("revert", proposal))
+    desk.scene.deliver()
+    assert not desk.show(proposal).complete
+    advance(desk.scene, 61_000_000)
+    tick(desk.scene)
+    done = desk.show(proposal, at=AWAY)
+    assert (done.complete, reversals(done)) == (True, ["reverted"] * 3)
+    assert texts(desk.scene) == {"/a": "first", "/b": "first", "/c": "first"}
+    assert {key[1] for key in desk.scene.cloud.rows(HOME, "stores") if key[0] == "proposals"} == set()
+
+
 def test_proposals_survive_a_rebuild_and_move_with_their_store(desk: Desk) -> None:
     decided, waiting = (desk.open(EditRequest("create", f"/{n}", content=n)) for n in "ab")
     desk.do("approve", decided)
