@@ -75,6 +75,24 @@ def test_the_refusal_of_a_staged_write_names_the_writes_own_field(scanner_databa
         assert refused["message"].startswith("content: ") and refused["findings"]
 
 
+def test_a_staged_move_whose_text_is_the_memorys_without_its_secret_waits_as_a_move(scanner_database: Path) -> None:
+    desk = Desk(memolith_backend(scanner=Scanner.load(scanner_database)))
+    redact = {"scan_policy": {"policy": "standard", "secrets": "redact"}}
+    desk.ask("POST", f"/v1/memory_stores/{desk.store}", desk.backend.api_key, redact)
+    content = "Deploys use ghp_" + "q8Zt3mW0xKcVbN5rYs2LdJ7fHgP1aEuR4oTi today."
+    memory = desk.ask("POST", "memories", desk.agent, {"path": "/a.md", "content": content})
+    choose(desk, agents="propose")
+    address = f"memories/{memory['id']}"
+    assert desk.ask("POST", address, desk.agent, {"content": content})["type"] == "memory"
+    staged = desk.ask("POST", address, desk.agent, {"path": "/b.md", "content": content}, status=202)
+    [edit] = staged["edits"]
+    assert (edit["op"], edit["to"], edit["content"]) == ("rename", "/b.md", None)
+    done = desk.ask("POST", f"proposals/{staged['id']}/approve", desk.person)
+    assert done["edits"][0]["result"]["outcome"] == "applied"
+    moved = desk.ask("GET", address, desk.person)
+    assert (moved["path"], moved["content"]) == ("/b.md", "Deploys use [REDACTED:github-pat] today.")
+
+
 def test_in_a_folder_of_the_policy_everybodys_writes_wait(desk: Desk) -> None:
     choose(desk, paths=[{"prefix": "/policy/"}])
     for by in (desk.person, desk.agent, desk.backend.api_key):

@@ -159,7 +159,9 @@ class ProposalDrafts:
                 check_content_size(content, f"{field}.new")
         content = self._scanned(store, edit, content, field)
         if content is not None and head is not None and sha256_hex(content) == head.content_sha256:
-            raise InvalidRequest(f"{field}.content", SAME_TEXT)
+            if edit.memory_id is None or edit.op != "rename":
+                raise InvalidRequest(f"{field}.content", SAME_TEXT)
+            content = None  # a write asks for all that it sends; its text is the memory's only without the secrets
         return ProposedEdit(
             op="replace" if edit.op == "str_replace" else edit.op,
             path=edit.path,
