@@ -40,7 +40,7 @@ CHANGED_SINCE = "changed_since"
 UNAVAILABLE = "unavailable"
 """What became of an edit: it is a version; the store said so already; its memory is not what its author saw; the
 store's rules refuse it; the approval left it out. Of a reversal: the head is another version by now; the text to go
-back to is erased or withheld."""
+back to is erased or damaged. One that is withheld is refused."""
 
 
 # ---- the row --------------------------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from memolith.adapters.layered import Fault, Strike
 from memolith.app.kernel.results import Memory, ReadConsistency, RequestContext, Version, VersionFilter, Withheld
 from memolith.core.errors import InvalidRequest, Unavailable
 from memolith.core.objects.verdict_record import VerdictOutcome
+from memolith.core.proposed_edits import EditRequest
+from tests.unit.app.api.proposal_desk import Desk, texts
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 BAD = "the bad text"
@@ -236,3 +238,18 @@ def test_a_withheld_version_can_be_redacted_and_the_verdict_stays_for_the_text(s
     assert (found.content, found.withheld) == (None, None)
     with pytest.raises(InvalidRequest, match="withheld"):
         scene.create("/again", BAD)
+
+
+@pytest.mark.parametrize("edit", [EditRequest("replace", "/a", content="good"), EditRequest("delete", "/a")])
+def test_a_reversal_refuses_to_bring_a_withheld_text_back_and_says_why(edit: EditRequest) -> None:
+    desk = Desk(Scene())
+    memory = desk.scene.create("/a", BAD)
+    desk.scene.deliver()
+    proposal = desk.open(edit)
+    desk.do("approve", proposal)
+    before = texts(desk.scene)
+    desk.scene.judge(memory)
+    [reverted] = desk.do("revert", proposal).edits or ()
+    assert reverted.reversal is not None and reverted.reversal.outcome == "refused"
+    assert "is withheld in this store" in reverted.reversal.detail
+    assert texts(desk.scene) == before
