@@ -243,7 +243,7 @@ By the ticks of its own process; never beyond one invocation.
 
 INDEXER_LEASE_US = 500_000
 """For how long after it began to read a store's record an indexer projects by it without looking at it again. A
-failover takes longer."""
+failover takes longer (`homes.failover`)."""
 
 
 DRAIN_S = 5.0

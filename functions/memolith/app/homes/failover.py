@@ -1,6 +1,7 @@
 """Failing over: a region takes a store whose home answers nothing, from what it holds itself.
 
-    the epoch's first record, here -> the cut of what is here -> the second record names it, and writing begins
+    the epoch's first record, here -> the cut of what is here -> (who projects by an earlier record has ended) -> rows
+    are repaired -> the second record names the cut, and writing begins
 
 No call goes to the old home. The first record comes before the listing, so that a region that sees it acknowledges
 nothing of the old epoch any more; what the old home had acknowledged and not replicated comes late: adopted, or
@@ -25,10 +26,15 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.core.epochs import has_snapshot
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable
+from memolith.core.limits import INDEXER_LEASE_US
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import MOVER, PlacedRecord, to_record, to_row
+
+WAITS_US = 2 * INDEXER_LEASE_US
+"""How long a failover waits, from the record that names its epoch on, before it repairs rows: twice the lease of those
+who project by an earlier record, as no two clocks go at one pace."""
 
 
 class Failover:
@@ -116,9 +122,11 @@ class Failover:
         """Put the snapshot of what is here, and the record that names it; or return the one that another caller put
         first.
 
-        Goes by the snapshot of whoever put one first: rows are repaired before the record says which one counts.
+        Goes by the snapshot of whoever put one first: rows are repaired before the record says which one counts, and
+        not before whoever projects by an earlier record has ended, or reads it again (`WAITS_US`).
         None where there was no time to look at everything.
         """
+        began_us = self._region.clock.ticks_us()
         epoch = parse_epoch(begun.epochs[-1])
         run = self._claims.find(view, begun.store_id, epoch)
         if run is None:
@@ -133,6 +141,8 @@ class Failover:
             cuts=(*(begun.cuts or ()), run),
             version_id=self._region.new_id("memver"),
         )
+        waited_us = self._region.clock.ticks_us() - began_us
+        self._region.clock.pause(max(0, WAITS_US - waited_us) / 1_000_000)
         self._repair.repair_live_memories(view, replace(begun, cuts=list(record.cuts)))
         return self._record_after_put(view, begun, record)
 
