@@ -16,7 +16,9 @@ from memolith.app.index.projector import not_of
 from memolith.app.kernel.peer_messages import HOPS, NotHome, decode_error, decode_placed
 from memolith.app.kernel.port_calls import repeatable
 from memolith.app.kernel.region import Region, View
+from memolith.core.epochs import has_snapshot
 from memolith.core.errors import Unavailable
+from memolith.core.limits import INDEXER_LEASE_US
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.content import MemoryRow, VersionRow
@@ -31,6 +33,7 @@ class Forwarding:
         self._records = epochs.records
         self._projector = epochs.projector
         self._repair = epochs.repair
+        self._logs = epochs.logs
 
     def reach(
         self, view: View, store: StoreRow, payload: Mapping[str, Any], seen: Iterable[Epoch] = ()
@@ -73,39 +76,52 @@ class Forwarding:
         """Project here the entries that the home's answer brought, and learn of a home that they show to be later.
 
         `store` is what `reach` returned beside the answer. Costs what `Projector.fold` and `Ownership.learn` cost. Of a
-        call that is older than `_home_stays_us`, an index read before, and one after it where that took as long.
+        call that is older than `INDEXER_LEASE_US`, an index read before, and one after it where that took as long. No
+        call where the answer brought nothing.
 
         Raises:
-            Unavailable: the home did it, but it could not be indexed here.
+            Unavailable: the home did it, but it could not be indexed here; or the home was lost, and its successor may
+            not have it.
         """
+        if not resolved:
+            return
         # Of what this region wrote, too, another may have blanked its copy alone.
         blank = {one.entry.key for one in resolved if one.entry.blank}
-        began_us = self._region.clock.ticks_us()
-        moved = self._moved(view, store, view.ticks_us)
-        over = moved is not None and self._repair.is_over(moved, resolved)
+        known, since_us = self._known(view, store, view.ticks_us)
+        self._require_counted(known, store, resolved)
+        over = _is_other_term(known, store) and view.complete and self._repair.is_over(known, resolved)
         self._projector.fold(view, resolved, elsewhere=not_of(self._region.name, resolved) | blank, over=over)
-        moved = self._moved(view, store, began_us)
-        if moved is not None and self._repair.is_over(moved, resolved):
-            self._repair.versions(view, moved, resolved)
+        known, _ = self._known(view, known, since_us)
+        if _is_other_term(known, store):
+            if view.complete:
+                self._repair.versions(view, known, resolved)
+            self._require_counted(known, store, resolved)
         self._records.learn(view, store, {one.entry.slot.epoch for one in resolved})
 
-    @property
-    def _home_stays_us(self) -> int:
-        """For how long from a call's begin on no other region's term can begin by a move, if the home answers it."""
-        return int(self._region.drain_s * 1_000_000) - self._region.lease_us
+    def _known(self, view: View, store: StoreRow, since_us: int | None) -> tuple[StoreRow, int | None]:
+        """Return the store's record as this region has it, and when that was read: again, where it is too old.
 
-    def _moved(self, view: View, store: StoreRow, since_us: int | None) -> StoreRow | None:
-        """Return the store's record as this region has it now, if its home has changed since; else None.
-
-        Then what the old home answered may have ended, and the end not have arrived here: nothing but a look at what
-        the new home began with keeps the rows from showing a memory again that was deleted. A read, or no call.
+        A term begins with rows that were repaired, by a move or by a failover; both take longer than a projection by a
+        record that is not older. A read, or no call.
         """
-        if since_us is not None and self._region.clock.ticks_us() - since_us < self._home_stays_us:
-            return None
+        now_us = self._region.clock.ticks_us()
+        if since_us is not None and 0 <= now_us - since_us <= INDEXER_LEASE_US:
+            return store, since_us
         key = StoreRow.key(store.store_id)
         attributes = self._region.read(view.index, [key]).get(key)
-        now = store if attributes is None else StoreRow.from_attributes(attributes)
-        return None if now.epochs == store.epochs or not view.complete else now
+        return (store if attributes is None else StoreRow.from_attributes(attributes)), now_us
+
+    def _require_counted(self, known: StoreRow, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> None:
+        """Raise Unavailable where `known` begins a term without some of these entries, or does not say with what.
+
+        The new home's writers go by rows that were repaired. What the lost home answered would hide paths from them;
+        its own event brings it to the rows as a late version. No call where the term is that of `store`; otherwise at
+        most a GET for each entry.
+        """
+        if not _is_other_term(known, store):
+            return
+        if not has_snapshot(known) or any(self._logs.is_straggler(known, one.entry) for one in resolved):
+            raise Unavailable("the store's home was lost meanwhile, and the new one may not have it; read it there")
 
     def call(self, home: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
         """Call the home's writer and return its answer.
@@ -127,3 +143,7 @@ class Forwarding:
         if "error" in answer:
             raise decode_error(answer["error"])
         return answer
+
+
+def _is_other_term(known: StoreRow, store: StoreRow) -> bool:
+    return (known.epochs, known.cuts) != (store.epochs, store.cuts)

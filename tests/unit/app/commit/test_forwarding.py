@@ -283,3 +283,38 @@ def test_a_region_that_is_not_the_home_does_not_write_for_others(scene: Scene) -
     answer = peerwriter_calls(scene.at(AWAY))({"call": "write", "workspace_id": WORKSPACE, **to_payload(command)})
     assert answer["elsewhere"]["record"], "nothing was done, and here is where to ask"
     assert scene.log_keys() == []
+
+
+class SlowHome:
+    """The home of a call answers only after so long; and what each region asks for, noted."""
+
+    def __init__(self, scene: Scene, seconds: float) -> None:
+        self._scene, self._seconds = scene, seconds
+        self.trace = Trace()
+
+    def __call__(self, call: Call, act: Callable[[], T]) -> T:
+        result = self.trace(call, act)
+        if call.name == "peers.call":
+            self._scene.clock.advance(self._seconds)
+        return result
+
+
+@pytest.mark.parametrize("answer", ["a version", "a refusal"])
+def test_an_answer_that_took_longer_than_a_fail_over_may_costs_one_read_of_the_store_more(
+    scene: Scene, answer: str
+) -> None:
+    made = scene.create("/a", "first", at=AWAY)
+    asked = []
+    for seconds in (0.5, 0.6, 20.0):
+        with scene.intercepted_by(home := SlowHome(scene, seconds)):
+            if answer == "a version":
+                scene.update(made, f"after {seconds}", at=AWAY)
+            else:
+                with pytest.raises(PreconditionFailed):
+                    scene.update(made, "x", expected="0" * 64, at=AWAY)
+        asked.append(home.trace.of(AWAY))
+    quick, slow, slowest = asked
+    assert "read stores" not in quick
+    assert slow == slowest
+    assert [step for step in slow if step != "read stores"] == quick
+    assert slow.count("read stores") == 1
