@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from memolith.adapters.layered import Fault, Strike
 from memolith.adapters.memory import PutEvent, StoredVersion
+from memolith.core.errors import InvalidRequest, MemolithError
 from memolith.wire.rpc import peerwriter_calls
 from tests.simulation.late_versions import REGIONS, everywhere, late, written
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
@@ -76,6 +78,35 @@ def test_a_late_memory_that_came_and_went_is_not_created_again_by_a_second_adopt
     assert len(own) == 2
     stage.at_rest()
     assert stage.create("/a", "again", region=AWAY).path == "/a"
+
+
+@pytest.mark.parametrize("first", ["is refused its put", "dies before its put"])
+def test_a_late_version_is_adopted_past_the_archiving_that_came_after_it_though_the_first_attempt_fails(
+    stage: MovingStage, first: str
+) -> None:
+    """The claim of the first attempt is in the way of the second, which reads the record again: it is archived."""
+    stage.deliver()
+    created = stage.create("/a", "late")
+    stage.memolith(HOME).stores.archive(stage.call(), stage.store)
+    held = stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        stage.deliver()
+    stage.come_late(*{event.key for event in held if "/store/" in event.key})
+    assert stage.cloud.rows(AWAY, "stores")[stage.store, "record"].get("archived_at") is not None
+    (key,) = {event.key for event in held if "/log/" in event.key}
+    stage.cloud.buckets.arrive(stage.under_way(key), AWAY)
+    adopting = stage.actor(lambda: stage.index(key, AWAY)).until(PUT, f"{AWAY}/log/")
+    if first == "dies before its put":
+        adopting.die()
+    else:
+        adopting.struck_by(Strike(Fault.REFUSED, PUT)).fails(MemolithError)
+    stage.clock.advance(60)
+    stage.index(key, AWAY)
+    assert stage.listed(AWAY) == {"/a": created.id}
+    with pytest.raises(InvalidRequest, match="archived"):
+        stage.update(created.id, "new", region=AWAY)
+    stage.at_rest()
 
 
 @pytest.mark.parametrize("adopted_first", [False, True])

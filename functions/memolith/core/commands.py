@@ -163,11 +163,13 @@ class ImportedVersion:
 class AdoptVersion:
     """Commit `straggler`, a version that a former home wrote and that came late, again in the present epoch.
 
-    It keeps its id, text, actor and time. `content` is its text; None for a deletion.
+    It keeps its id, text, actor and time. `content` is its text; None for a deletion. `archived_since` is when the
+    former home archived the store after it, if it did: that archiving does not keep it out.
     """
 
     straggler: Entry
     content: str | None
+    archived_since: int | None = None
 
     @property
     def store_id(self) -> str:

@@ -73,11 +73,12 @@ class Adoption:
         key = VersionRow.key(store.store_id, entry.version_id)
         began_us = self._region.clock.now_us()
         view = self._region.view([StoreRow.key(store.store_id), MemoryRow.key(store.store_id, entry.memory_id), key])
-        store = self._late_records.without_late_archiving(stored_record(view, store), entry)
+        store = stored_record(view, store)
         known = view.rows.get(key)
         if known is not None and (known.get("position") is not None or known.get("redacted_at") is not None):
             return False
-        command = AdoptVersion(entry, self._text(entry))
+        archived_since = self._late_records.late_archiving(store, entry)
+        command = AdoptVersion(entry, self._text(entry), archived_since)
         try:
             outcome = self._writer.commit(view, store, command, entry.flags, passed_on_us=began_us)
         except (InvalidRequest, PathConflict):

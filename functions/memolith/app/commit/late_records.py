@@ -57,19 +57,20 @@ class LateRecords:
             self._region.metrics.count("late_records_adopted", len(row.adopted or ()) - len(store.adopted or ()))
         return list(row.adopted or ())
 
-    def without_late_archiving(self, store: StoreRow, entry: Entry) -> StoreRow:
-        """Return the record by which to replay a straggler: without an archiving that came after it in its own epoch.
+    def late_archiving(self, store: StoreRow, entry: Entry) -> int | None:
+        """Return when the store was archived, if a late record did that, after the straggler in its own epoch: it does
+        not keep that one out.
 
         No call where the store is not archived, or not by a late record; otherwise a GET for each late record.
         """
         if store.archived_at is None:
-            return store
+            return None
         for text in store.adopted or ():
             slot = Slot.parse(text)
             record = self._records.at(store.store_id, slot) if slot.epoch == entry.slot.epoch else None
             if record is not None and record.archived_at == store.archived_at:
-                return replace(store, archived_at=None)
-        return store
+                return store.archived_at
+        return None
 
     def _late(self, store: StoreRow) -> list[LateRecord]:
         chain = [parse_epoch(text) for text in store.epochs]

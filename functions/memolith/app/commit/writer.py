@@ -360,10 +360,12 @@ def _require_writable(here: str, store: StoreRow, command: WriteCommand) -> None
     """By the record as it was read last: between two attempts the store may have moved, and its home may be elsewhere.
 
     Source: docs/api-compatibility.md §1.8: an archived store takes no new text; deletions still go through.
-    A deleted store takes what came late, and nothing else: if it is restored, all of it is there.
+    A deleted store takes what came late, and nothing else: if it is restored, all of it is there. An archived one takes
+    what its former home had written before it archived the store.
     """
+    archived_since = command.archived_since if isinstance(command, AdoptVersion) else None
     if store.is_deleted and not isinstance(command, AdoptVersion):
         raise NotFound("memory_store", store.store_id)
     require_writing_home(here, store)
-    if store.archived_at is not None and not is_deletion(command):
+    if store.archived_at not in (None, archived_since) and not is_deletion(command):
         raise InvalidRequest("memory_store_id", "the memory store is archived and takes no new content")
