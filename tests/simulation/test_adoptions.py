@@ -80,6 +80,30 @@ def test_a_late_memory_that_came_and_went_is_not_created_again_by_a_second_adopt
     assert stage.create("/a", "again", region=AWAY).path == "/a"
 
 
+def test_a_late_version_that_came_before_its_parent_is_adopted_though_who_adopted_that_died(
+    stage: MovingStage,
+) -> None:
+    """It was left apart first. The parent's event comes again, and the parent is in the history by then."""
+    memory = stage.create("/a", "one")
+
+    def write_twice() -> None:
+        stage.update(memory.id, "two")
+        stage.update(memory.id, "three")
+
+    parent, child = late(stage, write_twice)
+    stage.deliver()
+    stage.come_late(child)
+    assert len(stage.divergent(AWAY)) == 1
+    stage.cloud.buckets.arrive(stage.under_way(parent), AWAY)
+    adopting = stage.actor(lambda: stage.index(parent, AWAY)).until("index.commit", "memories", after=True)
+    assert stage.read(memory.id, AWAY).content == "two"
+    adopting.die()
+    stage.clock.advance(60)
+    stage.index(parent, AWAY)
+    assert stage.read(memory.id, AWAY).content == "three"
+    stage.at_rest()
+
+
 @pytest.mark.parametrize("first", ["is refused its put", "dies before its put"])
 def test_a_late_version_is_adopted_past_the_archiving_that_came_after_it_though_the_first_attempt_fails(
     stage: MovingStage, first: str

@@ -46,7 +46,7 @@ class SurveyedByIndex(snapshot_builder.EpochSnapshotBuilder):
 class AdoptingAgain(adoption.Adoption):
     """A late version is taken up each time it is met, whatever it would follow."""
 
-    def _replay(self, store: StoreRow, entry: Entry) -> bool:
+    def _replay(self, store: StoreRow, entry: Entry) -> adoption.Replay:
         view = self._region.view([StoreRow.key(store.store_id), MemoryRow.key(store.store_id, entry.memory_id)])
         attempt = Attempt(view, store, Outcome(), entry.flags)
         head = self._writer._steps.head(attempt, entry.memory_id)
@@ -54,7 +54,8 @@ class AdoptingAgain(adoption.Adoption):
             return super()._replay(store, entry)
         command = AdoptVersion(entry, self._text(entry))
         commit = decide.Commit(entry.operation, head.path or "", command.content)
-        return self._writer._append(attempt, command, head, commit) is Step.DECIDED
+        is_done = self._writer._append(attempt, command, head, commit) is Step.DECIDED
+        return adoption.Replay.ADOPTED if is_done else adoption.Replay.APART
 
 
 BUGS = (

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from enum import Enum
 
 from memolith.app.commit.late_records import LateRecords
 from memolith.app.commit.writer import Writer
@@ -33,6 +34,20 @@ LOOKED_AT_ONCE = 100
 """How many versions of one path one call looks at; the rest come with their own events."""
 
 
+class Replay(Enum):
+    """What became of one late version.
+
+    Attributes:
+        ADOPTED: it was committed in the present epoch just now.
+        COUNTS: it is in the history already; who put it there may have died before looking at what follows.
+        APART: it stays apart.
+    """
+
+    ADOPTED = "adopted"
+    COUNTS = "counts"
+    APART = "apart"
+
+
 class Adoption:
     """Commits late versions through the writer, in the loop of ordinary writes."""
 
@@ -45,50 +60,58 @@ class Adoption:
     def adopt(self, store: StoreRow, key: LogKey) -> list[str]:
         """Adopt what stands at `key`, and then what follows in its log, as far as that can be. Return their versions.
 
-        Once something was adopted, all that follows is looked at: what was in its way, as the memory whose deletion was
-        adopted was in that of a creation, may be gone.
+        Once something was adopted, now or before, all that follows is looked at: what was in its way, as the memory
+        whose deletion was adopted was in that of a creation, may be gone.
 
-        Repeatable: what was adopted is not adopted again. Of a version that can be, a GET and what a write costs.
+        Repeatable: what was adopted is not adopted again, a HEAD and a read. Of a version that can be adopted, a GET
+        and what a write costs.
 
         Raises:
             Unavailable, Busy, OutcomeUnknown: repeat it.
         """
-        adopted: list[str] = []
+        adopted, goes_on = list[str](), False
         for _ in range(LOOKED_AT_ONCE):
             entry = self._logs.entry(key)
-            if entry is None or not (adopted or entry.operation in ADOPTABLE):
+            if entry is None or not (goes_on or entry.operation in ADOPTABLE):
                 break
             if not self._logs.is_straggler(store, entry):
                 break
-            if entry.operation in ADOPTABLE and not entry.blank and self._replay(store, entry):
+            replayed = Replay.APART
+            if entry.operation in ADOPTABLE and not entry.blank:
+                replayed = self._replay(store, entry)
+            if replayed is Replay.ADOPTED:
                 adopted.append(entry.version_id)
-            elif not adopted and not entry.blank:
+            goes_on = goes_on or replayed is not Replay.APART
+            if not goes_on and not entry.blank:
                 break
             key = replace(key, slot=key.slot.following)
         if adopted:
             self._region.metrics.count("late_adopted", len(adopted))
         return adopted
 
-    def _replay(self, store: StoreRow, entry: Entry) -> bool:
+    def _replay(self, store: StoreRow, entry: Entry) -> Replay:
         key = VersionRow.key(store.store_id, entry.version_id)
         began_us = self._region.clock.now_us()
         view = self._region.view([StoreRow.key(store.store_id), MemoryRow.key(store.store_id, entry.memory_id), key])
         store = stored_record(view, store)
-        known = view.rows.get(key)
-        if known is not None and (known.get("position") is not None or known.get("redacted_at") is not None):
-            return False
+        known = None if key not in view.rows else VersionRow.from_attributes(view.rows[key])
+        if known is not None and known.position is not None:
+            counts = self._writer.done(view, store, AdoptVersion(entry, None)) is not None
+            return Replay.COUNTS if counts else Replay.APART
+        if known is not None and known.redacted_at is not None:
+            return Replay.APART
         archived_since = self._late_records.late_archiving(store, entry)
         command = AdoptVersion(entry, self._text(entry), archived_since)
         try:
             outcome = self._writer.commit(view, store, command, entry.flags, passed_on_us=began_us)
         except (InvalidRequest, PathConflict):
-            return False
+            return Replay.APART
         committed = outcome.memory is not None and outcome.memory.version_id == entry.version_id
         if outcome.error is not None or not committed:
-            return False
+            return Replay.APART
         with suppress(Unavailable):
             self._erase_if_ordered(entry)
-        return True
+        return Replay.ADOPTED
 
     def _erase_if_ordered(self, entry: Entry) -> None:
         """Has the copy erased if an order came while it was committed. A read.
