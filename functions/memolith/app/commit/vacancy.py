@@ -18,6 +18,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Unavailable
 from memolith.core.log_position import LogRef
 from memolith.core.objects.entry import Entry
+from memolith.core.paths import path_hash
 from memolith.core.rows.content import MemoryRow, PathRow
 from memolith.core.rows.identity import StoreRow
 from memolith.ports.index import Query
@@ -42,7 +43,8 @@ class Vacancy:
 
         An intent for that slot stands at the path meanwhile, expired, so that whoever comes beside the path takes the
         slot first. A HEAD and a PUT, three reads and four writes. Where the blank has been projected before, a query
-        for a thousand paths of the store finds the intent that was left. No other call for any other blank.
+        for a thousand paths of the store finds the intent that was left; not where the memory was brought in without a
+        text and has had no path. No other call for any other blank.
 
         Raises:
             Unavailable, OutcomeUnknown: repeat it. Until then the intent may stay, and the path with it.
@@ -53,6 +55,8 @@ class Vacancy:
             head = self._head(attempt, erased)
         if head is None:
             return False
+        if head.path_hash == path_hash(bytes.fromhex(store.salt), head.memory_id):
+            return True
         intent = self._left(view, head) if head.path is None else self._leave(attempt, erased, head, head.path)
         if intent is not None:
             self._reservation.end_expired(attempt, intent)
