@@ -71,7 +71,8 @@ _COMMIT = _Sign(
 _PULL = _Sign(re.compile(r"\b(?:PR|pull request|issue)\s*#[0-9]+", re.I), ("#0",))
 _TRACE = _Sign(
     re.compile(
-        r"Traceback \(most recent call last\)|^\s+at [\w.$<>]+\([^)\n]*:[0-9]+\)|^panic: |^\s+File \"[^\"\n]+\", line",
+        r"Traceback \(most recent call last\)|^panic: "
+        r"|^[^\S\n]+(?:at [\w.$<>]+\([^)\n]*:[0-9]+\)|File \"[^\"\n]+\", line)",
         re.M,
     ),
     ("traceback (most recent call last)", "panic: ", 'file "', "0)"),

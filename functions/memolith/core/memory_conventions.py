@@ -38,10 +38,10 @@ _FENCE = "---"
 _FIELD = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*):(?:[ \t]+(.*))?")
 _BLOCKS = frozenset((">", ">-", "|", "|-"))
 _ENTRY = re.compile(r"\s*[-*]\s+\[")
-_LINK = re.compile(r"\[[^\]]*\]\(\s*(?:<([^<>\n]*)>|([^()\s]*(?:\([^()\s]*\)[^()\s]*)*))(?:\s+\"[^\"]*\")?\s*\)")
+_LINK = re.compile(r"\[[^\[\]]*\]\(\s*+(?:<([^<>\n]*)>|([^()\s]*(?:\([^()\s]*\)[^()\s]*)*))(?:\s+\"[^\"]*\")?\s*\)")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
-_WHY = re.compile(r"^[\s>*_#-]*why\b[^:\n]{0,40}:", re.IGNORECASE | re.MULTILINE)
-_HOW = re.compile(r"^[\s>*_#-]*how to apply\b[^:\n]{0,40}:", re.IGNORECASE | re.MULTILINE)
+_WHY = re.compile(r"^(?:[^\S\n]|[>*_#-])*why\b[^:\n]{0,40}:", re.IGNORECASE | re.MULTILINE)
+_HOW = re.compile(r"^(?:[^\S\n]|[>*_#-])*how to apply\b[^:\n]{0,40}:", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,6 +153,16 @@ def test_the_lint_tells_what_is_amiss_and_nothing_else(path: str, text: str, rul
     assert [remark.rule for remark in memory_conventions.lint(path, text, {"/a.md", "/n/e.md", "/MEMORY.md"})] == rules
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 1_000_000, f"[]({' ' * 1_000_000}b", "\n" * 1_000_000, f"at a(b:1){chr(10) * 1_000_000}"],
+    ids=["open brackets", "blanks in a link", "empty lines", "empty lines and a sign of a stack trace"],
+)
+def test_a_hostile_memory_of_a_million_characters_is_checked(text: str) -> None:
+    found = memory_conventions.lint("/a.md", memory("feedback", text), {"/a.md"})
+    assert [remark.rule for remark in found] == ["how-to-apply-missing", "why-missing"]
+
+
 def test_checking_a_memory_does_not_go_through_the_paths_of_all_others() -> None:
     class Asked(frozenset[str]):
         def __iter__(self) -> Iterator[str]:

@@ -20,7 +20,6 @@ _BULLET = re.compile(r"([-+*])(?=[ \t]|$)")
 _ORDERED = re.compile(r"(\d{1,9})[.)](?=[ \t]|$)", re.ASCII)
 _FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _HEADING = re.compile(r"#{1,6}(?=[ \t]|$)")
-_HEADING_END = re.compile(r"(?:^|[ \t]+)#+$")
 _UNDERLINE = re.compile(r"(?:-+|=+)[ \t]*$")
 _REFERENCE = re.compile(
     r"\[(?:[^\[\]\\]|\\.){1,999}\]:[ \t]*(?:<[^<>]*>|[^\s<]\S*)(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t]*$"
@@ -257,7 +256,8 @@ class _Scan:
             self._fence = (first, len((mark[1] or mark[2]) if mark else ""))
         elif first == "#":
             title = rest.lstrip("#").strip()
-            self._add(number, _HEADING_END.sub("", title).rstrip())
+            bare = title.rstrip("#")
+            self._add(number, title if bare and bare[-1] not in " \t" else bare.rstrip())
         elif first == "<":
             _, end, _ = next(one for one in _HTML if one[0].match(rest))
             self._in_html, self._html = end is None or not end.search(rest), end

@@ -27,7 +27,7 @@ TEXT_MAX_CHARS = 2_000
 SEMANTICS_FIELD = "bm_parse_semantics"
 """Frontmatter by which Basic Memory marks a text in which nothing is an observation or a relation."""
 
-_HEADING = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#[ \t]+(.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def parse(path: str, text: str) -> Note:
         body = ""
     blocks = [one for one in inlines(body, first_line) if "[" in one.text or "#" in one.text]
     heading = _HEADING.search(body) if not (fields.get("title") or fields.get("name")) else None
-    title = fields.get("title") or fields.get("name") or (heading[1] if heading else "")
+    title = fields.get("title") or fields.get("name") or (_without_closing_marks(heading[1]) if heading else "")
     observations = list(islice(_observations(blocks), OBSERVATIONS_MAX + 1))
     stated, links = _relations(blocks, path)
     kept = sorted([*stated[:RELATIONS_MAX], *links[:LINKS_MAX]], key=lambda one: one.line)
@@ -126,6 +126,11 @@ def _tags(text: str, field: str) -> Iterator[str]:
             yield from filter(None, (_tag(line.lstrip()[2:]),))
         else:
             listed = line.rstrip() == "tags:"
+
+
+def _without_closing_marks(heading: str) -> str:
+    """Strip what closes a heading. The pattern does not: it would look at a run of blanks once for each of them."""
+    return heading[:1] + heading[1:].rstrip(" \t#")
 
 
 def _tag(text: str) -> str:

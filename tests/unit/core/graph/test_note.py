@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memolith.core.graph import note as graph
 from memolith.core.graph.grammar import Observation, Relation
+from memolith.core.graph.markdown import inlines
 from memolith.core.graph.note import parse
 from memolith.core.times import parse_rfc3339
 
@@ -183,6 +184,45 @@ def test_what_is_beyond_the_limits_is_left_out_and_that_is_said() -> None:
     assert many.too_large
     assert len(many.observations) == graph.OBSERVATIONS_MAX
     assert len(many.relations) == graph.RELATIONS_MAX + graph.LINKS_MAX
+
+
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("# A title", "A title"),
+        ("#\tA title \t", "A title"),
+        ("# A title ##", "A title"),
+        ("# A # title # # ", "A # title"),
+        ("# C#", "C"),
+        ("# #", "#"),
+        ("# # A", "# A"),
+    ],
+)
+def test_a_note_is_called_by_its_heading_without_what_closes_it(heading: str, title: str) -> None:
+    assert parse("/a.md", f"text\n{heading}\nmore\n").title == title
+
+
+@pytest.mark.parametrize(
+    ("heading", "text"),
+    [
+        ("# [[A]] ##", "[[A]]"),
+        ("## [[A]] \t# ", "[[A]]"),
+        ("# [[A]]#", "[[A]]#"),
+        ("# [[A]] # b", "[[A]] # b"),
+        ("# [[A]]\u00a0#", "[[A]]\u00a0#"),
+        ("# #", None),
+        ("# ", None),
+    ],
+)
+def test_the_text_of_a_heading_ends_before_what_closes_it(heading: str, text: str | None) -> None:
+    assert [one.text for one in inlines(heading)] == ([] if text is None else [text])
+
+
+@pytest.mark.parametrize("run", [" ", "\t", "#", " #"])
+@pytest.mark.parametrize("mark", ["# ", "## ", "- # "])
+def test_a_heading_with_a_million_blanks_or_marks_in_it_is_parsed(mark: str, run: str) -> None:
+    long = f"a{run * (1_000_000 // len(run))}b"
+    assert parse("/a.md", f"{mark}{long}\n\n[[B]]\n").relations == (Relation(3, "links_to", "B"),)
 
 
 PIECES = (  # noqa: SIM905 - a list of marks is read as one text
