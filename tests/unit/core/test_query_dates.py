@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -111,6 +113,17 @@ def test_where_either_number_may_be_the_month_both_days_are_meant() -> None:
 )  # fmt: skip
 def test_what_only_looks_like_a_time_is_none(query: str) -> None:
     assert named_intervals(query, us(NOW)) == ()
+
+
+@pytest.mark.parametrize(
+    "letter", [one for one in map(chr, range(128, sys.maxunicode + 1)) if re.match("[a-z]", one, re.IGNORECASE)]
+)
+@pytest.mark.parametrize(
+    "query", ["last friday", "april 2026", "3 april", "late april", "in spring", "six weeks ago", "last week"]
+)
+def test_a_letter_that_differs_from_one_of_ascii_only_by_case_is_read_as_that(query: str, letter: str) -> None:
+    plain = "i" if letter in "ıİ" else letter.casefold()
+    assert named_intervals(query.replace(plain, letter), us(NOW)) == named_intervals(query, us(NOW)) != ()
 
 
 @given(st.text(max_size=80), st.integers(0, 4_102_444_800_000_000))

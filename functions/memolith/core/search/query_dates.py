@@ -38,8 +38,11 @@ def named_intervals(query: str, now_us: int) -> tuple[Interval, ...]:
 
 
 def _plain(query: str) -> str:
-    """Leave out accents, and make one of all apostrophes and blanks."""
-    decomposed = unicodedata.normalize("NFKD", query.replace("’", "'"))
+    """Leave out accents, and make one of all apostrophes and blanks.
+
+    The Turkish i without a dot becomes an i: patterns that ignore case take it for one, and the tables of words do not.
+    """
+    decomposed = unicodedata.normalize("NFKD", query.replace("’", "'").replace("ı", "i"))
     return " ".join("".join(one for one in decomposed if not unicodedata.combining(one)).split())
 
 
