@@ -164,7 +164,8 @@ def understand(packs: Packs, pack: Pack, query: str, now_us: int, within: Restri
         if stem in asked.telling:
             looking += [one for one, _ in known]
     phrases = phrases_of(query)
-    near = [tuple(packs.stem(word) for word in phrase.words if word not in analysis.STOP_WORDS) for phrase in phrases]
+    groups = [group for phrase in phrases for group in phrase.groups]
+    near = [tuple(packs.stem(word) for word in group if word not in analysis.STOP_WORDS) for group in groups]
     named = pack.name_frequencies(sorted(asked.capitals or asked.lowers))
     names = {
         name

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memolith.core.search.words import PAIRED, silenced, words
+from memolith.core.search.words import PAIRED, SINGLE, Word, silenced, words
 
 PHRASES_MAX = 4
 """How many phrases a query has; further ones are words like any others."""
@@ -22,14 +22,19 @@ PHRASE_MAX_WORDS = 30
 _QUOTED = re.compile('"([^"\n]+)"|“([^“”\n]+)”|„([^„“”\n]+)[“”]|«([^«»\n]+)»')
 _ASKED = re.compile(r"[?？؟]\s*$")
 _PARTS = re.compile(r"[^\W_]+")
+_IN_PAIRS, _ALONE = re.compile(f"[{PAIRED}]"), re.compile(f"[{SINGLE}]")
 _NOT_BEHIND, _NOT_BEFORE = f"(?<![^\\W_{PAIRED}])", f"(?![^\\W_{PAIRED}])"
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words that stand side by side: as a text is looked up in the index by, and as it is then read."""
+    """Words that stand side by side: as a text is looked up in the index by, and as it is then read.
 
-    words: tuple[str, ...]
+    `groups` are words that the index has near each other. Behind a run of Chinese or Japanese it has each character of
+    the whole run, of which a text may have more than the phrase: what follows is a group of its own.
+    """
+
+    groups: tuple[tuple[str, ...], ...]
     pattern: re.Pattern[str]
 
     def is_in(self, plain: str) -> bool:
@@ -45,24 +50,48 @@ def phrases_of(query: str) -> tuple[Phrase, ...]:
     for match in _QUOTED.finditer(query):
         quoted = next(part for part in match.groups() if part is not None)
         parts = _PARTS.findall(plain_text(quoted))[:PHRASE_MAX_WORDS]
-        lowers = tuple(word.lower for word in words(quoted) if not word.extra)[:PHRASE_MAX_WORDS]
-        if parts and lowers:
+        found_by = [word for word in words(quoted) if not word.extra][:PHRASE_MAX_WORDS]
+        if parts and found_by:
             spaced = r"[\W_]+".join(map(re.escape, parts))
             found.append(
-                Phrase(lowers, re.compile(_edge(parts[0][0], _NOT_BEHIND) + spaced + _edge(parts[-1][-1], _NOT_BEFORE)))
+                Phrase(
+                    _groups(found_by),
+                    re.compile(_edge(parts[0][0], _NOT_BEHIND) + spaced + _edge(parts[-1][-1], _NOT_BEFORE)),
+                )
             )
     return tuple(found[:PHRASES_MAX])
 
 
 def plain_text(text: str) -> str:
-    """Return a text in small letters, without what a writer may leave out."""
-    return text.lower() if text.isascii() else silenced(unicodedata.normalize("NFKD", text.casefold()))
+    """Return a text in small letters, without what a writer may leave out.
+
+    What is left is composed again: a Korean syllable stays one character, which a particle may follow.
+    """
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", silenced(unicodedata.normalize("NFKD", text.casefold())))
 
 
 def have_all(text: str, phrases: Sequence[Phrase]) -> bool:
     """Tell whether a text has every phrase."""
     plain = plain_text(text)
     return all(phrase.is_in(plain) for phrase in phrases)
+
+
+def _groups(found_by: Sequence[Word]) -> tuple[tuple[str, ...], ...]:
+    """Part the words of a phrase behind each run of a script whose words the index has in pairs.
+
+    A single character that is no word of its own there is left out: a text may have it in pairs only.
+    """
+    groups: list[list[str]] = [[]]
+    end, paired = 0, False
+    for word in found_by:
+        if paired and word.start >= end:
+            groups.append([])
+        end, paired = word.end, _IN_PAIRS.match(word.text) is not None
+        if not paired or _ALONE.match(word.text) or len(_IN_PAIRS.findall(word.text)) > 1:
+            groups[-1].append(word.lower)
+    return tuple(map(tuple, filter(None, groups)))
 
 
 def _edge(character: str, boundary: str) -> str:

@@ -39,12 +39,12 @@ MARKS = "".join(f"{chr(first)}-{chr(last)}" for first, last in _MARK_RANGES)
 _SILENT = re.compile("[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]")
 """Marks that a writer may leave out: accents; the vowels and the stretched line of Arabic and Hebrew."""
 
-_SINGLE = "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003134f"
+SINGLE = "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003134f"
 """Scripts one character of which can be a word: Chinese characters, and the syllables of Korean."""
 
 PAIRED = (
     "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u1000-\u102a\u1780-\u17b3"
-    f"\u3005\u3040-\u3098\u309b-\u30ff{_SINGLE}"
+    f"\u3005\u3040-\u3098\u309b-\u30ff{SINGLE}"
 )
 """Scripts that do not part their words, or hang particles on them: two characters at a time stand for words."""
 
@@ -54,7 +54,7 @@ _PLAIN = f"[A-Za-z0-9]++(?![^\\W_]|['’ʼʻ{MARKS}])"
 """Most words, so that they are found at once: as `_LETTERS` finds them, where nothing behind goes on with the word."""
 _WORD = re.compile(f"{_PLAIN}|{_RUN}|{_LETTERS}(?:['’ʼʻ]{_LETTERS})*")
 _ONE_RUN = re.compile(_RUN)
-_ALONE = re.compile(f"[{_SINGLE}]")
+_ALONE = re.compile(f"[{SINGLE}]")
 _MARK = re.compile(f"[{MARKS}]")
 _APOSTROPHE = re.compile("['’ʼʻ]")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")

@@ -307,6 +307,14 @@ def test_of_a_deleted_store_no_pack_is_left_nor_comes_one_back() -> None:
         ('"使用Redis缓存"', ["/d.md"]),
         ('"用Redis"', ["/d.md"]),
         ('"缓存使用"', []),
+        ('"数据库"', ["/e.md"]),
+        ('"数据库，迁移计划"', ["/e.md"]),
+        ('"数据库，计划"', []),
+        ('"旧数据 MySQL"', ["/f.md"]),
+        ('"Redisを"', ["/f.md"]),
+        ('"데이터베이스"', ["/g.md"]),
+        ('"데이터베이스를 옮겼다"', ["/g.md"]),
+        ('"데이터베이스 옮겼다"', []),
         ('"release train" "every friday"', ["/a.md"]),
         ('"release train" "the new"', []),
         ('"release trains"', []),
@@ -323,6 +331,9 @@ def test_what_is_in_quotation_marks_has_to_stand_in_the_text_just_so(query: str,
     scene.create("/b.md", "We train the new release managers. The train is late.")
     scene.create("/c.md", "Call getUserById now. Creme brulee on Mondays.")
     scene.create("/d.md", "我们使用Redis缓存数据。")
+    scene.create("/e.md", "我们上个星期五晚上在会议室里讨论了一个关于生产环境数据库，迁移计划已经完成。")
+    scene.create("/f.md", "旧系统大部分还在使用我们自己的机房里的各种不同版本的旧数据 MySQL。Redisを使う。")
+    scene.create("/g.md", "어제 데이터베이스를 옮겼다.")
     assert sorted(scene.search(query)) == found
 
 
