@@ -65,11 +65,13 @@ class GraphPack(Protocol):
     def named(self, keys: Sequence[str]) -> Mapping[str, list[Named]]:
         """Return the notes that are called so, by key."""
 
-    def relations(self, memory_ids: Sequence[str]) -> list[tuple[str, Relation]]:
-        """Return the relations of these notes, each with its note, in order of their lines."""
+    def relations(self, memory_ids: Sequence[str], limit: int, types: Sequence[str] = ()) -> list[tuple[str, Relation]]:
+        """Return the relations of these notes, each with its note, in order of their lines; of these types, if any."""
 
-    def relations_to(self, keys: Sequence[str], limit: int) -> list[tuple[str, Relation]]:
-        """Return relations whose target has one of these keys, each with its note, the newest notes' first."""
+    def relations_to(self, keys: Sequence[str], limit: int, types: Sequence[str] = ()) -> list[tuple[str, Relation]]:
+        """Return relations whose target has one of these keys, each with its note, the newest notes' first; of these
+        types, if any.
+        """
 
     def observations(self, wanted: ObservationFilter) -> list[tuple[str, Observation]]:
         """Return observations, each with its note."""

@@ -126,22 +126,32 @@ def named(connection: sqlite3.Connection, keys: Sequence[str]) -> Mapping[str, l
     return found
 
 
-def relations(connection: sqlite3.Connection, memory_ids: Sequence[str]) -> list[tuple[str, Relation]]:
+def relations(
+    connection: sqlite3.Connection, memory_ids: Sequence[str], limit: int, types: Sequence[str]
+) -> list[tuple[str, Relation]]:
     """Read relations by their notes. One query for some hundreds."""
-    return [
-        _relation(row)
-        for some in _parts(memory_ids)
-        for row in connection.execute(f"{_RELATION} WHERE memory_id IN ({_marks(some)}) ORDER BY doc.id, number", some)
-    ]
+    found = []
+    for some in _parts(memory_ids):
+        query = f"{_RELATION} WHERE memory_id IN ({_marks(some)}) {_of(types)} ORDER BY doc.id, number LIMIT ?"
+        found += [_relation(row) for row in connection.execute(query, [*some, *types, limit])]
+    return found[:limit]
 
 
-def relations_to(connection: sqlite3.Connection, keys: Sequence[str], limit: int) -> list[tuple[str, Relation]]:
+def relations_to(
+    connection: sqlite3.Connection, keys: Sequence[str], limit: int, types: Sequence[str]
+) -> list[tuple[str, Relation]]:
     """Read relations by the keys of their targets. One query for some hundreds."""
     found = []
     for some in _parts(keys):
-        query = f"{_RELATION} WHERE relation.key IN ({_marks(some)}) ORDER BY updated_at DESC, doc.id, number LIMIT ?"
-        found += [_relation(row) for row in connection.execute(query, [*some, limit])]
+        within = f"WHERE relation.key IN ({_marks(some)}) {_of(types)}"
+        query = f"{_RELATION} {within} ORDER BY updated_at DESC, doc.id, number LIMIT ?"
+        found += [_relation(row) for row in connection.execute(query, [*some, *types, limit])]
     return found[:limit]
+
+
+def _of(types: Sequence[str]) -> str:
+    """Write the condition for types. The plus keeps it from their index, which would read every note's relations."""
+    return f"AND +relation.type IN ({_marks(types)})" if types else ""
 
 
 def relations_of_types(connection: sqlite3.Connection, types: Sequence[str], limit: int) -> list[tuple[str, Relation]]:
@@ -195,13 +205,13 @@ class GraphTables:
         with self._asking() as connection:
             return named(connection, keys)
 
-    def relations(self, memory_ids: Sequence[str]) -> list[tuple[str, Relation]]:
+    def relations(self, memory_ids: Sequence[str], limit: int, types: Sequence[str] = ()) -> list[tuple[str, Relation]]:
         with self._asking() as connection:
-            return relations(connection, memory_ids)
+            return relations(connection, memory_ids, limit, types)
 
-    def relations_to(self, keys: Sequence[str], limit: int) -> list[tuple[str, Relation]]:
+    def relations_to(self, keys: Sequence[str], limit: int, types: Sequence[str] = ()) -> list[tuple[str, Relation]]:
         with self._asking() as connection:
-            return relations_to(connection, keys, limit)
+            return relations_to(connection, keys, limit, types)
 
     def observations(self, wanted: ObservationFilter) -> list[tuple[str, Observation]]:
         with self._asking() as connection:

@@ -78,12 +78,12 @@ class Traversal:
         edges: dict[tuple[str, int, str], Edge] = {}
         ring, truncated = list(roots), False
         for distance in range(1, depth + 1):
-            found = self._edges(ring, direction, types)
+            found, more = self._edges(ring, direction, types)
             edges |= {(edge.source, edge.relation.line, edge.relation.target): edge for edge in found}
             ends = {end for edge in found for end in (edge.source, edge.target) if end is not None}
             ring = [one.memory_id for one in _newest(self._pack.notes([id for id in ends if id not in distances]))]
             room = limit + len(roots) - len(distances)
-            truncated = truncated or len(ring) > room
+            truncated = truncated or more or len(ring) > room
             ring = ring[: max(0, room)]
             distances |= dict.fromkeys(ring, distance)
             if not ring:
@@ -91,23 +91,29 @@ class Traversal:
         kept = tuple(islice(edges.values(), EDGES_MAX))
         return Reached(distances, kept, truncated or len(edges) > EDGES_MAX)
 
-    def _edges(self, memory_ids: Sequence[str], direction: str, types: frozenset[str]) -> list[Edge]:
-        edges = []
+    def _edges(self, memory_ids: Sequence[str], direction: str, types: frozenset[str]) -> tuple[list[Edge], bool]:
+        """Return the relations of a ring, and whether it has more than are looked at."""
+        edges: list[Edge] = []
+        more = False
         if direction in ("out", "both"):
-            edges += self._resolved(self._pack.relations(memory_ids)[:RELATIONS_MAX])
+            found = self._pack.relations(memory_ids, RELATIONS_MAX + 1, sorted(types))
+            edges, more = self._resolved(found[:RELATIONS_MAX]), len(found) > RELATIONS_MAX
         if direction in ("in", "both"):
-            edges += self._incoming(memory_ids)
-        return [edge for edge in edges if not types or edge.relation.type in types]
+            incoming, still_more = self._incoming(memory_ids, types)
+            edges, more = [*edges, *incoming], more or still_more
+        return edges, more
 
-    def _incoming(self, memory_ids: Sequence[str]) -> list[Edge]:
+    def _incoming(self, memory_ids: Sequence[str], types: frozenset[str]) -> tuple[list[Edge], bool]:
         keys = [key for one in self._pack.notes(memory_ids) for key in note_keys(one.path, one.title, one.permalink)]
         if (
             self._former is not None and len(memory_ids) == 1
         ):  # of the note that is asked about; others cost a query each
             keys += [key for path in self._former.of(memory_ids[0]) for key in note_keys(path, "", None)]
         wanted = frozenset(memory_ids)
-        edges = self._resolved(self._pack.relations_to(keys, RELATIONS_MAX))
-        return [edge for edge in edges if edge.target in wanted and edge.source != edge.target]
+        found = self._pack.relations_to(keys, RELATIONS_MAX + 1, sorted(types))
+        edges = self._resolved(found[:RELATIONS_MAX])
+        leading = [edge for edge in edges if edge.target in wanted and edge.source != edge.target]
+        return leading, len(found) > RELATIONS_MAX
 
     def _resolved(self, relations: Sequence[tuple[str, Relation]]) -> list[Edge]:
         found = self.resolve({relation.target for _, relation in relations})

@@ -85,6 +85,51 @@ def test_another_region_answers_the_same_also_where_it_has_to_ask_the_home() -> 
     assert found == context(scene, "Root")
 
 
+# ---- more than one answer looks at -----------------------------------------------------------------------------------
+
+
+def paths(answer: GraphAnswer) -> list[str]:
+    return sorted(node.path for node in answer.nodes)
+
+
+def test_links_of_other_types_take_no_place_of_those_that_are_asked_for() -> None:
+    scene = Searched()
+    scene.create("/hub.md", "# Hub\n")
+    scene.create("/first.md", "# First\n\n- depends_on [[Hub]]\n")
+    for number in range(5):
+        scene.create(f"/log{number}.md", f"# Log {number}\n\n" + "- uses [[Hub]]\n" * 500)
+    scene.create("/last.md", "# Last\n\n- depends_on [[Hub]]\n")
+    found = reach(scene, "Hub", direction="in", types=["depends_on"], depth=1)
+    assert (paths(found), found.truncated) == (["/first.md", "/hub.md", "/last.md"], False)
+    scene.create("/many.md", "# Many\n\n" + "[[Some]] here.\n\n" * 2_000 + "- depends_on [[Hub]]\n")
+    found = reach(scene, "Many", direction="out", types=["depends_on"], depth=1)
+    assert (paths(found), found.truncated) == (["/hub.md", "/many.md"], False)
+
+
+@pytest.mark.parametrize("direction", ["in", "both"])
+def test_an_answer_says_where_it_does_not_look_at_all_links_that_may_lead_to_a_memory(direction: str) -> None:
+    """Two memories are called hub; 1,999 newer links name it, and mean the other one."""
+    scene = Searched()
+    scene.create("/hub.md", "# A\n")
+    scene.create("/team/hub.md", "# B\n")
+    scene.create("/first.md", "# First\n\n- uses [[team/hub]]\n")
+    for number in range(4):
+        scene.create(f"/log{number}.md", f"# Log {number}\n\n" + "- uses [[hub]]\n" * (500 - (number == 0)))
+    found = reach(scene, "team/hub", direction=direction, depth=1)
+    assert (paths(found), found.truncated) == (["/first.md", "/team/hub.md"], False)
+    scene.create("/last.md", "# Last\n\n- uses [[hub]]\n")
+    assert reach(scene, "team/hub", direction=direction, depth=1).truncated
+
+
+@pytest.mark.parametrize(("links", "truncated"), [(1_999, False), (2_000, True)])
+def test_an_answer_says_where_it_does_not_look_at_all_links_of_a_memory(links: int, truncated: bool) -> None:
+    scene = Searched()
+    scene.create("/root.md", "# Root\n\n" + "[[Some]] " * links + "\n\n- uses [[Hub]]\n")
+    scene.create("/hub.md", "# Hub\n")
+    found = reach(scene, "Root", direction="out", depth=1)
+    assert (paths(found), found.truncated) == (["/root.md"] if truncated else ["/hub.md", "/root.md"], truncated)
+
+
 # ---- links that follow a rename --------------------------------------------------------------------------------------
 
 
