@@ -18,7 +18,12 @@ from memolith.core.tables import BY_MEMORY
 from memolith.ports.index import Query
 
 FOLLOWED_MAX = 10
-"""How many links of one answer are followed over renames."""
+"""How many links of one answer to paths that a memory has left are followed."""
+
+LOOKED_UP_MAX = 50
+"""How many links of one answer to what is no note are looked up, the first ones: most were never paths. Each may name
+two paths, and a read takes a hundred rows.
+"""
 
 VERSIONS_MAX = 200
 """How many of a memory's versions are looked at for its former paths, the first ones."""
@@ -33,6 +38,7 @@ class FormerPaths:
         self._access = access
         self._known: dict[str, frozenset[str]] = {}
         self._followed: dict[str, str | None] = {}
+        self._left_count = 0
 
     def of(self, memory_id: str) -> frozenset[str]:
         """Return the paths that a memory has had, and that were not erased. One query, once. Raises Unavailable."""
@@ -44,14 +50,15 @@ class FormerPaths:
         return self._known[memory_id]
 
     def followed(self, targets: Iterable[str]) -> Mapping[str, str]:
-        """Return, by target, the memory that was last at the path that it names; `FOLLOWED_MAX` targets in all.
+        """Return, by target, the memory that was last at the path that it names: of the first `LOOKED_UP_MAX` targets
+        in all, and of `FOLLOWED_MAX` that name a path that was left.
 
         One read of rows for all that are new, and for each that has left its path a HEAD and a query.
 
         Raises:
             Unavailable: index or bucket do not answer.
         """
-        room = FOLLOWED_MAX - len(self._followed)
+        room = LOOKED_UP_MAX - len(self._followed)
         new = [target for target in dict.fromkeys(targets) if target not in self._followed][: max(room, 0)]
         self._followed |= self._left(new)
         return {target: id for target in targets if (id := self._followed.get(target)) is not None}
@@ -66,14 +73,14 @@ class FormerPaths:
         rows = self._region.read(self._access.view.index, list(keys.values()))
         found: dict[str, str | None] = {}
         for target in targets:
-            left = (self._last(path, hashes[path], rows.get(keys[path])) for path in paths_named(target))
-            found[target] = next((id for id in left if id is not None), None)
+            named = {path: row for path in paths_named(target) if (row := rows.get(keys[path])) is not None}
+            vacated = {path: slot for path, row in named.items() if (slot := LogRow.from_attributes(row).vacated)}
+            self._left_count += bool(vacated)
+            left = (self._last(path, hashes[path], slot) for path, slot in vacated.items())
+            found[target] = next((id for id in left if id), None) if self._left_count <= FOLLOWED_MAX else None
         return found
 
-    def _last(self, path: str, hash: str, attributes: Mapping[str, object] | None) -> str | None:
+    def _last(self, path: str, hash: str, vacated: str) -> str | None:
         """Return the memory that left a path last, if its versions still say that it was there."""
-        row = None if attributes is None else LogRow.from_attributes(attributes)
-        if row is None or row.vacated is None:
-            return None
-        entry = self._logs.entry(LogKey(self._access.store.store_id, hash, Slot.parse(row.vacated)))
+        entry = self._logs.entry(LogKey(self._access.store.store_id, hash, Slot.parse(vacated)))
         return None if entry is None or path not in self.of(entry.memory_id) else entry.memory_id

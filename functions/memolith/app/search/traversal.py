@@ -92,15 +92,18 @@ class Traversal:
         return Reached(distances, kept, truncated or len(edges) > EDGES_MAX)
 
     def _edges(self, memory_ids: Sequence[str], direction: str, types: frozenset[str]) -> tuple[list[Edge], bool]:
-        """Return the relations of a ring, and whether it has more than are looked at."""
+        """Return the relations of a ring, and whether it has more than are looked at.
+
+        Those that lead to it are resolved first: some links in all are looked up, and a note may have many that lead
+        nowhere.
+        """
         edges: list[Edge] = []
         more = False
+        if direction in ("in", "both"):
+            edges, more = self._incoming(memory_ids, types)
         if direction in ("out", "both"):
             found = self._pack.relations(memory_ids, RELATIONS_MAX + 1, sorted(types))
-            edges, more = self._resolved(found[:RELATIONS_MAX]), len(found) > RELATIONS_MAX
-        if direction in ("in", "both"):
-            incoming, still_more = self._incoming(memory_ids, types)
-            edges, more = [*edges, *incoming], more or still_more
+            edges, more = [*self._resolved(found[:RELATIONS_MAX]), *edges], more or len(found) > RELATIONS_MAX
         return edges, more
 
     def _incoming(self, memory_ids: Sequence[str], types: frozenset[str]) -> tuple[list[Edge], bool]:
@@ -116,7 +119,7 @@ class Traversal:
         return leading, len(found) > RELATIONS_MAX
 
     def _resolved(self, relations: Sequence[tuple[str, Relation]]) -> list[Edge]:
-        found = self.resolve({relation.target for _, relation in relations})
+        found = self.resolve(dict.fromkeys(relation.target for _, relation in relations))
         return [Edge(source, relation, found[relation.target]) for source, relation in relations]
 
 

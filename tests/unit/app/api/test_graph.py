@@ -9,7 +9,7 @@ import pytest
 
 from memolith.app.kernel.graph_results import GraphAnswer, GraphContext
 from memolith.app.kernel.results import ReadConsistency
-from memolith.app.search.former_paths import FOLLOWED_MAX
+from memolith.app.search.former_paths import FOLLOWED_MAX, LOOKED_UP_MAX
 from tests.unit.app.scene import AWAY, HOME
 from tests.unit.app.searched import Searched
 
@@ -177,6 +177,30 @@ def test_a_path_that_was_erased_from_the_versions_leads_nowhere() -> None:
     scene.deliver()
     assert [edge.target_id for edge in reach(scene, "Root", direction="out").edges] == [None]
     assert reach(scene, made.id, direction="in", depth=1).edges == ()
+
+
+@pytest.mark.parametrize("direction", ["in", "out", "both"])
+def test_links_to_what_never_was_take_no_place_of_those_that_are_followed(direction: str) -> None:
+    scene = Searched()
+    dead = [f"- knows [[Idea {number}]]" for number in range(2 * LOOKED_UP_MAX)]
+    said = [*dead[: 2 * FOLLOWED_MAX], "- knows [[old/budget]]", *dead[2 * FOLLOWED_MAX :]]
+    note = scene.create("/old/plan.md", "\n".join(["# Plan", "", *said, ""]))
+    scene.update(scene.create("/old/budget.md", "# Budget\n"), path="/new/costs.md")
+    scene.update(note, path="/new/other.md")
+    scene.create("/root.md", "# Root\n\n- knows [[old/plan]]\n")
+    expected = {"in": ["/root.md"], "out": ["/new/costs.md"], "both": ["/new/costs.md", "/root.md"]}[direction]
+    assert paths(reach(scene, note.id, direction=direction, depth=1)) == sorted([*expected, "/new/other.md"])
+
+
+def test_of_many_links_the_first_ones_of_the_text_are_looked_up() -> None:
+    """Every order of hashes gives the same answer."""
+    scene = Searched()
+    said = "".join(f"- knows [[old/{number}]]\n" for number in range(2 * LOOKED_UP_MAX))
+    scene.create("/root.md", f"# Root\n\n{said}")
+    for number in (LOOKED_UP_MAX - 1, LOOKED_UP_MAX):
+        scene.update(scene.create(f"/old/{number}.md", f"# Number {number}\n"), path=f"/new/{number}-moved.md")
+    found = reach(scene, "Root", direction="out", depth=1)
+    assert paths(found) == [f"/new/{LOOKED_UP_MAX - 1}-moved.md", "/root.md"]
 
 
 def test_at_most_ten_links_of_an_answer_are_followed() -> None:
