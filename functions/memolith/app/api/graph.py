@@ -102,7 +102,7 @@ class Graph:
         with self._pack(access, as_of) as (pack, was):
             traversal = Traversal(pack, former)
             roots = _meant(pack, root, traversal)
-            reached = traversal.reach(roots[:1], depth, direction, frozenset(types), limit)
+            reached = traversal.reach(roots[:1], depth, direction, frozenset(types), limit).cut()
             notes = _by_id(pack.notes([*roots, *reached.memory_ids]))
         heads = self._current(access, notes.values(), was, as_of)
         if len(roots) > 1:
@@ -269,7 +269,7 @@ def _around(
     """Return what is around each root, `most` notes in all, of those that are new enough."""
     found = []
     for root in roots:
-        reached = traversal.reach([root], depth, "both", frozenset(), most)
+        reached = traversal.reach([root], depth, "both", frozenset(), most).cut()
         notes = _by_id(pack.notes(list(reached.distances)))
         kept = {id: far for id, far in reached.distances.items() if not far or _is_new(notes[id], since)}
         most -= len(kept) - 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memolith.app.api.disputes import Disputes
@@ -40,15 +40,22 @@ CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A memory that may be recalled, and the id of the one that it is linked with, if that is why."""
+    """A memory that may be recalled, and the ids of those that it is linked with, by their titles, if that is why."""
 
     found: Coverage
-    linked_with: str | None = None
+    linked_with: tuple[str, ...] = ()
 
     @property
-    def memory_ids(self) -> list[str]:
-        """All that it takes to be shown: what only a withheld memory leads to is not recalled either."""
-        return [self.found.memory_id] if self.linked_with is None else [self.found.memory_id, self.linked_with]
+    def memory_ids(self) -> tuple[str, ...]:
+        """All on which it depends whether it is shown."""
+        return (self.found.memory_id, *self.linked_with)
+
+    def among(self, current: Container[str]) -> _Candidate | None:
+        """Return it as far as memories may be shown: what only withheld memories lead to is not recalled either."""
+        linked_with = tuple(id for id in self.linked_with if id in current)
+        if self.found.memory_id not in current or (self.linked_with and not linked_with):
+            return None
+        return replace(self, linked_with=linked_with)
 
 
 class Recall:
@@ -112,13 +119,12 @@ class Recall:
         texts = whole_texts(texts, rows.values())
         kept = [
             one
-            for one in candidates
-            if all(id in rows for id in one.memory_ids)
-            and (note := notes[one.found.memory_id])
+            for one in filter(None, (one.among(rows) for one in candidates))
+            if (note := notes[one.found.memory_id])
             and not is_known_tool(note.path, note.title, note.type, texts.get(note.memory_id, ""), recent_tools)
         ]
         unused = self._unused(access.store, [rows[one.found.memory_id] for one in kept])
-        kept.sort(key=lambda one: (one.linked_with is not None, -_weight(one, unused), one.found.memory_id))
+        kept.sort(key=lambda one: (bool(one.linked_with), -_weight(one, unused), one.found.memory_id))
         shown = tuple(_within(kept[:limit], notes, rows, texts, max_tokens * CHARS_PER_TOKEN, unused))
         disputes = self._disputes.of(access, [one.memory_id for one in shown])
         return with_disputes(GraphAnswer(shown), disputes)
@@ -153,15 +159,10 @@ class Recall:
         near = [id for id, distance in reached.distances.items() if distance]
         for one in weigh(near):
             if suffices(one, linked=True) and one.memory_id not in loaded:
-                ends = {
-                    end
-                    for edge in reached.edges
-                    for end in (edge.source, edge.target)
-                    if one.memory_id in (edge.source, edge.target) and end in titles
-                }
-                yield _Candidate(
-                    one, min((end for end in ends if end is not None), default=None, key=titles.__getitem__)
-                )
+                sides = [(edge.source, edge.target) for edge in reached.edges]
+                ends = {end for both in sides if one.memory_id in both for end in both if end is not None}
+                linked_with = sorted(ends & titles.keys(), key=lambda id: (titles[id], id))
+                yield _Candidate(one, tuple(linked_with))
 
 
 def _weight(one: _Candidate, unused: Mapping[str, int]) -> float:
@@ -183,8 +184,8 @@ def _within(
         content = text if text is not None and len(text) <= left else None
         left -= len(content or "")
         why = [f"has {len(one.found.matched)} of the query's words, {one.found.share:.0%} of its weight"]
-        if one.linked_with is not None:
-            why.append(f"linked with {notes[one.linked_with].title}")
+        if one.linked_with:
+            why.append(f"linked with {notes[one.linked_with[0]].title}")
         if note.memory_id in unused:
             why.append(f"not used for {unused[note.memory_id]} days or more")
         yield replace(node_of(note, rows[note.memory_id], content=content), why=tuple(why))

@@ -6,7 +6,7 @@ Nothing here is shown yet: the index has the last word on every note (`memolith.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from memolith.app.search.former_paths import FormerPaths
@@ -18,6 +18,8 @@ from memolith.ports.packs import Pack
 
 DIRECTIONS = ("out", "in", "both")
 EDGES_MAX = 500
+"""How many edges one answer has."""
+
 RELATIONS_MAX = 2_000
 """Relations looked at for one ring, in each direction."""
 
@@ -49,6 +51,20 @@ class Reached:
         """All notes in it, also those to which an edge leads that were not reached."""
         ends = (one.memory_id for edge in self.edges for one in edge.targets)
         return list(dict.fromkeys((*self.distances, *ends)))
+
+    def cut(self) -> Reached:
+        """Leave out edges beyond `EDGES_MAX`, but for each memory keep the first over which it was reached."""
+        if len(self.edges) <= EDGES_MAX:
+            return self
+        over: dict[str, int] = {}
+        for place, edge in enumerate(self.edges):
+            ends = [end for end in (edge.source, edge.target) if end is not None and end in self.distances]
+            if len(ends) == 2 and self.distances[ends[0]] != self.distances[ends[1]]:
+                over.setdefault(max(ends, key=self.distances.__getitem__), place)
+        kept = set(over.values())
+        others = (place for place in range(len(self.edges)) if place not in kept)
+        kept |= set(islice(others, max(0, EDGES_MAX - len(kept))))
+        return replace(self, edges=tuple(self.edges[place] for place in sorted(kept)), truncated=True)
 
 
 class Traversal:
@@ -88,8 +104,7 @@ class Traversal:
             distances |= dict.fromkeys(ring, distance)
             if not ring:
                 break
-        kept = tuple(islice(edges.values(), EDGES_MAX))
-        return Reached(distances, kept, truncated or len(edges) > EDGES_MAX)
+        return Reached(distances, tuple(edges.values()), truncated)
 
     def _edges(self, memory_ids: Sequence[str], direction: str, types: frozenset[str]) -> tuple[list[Edge], bool]:
         """Return the relations of a ring, and whether it has more than are looked at.

@@ -106,6 +106,17 @@ def test_links_of_other_types_take_no_place_of_those_that_are_asked_for() -> Non
     assert (paths(found), found.truncated) == (["/hub.md", "/many.md"], False)
 
 
+def test_of_more_than_five_hundred_links_those_over_which_memories_are_reached_are_in_the_answer() -> None:
+    scene = Searched()
+    dead = "".join(f"- uses [[Thing {number}]]\n" for number in range(499))
+    scene.create("/root.md", f"# Root\n\n{dead}- uses [[Near]]\n[[Thing]]\n\n[[Last]]\n")
+    for title in ("Near", "Last"):
+        scene.create(f"/{title.lower()}.md", f"# {title}\n")
+    found = reach(scene, "Root", direction="out", depth=1)
+    assert (paths(found), len(found.edges), found.truncated) == (["/last.md", "/near.md", "/root.md"], 500, True)
+    assert [edge.line for edge in found.edges] == sorted(edge.line for edge in found.edges)
+
+
 @pytest.mark.parametrize("direction", ["in", "both"])
 def test_an_answer_says_where_it_does_not_look_at_all_links_that_may_lead_to_a_memory(direction: str) -> None:
     """Two memories are called hub; 1,999 newer links name it, and mean the other one."""

@@ -101,6 +101,44 @@ def test_what_matters_only_by_a_link_to_a_withheld_memory_is_not_recalled(scene:
     assert recall(scene, query) == ()
 
 
+def linked_late(*roots: str) -> Searched:
+    """Return a store in which notes about quokkas have 520 links to what is no memory before one to a late memory."""
+    made = Searched()
+    links = "".join(f"[[Filler {number}]] number\n\n" for number in range(520))
+    for title in roots:
+        made.create(f"/{title.lower()}.md", f"# {title}\n\nquokka wombat numbat\n\n{links}[[Late]]\n")
+    for number in range(30):
+        made.create(f"/other{number}.md", f"other text {number}\n")
+    made.create("/late.md", "# Late\n\nnumbat things\n")
+    made.deliver()
+    return made
+
+
+def judge(scene: Searched, path: str) -> None:
+    scene.judge(next(item for item in scene.page().items if item.path == path))  # type: ignore[arg-type]
+    scene.deliver()
+
+
+def test_a_memory_behind_five_hundred_links_says_what_it_is_linked_with_and_goes_with_that() -> None:
+    made, query = linked_late("Index"), "quokka wombat numbat"
+    assert [(node.path, node.why[1:]) for node in recall(made, query)] == [
+        ("/index.md", ()),
+        ("/late.md", ("linked with Index",)),
+    ]
+    judge(made, "/index.md")
+    assert recall(made, query) == ()
+
+
+def test_a_memory_that_two_memories_lead_to_is_recalled_where_one_of_them_is_withheld() -> None:
+    made, query = linked_late("Annals", "Index"), "quokka wombat numbat"
+    assert recall(made, query)[-1].why[1:] == ("linked with Annals",)
+    judge(made, "/annals.md")
+    assert [(node.path, node.why[1:]) for node in recall(made, query)] == [
+        ("/index.md", ()),
+        ("/late.md", ("linked with Index",)),
+    ]
+
+
 def test_a_query_of_nothing_is_refused(scene: Searched) -> None:
     with pytest.raises(InvalidRequest, match="query"):
         recall(scene, "  ")
