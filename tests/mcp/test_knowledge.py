@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from memolith.app.api import activity
 from tests.mcp.conftest import Server
 from tests.mcp.notes import put
 
@@ -110,3 +111,21 @@ def test_what_matters_now_is_recalled_and_what_is_loaded_is_not_recalled_again(s
     for query, loaded in (("when do deploys go out?", [one["memory_id"]]), ("bake sourdough bread", [])):
         assert server.call("recall", query=query, loaded=loaded)[1] == {"memories": []}
     assert server.call("recall", query=" ")[2]
+
+
+def test_backlinks_conflicts_and_activity_say_whether_there_are_more(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(server, "/hub.md", "# Hub\n\n- [limit] The timeout is 10 s\n- [limit] The rate is 5 s\n")
+    for name in ("a", "b"):
+        put(server, f"/{name}.md", f"# Note {name}\n\n- uses [[Hub]]\n")
+    put(server, "/c.md", "- [limit] [[Hub]]: The timeout is 20 s\n- [limit] [[Hub]]: The rate is 6 s\n")
+    for limit, truncated in ((1, True), (3, False)):
+        links = server.call("backlinks", path="hub.md", limit=limit)[1] or {}
+        assert (len(links["links"]) < 3, links["truncated"]) == (truncated, truncated)
+    for limit, truncated in ((1, True), (2, False)):
+        found = server.call("conflicts", limit=limit)[1] or {}
+        assert (len(found["conflicts"]), found["truncated"]) == (limit, truncated)
+    assert (server.call("recent_activity")[1] or {})["truncated"] is False
+    monkeypatch.setattr(activity, "VERSIONS_MAX", 2)
+    assert (server.call("recent_activity")[1] or {})["truncated"] is True

@@ -169,9 +169,12 @@ class Conflict(BaseModel):
 
 
 class Conflicts(BaseModel):
-    """Conflicts, those of the notes changed last first. Which side is right, nothing here says."""
+    """Conflicts, those of the notes changed last first. Which side is right, nothing here says; `truncated`: there are
+    more.
+    """
 
     conflicts: list[Conflict]
+    truncated: bool
 
 
 class Spoken(BaseModel):
@@ -205,9 +208,10 @@ class Backlink(BaseModel):
 
 
 class Backlinks(BaseModel):
-    """Links to a note, those of the notes changed last first."""
+    """Links to a note, those of the notes changed last first; `truncated`: there are more."""
 
     links: list[Backlink]
+    truncated: bool
 
 
 class Version(BaseModel):
@@ -244,11 +248,12 @@ class ChangedNote(BaseModel):
 
 
 class Activity(BaseModel):
-    """Notes that were changed, the last change first."""
+    """Notes that were changed, the last change first; `truncated`: not all changes of the timeframe were looked at."""
 
     notes: list[ChangedNote]
     since: str
     has_more: bool
+    truncated: bool
 
 
 class Project(BaseModel):

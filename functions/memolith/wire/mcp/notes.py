@@ -133,6 +133,7 @@ class Notes:
             ],
             since=answer["since"],
             has_more=answer["has_more"],
+            truncated=answer["truncated"],
         )
 
     def versions(self, path: str, limit: int) -> Versions:
@@ -180,7 +181,8 @@ class Notes:
                 )
                 for one in answer["conflicts"]
                 for decided in [one["resolution"] or {}]
-            ]
+            ],
+            truncated=answer["truncated"],
         )
 
     def conversations(self, asked: ConversationsArguments) -> Conversations:
@@ -217,7 +219,8 @@ class Notes:
                     line=edge["line"],
                 )
                 for edge in edges
-            ]
+            ],
+            truncated=answer["truncated"],
         )
 
     def _file(self, path: str) -> File:
