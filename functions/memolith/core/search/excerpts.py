@@ -84,10 +84,12 @@ def _worth_a_look(part: str, stems: frozenset[str]) -> Iterator[tuple[int, int]]
     for beginning in known:
         at = lower.find(beginning)
         while at >= 0:
+            end = at + 1
             if within_words or not at or not lower[at - 1].isalnum():
                 blank = _BLANK.search(lower, at)
-                yield at, len(part) if blank is None else blank.start()
-            at = lower.find(beginning, at + 1)
+                end = len(part) if blank is None else blank.start()
+                yield at, end
+            at = lower.find(beginning, end)
 
 
 def _last_word_end(text: str, begin: int, end: int) -> int:
