@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memolith.app.api.transcripts import PARTS_PER_PAGE
 from tests.api.harness import Backend
 
 
@@ -91,4 +92,13 @@ def test_a_store_that_allows_no_extraction_is_proposed_nothing(backend: Backend,
     assert refused.status == 400
     assert "allows no extraction" in refused.body["error"]["message"]
     assert backend.raw("POST", address, body={"pipelines": {"extraction": "allow"}}).status == 200
+    assert extract(backend, session)["outcome"] == "proposed"
+
+
+def test_what_many_calls_reported_of_one_instant_is_extracted(backend: Backend, store: str, session: str) -> None:
+    said = "From now on deploy the engine on Thursdays, never on Fridays."
+    event = {"type": "user.message", "content": [{"type": "text", "text": said}], "at": "2026-01-02T03:04:05Z"}
+    for _ in range(PARTS_PER_PAGE + 1):
+        reply = backend.raw("POST", f"/v1/sessions/{session}/transcript", body={"events": [event]})
+        assert reply.status == 200, reply.body
     assert extract(backend, session)["outcome"] == "proposed"

@@ -41,7 +41,7 @@ NEEDED = {
 _SAID = frozenset(("user.message", "user.tool_confirmation", "user.interrupt", "user.define_outcome", "system.message"))
 
 _PLACE_END = "~"
-"""Above every character that a place has after its time."""
+"""Above every character that a place has."""
 
 
 def trust_of(type: str, writer: str | None, *, suspicious: bool) -> str | None:
@@ -74,14 +74,14 @@ def place(at: int, region: str, sequence: int, number: int) -> str:
     return f"{at:020d}#{region}#{sequence:010d}#{number:05d}"
 
 
-def before(at: int) -> str:
-    """Return the place before every event of that time."""
-    return f"{at:020d}"
+def before(at: int, region: str, sequence: int) -> str:
+    """Return the place before every event that a part has of that time, and after what earlier parts have of it."""
+    return f"{at:020d}#{region}#{sequence:010d}"
 
 
-def after(at: int) -> str:
-    """Return the place after every event of that time."""
-    return f"{at:020d}{_PLACE_END}"
+def after(at: int, region: str, sequence: int) -> str:
+    """Return the place after every event that a part has of that time, and before what later parts have of it."""
+    return before(at, region, sequence) + _PLACE_END
 
 
 def counting(rows: Iterable[TranscriptRow]) -> dict[str, tuple[str, int]]:

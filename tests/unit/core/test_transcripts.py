@@ -111,7 +111,9 @@ def test_events_stand_by_their_time_then_region_part_and_place() -> None:
         place(40, "a", 1, 0),
     ]
     assert places == sorted(places)
-    assert before(5) < places[0] < places[3] < after(5) < places[4]
+    assert before(5, "us", 1) < places[1] < places[2] < after(5, "us", 1)
+    assert after(5, "us", 1) < before(5, "us", 10) < places[3] < after(5, "us", 10) < places[4]
+    assert places[0] < before(5, "us", 1)
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ class DreamSessions:
         for session_id in record.session_ids:
             go_on()
             said, size = [], 0
-            for event, text in self._newest(call, session_id):
+            for event, text in self._newest(call, session_id, go_on):
                 size += len(text.encode()) + EVENT_MAX_BYTES // 100
                 if size > most_bytes:
                     break
@@ -91,8 +91,8 @@ class DreamSessions:
                 document = {"session": {"id": session_id, "date": events[-1]["at"][:10]}, "events": events}
                 yield SessionInput(document, tuple(event.trust for event, _ in said))
 
-    def _newest(self, call: RequestContext, session_id: str) -> Iterator[tuple[Event, str]]:
-        """Yield what was said, the newest first."""
+    def _newest(self, call: RequestContext, session_id: str, go_on: Callable[[], None]) -> Iterator[tuple[Event, str]]:
+        """Yield what was said, the newest first. `go_on` is called between two pages, and stops it by raising."""
         after: str | None = None
         while True:
             page = self._transcripts.page(
@@ -105,6 +105,7 @@ class DreamSessions:
             after = page.next_after
             if after is None:
                 return
+            go_on()
 
 
 def text_of(content: object) -> str:

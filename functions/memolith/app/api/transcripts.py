@@ -189,8 +189,8 @@ class Transcripts:
         """List the events of a session that this region has, in their order; none of an erased transcript.
 
         An index read, a query for a hundred parts, an index read, and a GET for each part that the page needs, at most
-        `PARTS_PER_PAGE`; a page may be short, or empty, and be continued all the same. It ends before its events take
-        more than `SENT_MAX_BYTES`, with one at least.
+        `PARTS_PER_PAGE` and those that reach over the place where the page begins. A page may be short, or empty, and
+        be continued all the same. It ends before its events take more than `SENT_MAX_BYTES`, with one at least.
 
         Raises:
             NotFound, PermissionDenied, Unauthenticated, Unavailable.
@@ -281,13 +281,18 @@ class _Parts:
         self.stopped_at: str | None = None
 
     def events(self) -> Iterator[tuple[str, Event]]:
-        """Yield events and their places, in order. Stops after `PARTS_PER_PAGE` parts; `stopped_at` says where."""
+        """Yield events and their places, in order. Stops after `PARTS_PER_PAGE` parts; `stopped_at` says where.
+
+        Parts that begin before the place where the listing goes on do not count: the next page begins behind them only
+        once all of them were read beside others.
+        """
         waiting: list[tuple[str, Event]] = []
+        most = PARTS_PER_PAGE + self._begun
         for number, row in enumerate(self._rows):
             bound = self._first_place(row)
             while waiting and self._comes_first(waiting[-1][0], bound):
                 yield waiting.pop()
-            if number == PARTS_PER_PAGE:
+            if number == most:
                 self.stopped_at = bound
                 return
             waiting += self._events_of(row)
@@ -305,7 +310,15 @@ class _Parts:
 
     def _first_place(self, row: TranscriptRow) -> str:
         """Return a place that none of the part's events comes before, in the direction of the listing."""
-        return after(row.last_at or 0) if self._filter.descending else before(row.first_at or 0)
+        if self._filter.descending:
+            return after(row.last_at or 0, row.region, row.sequence)
+        return before(row.first_at or 0, row.region, row.sequence)
+
+    @property
+    def _begun(self) -> int:
+        """How many of the parts begin before the place where the listing goes on."""
+        position = self._position
+        return 0 if position is None else sum(self._comes_first(self._first_place(row), position) for row in self._rows)
 
     def _comes_first(self, place: str, bound: str) -> bool:
         return place > bound if self._filter.descending else place < bound
@@ -316,7 +329,7 @@ class _Parts:
     def _may_show(self, row: TranscriptRow) -> bool:
         first, last = row.first_at or 0, row.last_at or 0
         if self._position is not None:
-            begins, ends = before(first), after(last)
+            begins, ends = before(first, row.region, row.sequence), after(last, row.region, row.sequence)
             if (begins >= self._position) if self._filter.descending else (ends <= self._position):
                 return False
         gte, lte = self._filter.at_gte, self._filter.at_lte
