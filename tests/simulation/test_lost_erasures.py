@@ -14,6 +14,7 @@ import pytest
 from memolith.adapters.layered import Fault, Strike
 from memolith.adapters.memory import MemoryErasableObjects, MemoryQueue
 from memolith.app.erasure import version_purge
+from memolith.app.erasure.dream_step_removal import DreamStepRemoval
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
 from memolith.app.erasure.proposal_erasure import ProposalErasure
@@ -65,7 +66,7 @@ def looking(stage: Stage, region: str) -> VersionPurge:
     eraser = Eraser(here, erasable, RetentionPass(here, parts.logs, parts.projector), parts.logs, parts.store_log)
     packs = PackRemoval(here, erasable, parts.store_log)
     proposals = ProposalErasure(here, erasable, parts.store_log)
-    transcripts = TranscriptPurge(here, erasable)
+    transcripts = TranscriptPurge(here, erasable, DreamStepRemoval(here, packs))
     stores = StorePurge(here, erasable, eraser, packs, parts, proposals, transcripts)
     return VersionPurge(here, erasable, eraser, stores, transcripts)
 

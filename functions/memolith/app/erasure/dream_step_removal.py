@@ -6,7 +6,7 @@ somebody else ended the dream, the sweep finds them by their keys.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import groupby
 
 from memolith.app.erasure.pack_removal import PackRemoval
@@ -34,12 +34,16 @@ class DreamStepRemoval:
         """
         return self._remove(self._is_needless, is_time_up)
 
-    def erase_of_session(self, session_id: str) -> int:
-        """Remove the steps of dreams that read a session which is erased; return how many. Costs and raises as `sweep`.
+    def erase_of_sessions(self, session_ids: Collection[str]) -> int:
+        """Remove the steps of dreams that read a session of which words are erased; return how many. Repeatable.
 
-        Such a dream asks again if it is taken up, and ends as one whose session is not there.
+        Costs and raises as `sweep`. Such a dream asks again if it is taken up, about what is left of the session.
         """
-        return self._remove(lambda _, record: record is None or session_id in record.session_ids, lambda: False)
+
+        def reads_one(_: StoreRow | None, record: RunRecord | None) -> bool:
+            return record is None or any(one in session_ids for one in record.session_ids)
+
+        return self._remove(reads_one, lambda: False)
 
     def _remove(
         self, is_due: Callable[[StoreRow | None, RunRecord | None], bool], is_time_up: Callable[[], bool]

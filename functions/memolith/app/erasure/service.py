@@ -97,12 +97,9 @@ class Erasures:
     def erase_transcript(self, workspace_id: str, session_id: str) -> int:
         """Blank the transcript of a session that is to be erased, as `TranscriptPurge.erase` does; how many parts.
 
-        Dreams of the session that are under way lose what they keep, as it may have its words: a LIST, and an index
-        read for each that keeps anything.
+        Dreams of the session that are under way lose what they keep, as it may have its words.
         """
-        blanked = self._transcripts.erase(workspace_id, session_id)
-        self._steps.erase_of_session(session_id)
-        return blanked
+        return self._transcripts.erase(workspace_id, session_id)
 
     def clear_transcript_part(self, key: str) -> bool:
         """Delete what stands below the blank of a part of a transcript, as `TranscriptPurge.clear` does."""
@@ -202,14 +199,14 @@ def make_erasures(region: Region, erasable: ErasableObjects, packs: Packs, day_u
     eraser = Eraser(region, erasable, retaining, parts.logs, parts.store_log)
     removal = PackRemoval(region, erasable, parts.store_log)
     proposals = ProposalErasure(region, erasable, parts.store_log)
-    transcripts = TranscriptPurge(region, erasable, day_us)
+    steps = DreamStepRemoval(region, removal)
+    transcripts = TranscriptPurge(region, erasable, steps, day_us)
     stores = StorePurge(region, erasable, eraser, removal, parts, proposals, transcripts)
     versions = VersionPurge(region, erasable, eraser, stores, transcripts)
     deadlines = Deadlines(region, parts.store_log)
     remains = Verification(region, erasable, stores, packs, parts)
     repairs = Repair(region, erasable, eraser, packs)
     counts = CountRemoval(region, erasable)
-    steps = DreamStepRemoval(region, removal)
     return Erasures(
         region,
         retaining,

@@ -6,6 +6,7 @@ by when a part was recorded and by its own rows of the session's stores, and the
 
 Nor does an erased store: its final record is the order. A transcript tells what its session read in each of its stores,
 so that one of them that is erased takes the whole transcript with it, as the one that keeps it shortest decides.
+Whatever erases words of a session, dreams of it that are under way lose what they keep.
 
     a listing of the bucket -> each session -> its order, its stores' ends, or the days that they allow -> blanks
 """
@@ -16,6 +17,7 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import partial
 
+from memolith.app.erasure.dream_step_removal import DreamStepRemoval
 from memolith.app.index.resumable_scan import ScanProgress, resume_scan
 from memolith.app.index.transcript_log import has_order
 from memolith.app.kernel.listing import keys_under
@@ -47,16 +49,20 @@ PASS = RowKey("control", "erasure#transcripts", "pass")
 class TranscriptPurge:
     """Blanks parts of transcripts in this region's bucket."""
 
-    def __init__(self, region: Region, erasable: ErasableObjects, day_us: int = DAY_US) -> None:
+    def __init__(
+        self, region: Region, erasable: ErasableObjects, steps: DreamStepRemoval, day_us: int = DAY_US
+    ) -> None:
         self._region = region
         self._erasable = erasable
+        self._steps = steps
         self._day_us = day_us
 
     def erase(self, workspace_id: str, session_id: str) -> int:
         """Blank every part of a transcript that is to be erased, and delete its older S3 versions. Repeatable.
 
-        A HEAD and a LIST for each region, and for each part a GET and what an erasure costs. Returns how many parts
-        had text. Without an order in this bucket nothing is erased.
+        A HEAD and a LIST for each region, for each part a GET and what an erasure costs, and what
+        `DreamStepRemoval.erase_of_sessions` costs. Returns how many parts had text. Without an order in this bucket
+        nothing is erased.
 
         Raises:
             InvalidRequest: no ids. Unavailable: not finished; repeat it.
@@ -65,19 +71,22 @@ class TranscriptPurge:
             raise InvalidRequest("session_id", "names no session")
         if not has_order(self._region, workspace_id, session_id):
             return 0
-        return self._blank(self._parts(workspace_id, session_id), keep_ids=False)
+        blanked = self._blank(self._parts(workspace_id, session_id), keep_ids=False)
+        self._steps.erase_of_sessions({session_id})
+        return blanked
 
     def erase_of_store(self, store_id: str, keys: Iterable[str]) -> int:
         """Blank those of some parts, in the order of their keys, whose sessions have the store. Repeatable.
 
         The caller knows that the store is to be erased. A look at what serves, an index read for each session, and for
-        each part of the store's a GET and what an erasure costs. Returns how many parts had text.
+        each part of the store's a GET and what an erasure costs; where there are any, what
+        `DreamStepRemoval.erase_of_sessions` costs. Returns how many parts had text.
 
         Raises:
             Unavailable: not finished; repeat it.
         """
         view = self._region.view()
-        return sum(self._blank(parts, keep_ids=False) for parts in parts_of(self._region, view, store_id, keys))
+        return self._blank_all((parts, False) for parts in parts_of(self._region, view, store_id, keys))
 
     def clear(self, key: str) -> bool:
         """Delete what stands below the blank of a part; return whether anything did. Repeatable.
@@ -94,7 +103,7 @@ class TranscriptPurge:
         """Go on with the daily pass over all transcripts of this bucket. Raises as `resume_scan`.
 
         A LIST for a thousand parts; for a session two index reads and a HEAD for each region; for a part that is due
-        what an erasure costs.
+        what an erasure costs, and for a thousand with any that are, what `DreamStepRemoval.erase_of_sessions` costs.
         """
         return resume_scan(self._region, "transcripts", self._page, deadline_us, PASS)
 
@@ -103,20 +112,34 @@ class TranscriptPurge:
         regions = sorted(self._region.origins)
         number, last = (0, None) if place is None else json.loads(place)
         page = self._region.objects.list(f"{regions[number]}/transcript/", last, KEYS_PER_PAGE)
-        blanked = sum(self._session(view, keys) for keys in _by_session(page.keys))
+        blanked = self._blank_all(self._due(view, keys) for keys in _by_session(page.keys))
         scanned = ScanProgress(len(page.keys), blanked)
         if page.next_after is not None:
             return scanned, json.dumps([number, page.next_after])
         return scanned, json.dumps([number + 1, None]) if number + 1 < len(regions) else None
 
-    def _session(self, view: View, keys: list[TranscriptKey]) -> int:
-        """Blank what is due among some parts of one session, all written by one region; return how many."""
+    def _blank_all(self, due: Iterable[tuple[list[TranscriptKey], bool]]) -> int:
+        """Blank parts, those of one session together, then remove what dreams of these sessions keep; how many parts.
+
+        Each comes with whether the ends of its events' ids are kept. The steps go last, and also where the parts were
+        blank: whoever reads before the blank keeps nothing after it, and a call that died between the two is repeated.
+        """
+        blanked, sessions = 0, set[str]()
+        for parts, keep_ids in due:
+            blanked += self._blank(parts, keep_ids=keep_ids)
+            sessions.update(one.session_id for one in parts)
+        if sessions:
+            self._steps.erase_of_sessions(sessions)
+        return blanked
+
+    def _due(self, view: View, keys: list[TranscriptKey]) -> tuple[list[TranscriptKey], bool]:
+        """Return what is due among some parts of one session, all of one region; and whether ends of ids are kept."""
         workspace_id, session_id = keys[0].workspace_id, keys[0].session_id
         parts = [key for key in keys if not key.is_erasure]
         if not parts:
-            return 0
+            return [], False
         if has_order(self._region, workspace_id, session_id):
-            return self._blank(parts, keep_ids=False)
+            return parts, False
         stores = self._stores(view, workspace_id, session_id)
         is_erased = any(one.state == StoreState.DELETED for one in stores)
         days = days_kept(one.transcript_days for one in stores)
@@ -129,7 +152,7 @@ class TranscriptPurge:
             for key, row in rows.items()
             if is_over(TranscriptRow.from_attributes(row), 0 if is_erased else days, now_us, self._day_us)
         ]
-        return self._blank(due, keep_ids=not is_erased)
+        return due, not is_erased
 
     def _stores(self, view: View, workspace_id: str, session_id: str) -> list[StoreRow]:
         """Return the stores of a session, also erased ones, as far as this region knows them.

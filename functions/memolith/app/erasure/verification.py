@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from memolith.app.erasure.store_purge import StorePurge
-from memolith.app.erasure.transcript_purge import parts_of
+from memolith.app.erasure.transcript_purge import parts_of, stores_of
 from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.region import Region, View
@@ -22,7 +22,7 @@ from memolith.core.errors import InvalidRequest, Unavailable
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import ProposalKey, RunKey, StoreKey, TranscriptKey, parse_key
 from memolith.core.objects.dream_step import PREFIX as STEPS_PREFIX
-from memolith.core.objects.dream_step import steps_prefix
+from memolith.core.objects.dream_step import named_dream, steps_prefix
 from memolith.core.objects.entry import Entry
 from memolith.core.objects.proposal_record import ProposalRecord
 from memolith.core.objects.run_record import RunRecord
@@ -32,6 +32,7 @@ from memolith.core.objects.store_record import StoreRecord
 from memolith.core.objects.transcript import TranscriptPart
 from memolith.core.rows.base import Attributes
 from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.rows.dreams import DreamRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.tables import BY_MEMORY
 from memolith.ports import errors as port_errors
@@ -203,8 +204,9 @@ class Verification:
         """Search one step of everything that this region has of a store; `at` is the `next` of the step before.
 
         Reads every S3 version: a LIST for two hundred, and a GET each; of the workspace's transcripts those whose
-        sessions have the store, for an index read for each session. Then every row, a query for a thousand. Without
-        needles, it reports anything that is not blank, which is right for a store that was deleted.
+        sessions have the store, for an index read for each session; of what dreams keep also that of other stores'
+        dreams that may have its texts (`_may_have`). Then every row, a query for a thousand. Without needles, it
+        reports anything of the store itself that is not blank, which is right for a store that was deleted.
 
         Raises:
             InvalidRequest, Unavailable.
@@ -212,7 +214,7 @@ class Verification:
         if ids.STORE.fullmatch(store_id) is None:
             raise InvalidRequest("store_id", "must be the id of a memory_store")
         places = [f"{region}/{kind}/{store_id}/" for region in self._region.origins for kind in KINDS]
-        places += [PackKey.prefix(store_id), steps_prefix(store_id)]
+        places += [PackKey.prefix(store_id), STEPS_PREFIX if needles.any else steps_prefix(store_id)]
         view = self._region.view([StoreRow.key(store_id)])
         places += [f"{region}/transcript/{_workspace_in(view, store_id)}/" for region in self._region.origins]
         number = 0 if at is None else int(at["number"])
@@ -225,11 +227,29 @@ class Verification:
             named = parts_of(self._region, view, store_id, dict.fromkeys(one.key for one in wanted))
             keys = {str(key) for parts in named for key in parts}
             wanted = tuple(one for one in wanted if one.key in keys)
+        elif places[number] == STEPS_PREFIX:
+            dreams = {named_dream(one.key) for one in wanted}
+            kept = {one for one in dreams if self._may_have(view, store_id, *one)}
+            wanted = tuple(one for one in wanted if named_dream(one.key) in kept)
         looks = [partial(self._look, version, needles) for version in wanted]
         found = [remain for remain in self._region.parallel.run(looks) if remain is not None]
         if page.next_after is not None:
             return VerificationResult(len(looks), found, {"number": number, "mark": list(page.next_after)})
         return VerificationResult(len(looks), found, {"number": number + 1, "mark": None})
+
+    def _may_have(self, view: View, store_id: str, dreamed_id: str, run_id: str) -> bool:
+        """Tell whether a dream may keep texts of a store: it is its own, what it writes, or a store of its sessions.
+
+        An index read for a dream of another store, and one for each of its sessions.
+        """
+        if dreamed_id == store_id:
+            return True
+        attributes = self._region.read(view.index, [DreamRow.key(run_id)]).get(DreamRow.key(run_id))
+        if attributes is None:
+            return False
+        record = DreamRow.from_attributes(attributes).parsed
+        sessions = (stores_of(self._region, view, record.workspace_id, one) for one in record.session_ids)
+        return record.output_store_id == store_id or any(store_id in stores for stores in sessions)
 
     def _look(self, version: ObjectVersion, needles: SearchTerms) -> Leftover | None:
         stored = self._stored(version)
