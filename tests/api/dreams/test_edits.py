@@ -7,7 +7,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from memolith.app.api import dream_runner
+from memolith.app.api import dream_memories
 from memolith.app.auth.session_log import SessionLog
 from memolith.core.rows.identity import SessionRow
 from memolith.ports.index import Change
@@ -183,7 +183,7 @@ def test_a_dream_of_a_store_that_was_archived_meanwhile_fails_with_the_code_of_t
 def test_a_dream_of_more_memories_than_it_takes_fails_with_the_code_of_the_api_and_can_be_archived(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dream_runner, "MEMORIES_MAX", len(TEXTS) - 1)
+    monkeypatch.setattr(dream_memories, "MEMORIES_MAX", len(TEXTS) - 1)
     for dream in (stage.update(), stage.create()):
         over = stage.done(dream)
         assert (over.status, over.error.type) == ("failed", "input_memory_store_too_large")

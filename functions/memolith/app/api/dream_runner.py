@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from memolith.app.api.dream_edits import DreamEdits
+from memolith.app.api.dream_memories import DreamMemories
 from memolith.app.api.dream_plan import answer_to_keep, kept_answer, kept_plan, question_name, resumed
 from memolith.app.api.dream_run import (
     DreamFailedError,
@@ -23,7 +24,6 @@ from memolith.app.api.dream_run import (
     DreamStoppedError,
     Run,
     Taken,
-    as_dreamed,
     asked_of,
     failed,
     failure_type,
@@ -32,26 +32,16 @@ from memolith.app.api.dream_run import (
     used,
 )
 from memolith.app.api.dream_sessions import DreamSessions
-from memolith.app.api.memories import Memories
-from memolith.app.api.sources import Origin
 from memolith.app.auth.session_trust import SessionTrust
 from memolith.app.epochs.fence import Fence
 from memolith.app.kernel.region import Region, View
-from memolith.app.kernel.results import Memory
 from memolith.app.pipelines.dream_steps import DreamSteps
 from memolith.app.pipelines.job_log import JobLog, LostJobError, epoch_number
 from memolith.app.pipelines.prompts import load_prompt
 from memolith.app.pipelines.questions import CONSOLIDATION, EXTRACTION, Question
 from memolith.app.pipelines.run_log import RunLog
 from memolith.app.pipelines.token_budgets import TokenBudgets
-from memolith.core.errors import (
-    InvalidRequest,
-    NotFound,
-    PathConflict,
-    PermissionDenied,
-    Unauthenticated,
-)
-from memolith.core.limits import LIST_MAX, LIST_MAX_FULL
+from memolith.core.errors import NotFound, PermissionDenied, Unauthenticated
 from memolith.core.objects.dream_step import PLAN
 from memolith.core.objects.run_record import CREATE_NEW, UPDATE_EXISTING, DreamStatus, RunRecord
 from memolith.core.objects.store_record import StoreState
@@ -67,7 +57,6 @@ from memolith.ports.model import Answer, Model, ModelFailure, Models, OutOfTime
 
 JOB = "consolidate"
 JOB_KEY = "all"
-MEMORIES_MAX = 2_000
 OUT_OF_TIME = "out_of_time"
 STOPPED = "stopped"
 TRIES_MAX = 3
@@ -84,7 +73,7 @@ class DreamRunner:
     def __init__(
         self,
         region: Region,
-        memories: Memories,
+        memories: DreamMemories,
         edits: DreamEdits,
         steps: DreamSteps,
         sessions: DreamSessions,
@@ -176,7 +165,9 @@ class DreamRunner:
             if run.record.status is DreamStatus.PENDING:
                 now_us = self._region.clock.now_us()
                 self._put(run, replace(run.record, status=DreamStatus.RUNNING, started_at=now_us))
-            self._copy(run)
+            if run.record.behavior == CREATE_NEW and not run.record.copied:
+                self._memories.copy(run, lambda: self._go_on(run))
+                self._put(run, replace(run.record, copied=True))
             self._consolidate(run)
             ended = replace(run.record, status=DreamStatus.COMPLETED)
         except DreamFailedError as failure:
@@ -240,64 +231,6 @@ class DreamRunner:
         if self._region.clock.now_us() - run.held.at >= jobs.BEAT_US:
             run.held = self._jobs.beat(run.held)
 
-    # ---- reading and copying ------------------------------------------------------------------------------------
-
-    def _all(self, run: Run, store_id: str, *, full: bool = True) -> list[Memory]:
-        """Read a whole store, as the dream's session sees it: without what is withheld."""
-        found: list[Memory] = []
-        after: str | None = None
-        limit = LIST_MAX_FULL if full else LIST_MAX
-        while True:
-            page = self._memories.page(
-                run.call, store_id, path_prefix=None, depth=0, limit=limit, after=after, full=full
-            )
-            found += [one for one in page.items if isinstance(one, Memory)]
-            if len(found) > MEMORIES_MAX:
-                raise DreamFailedError(
-                    "input_memory_store_too_large", f"the store has more than {MEMORIES_MAX:,} memories"
-                )
-            after = page.next_after
-            if after is None:
-                return found
-            self._go_on(run)
-
-    def _copy(self, run: Run) -> None:
-        """Copy what the output, a new store, lacks of the input; nothing once that is done."""
-        if run.record.behavior != CREATE_NEW or run.record.copied:
-            return
-        there = {memory.path for memory in self._all(run, run.record.output_store_id)}
-        for memory in self._all(run, run.record.store_id):
-            if memory.path in there or memory.content is None:
-                continue
-            self._go_on(run)
-            try:
-                self._memories.create(
-                    run.call,
-                    run.record.output_store_id,
-                    path=memory.path,
-                    content=memory.content,
-                    full=False,
-                    origin=Origin(at_most=memory.trust),
-                )
-            except PathConflict:
-                continue
-            except InvalidRequest:
-                run.dropped.append("copy_refused")
-        self._put(run, replace(run.record, copied=True))
-
-    def _read(self, run: Run) -> dict[str, DreamedMemory]:
-        """Read the store that is to be written. A copy is as old as what it was copied from."""
-        memories = self._all(run, run.record.output_store_id)
-        ages: dict[tuple[str, str], int] = {}
-        if run.record.behavior == CREATE_NEW:
-            originals = self._all(run, run.record.store_id, full=False)
-            ages = {(one.path, one.content_sha256): one.updated_at for one in originals}
-        return {
-            one.path: as_dreamed(one, ages.get((one.path, one.content_sha256), one.updated_at))
-            for one in memories
-            if one.content is not None
-        }
-
     # ---- asking -------------------------------------------------------------------------------------------------
 
     def _consolidate(self, run: Run) -> None:
@@ -306,14 +239,13 @@ class DreamRunner:
         if kept is not None:
             run.record, plan = resumed(run.record, kept)
             run.dropped = list(plan.dropped)
-            self._edits.carry_out(
-                run, plan, lambda: self._go_on(run), self._all(run, run.record.output_store_id, full=False)
-            )
+            heads = self._memories.all(run, run.record.output_store_id, lambda: self._go_on(run), full=False)
+            self._edits.carry_out(run, plan, lambda: self._go_on(run), heads)
             return
         self._steps.begin(run.record, run.held.token)
         model = self._models.named(run.record.model)
         notes = self._notes(run, model)
-        memories = self._read(run)
+        memories = self._memories.read(run, lambda: self._go_on(run))
         notes += self._remarks(run, memories)
         if not memories and not notes:
             return

@@ -201,6 +201,7 @@ class Memolith:
     def dream_runner(self, lease_us: int) -> DreamRunner:
         """Make what does dreams, in a process that has models; one that is killed has its dream for `lease_us` more."""
         from memolith.app.api.dream_edits import DreamEdits
+        from memolith.app.api.dream_memories import DreamMemories
         from memolith.app.api.dream_runner import DreamRunner
         from memolith.app.api.dream_sessions import DreamSessions
         from memolith.app.pipelines.dream_steps import DreamSteps
@@ -209,7 +210,7 @@ class Memolith:
             raise LookupError("this process has no models")
         return DreamRunner(
             self._region,
-            self.memories,
+            DreamMemories(self.memories),
             DreamEdits(self._region, self.memories, self.proposals),
             DreamSteps(self._region),
             DreamSessions(self.transcripts),

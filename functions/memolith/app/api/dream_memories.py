@@ -1,0 +1,86 @@
+"""The memories of a dream's stores: reading all of them, and copying those of its input into an output that is new."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memolith.app.api.dream_run import DreamFailedError, Run, as_dreamed
+from memolith.app.api.memories import Memories
+from memolith.app.api.sources import Origin
+from memolith.app.kernel.results import Memory
+from memolith.core.errors import InvalidRequest, PathConflict
+from memolith.core.limits import LIST_MAX, LIST_MAX_FULL
+from memolith.core.objects.run_record import CREATE_NEW
+from memolith.core.pipelines.dreams import DreamedMemory
+
+MEMORIES_MAX = 2_000
+
+
+class DreamMemories:
+    """Reads and copies memories as each dream's own session. `go_on` is called between calls, and stops by raising."""
+
+    def __init__(self, memories: Memories) -> None:
+        self._memories = memories
+
+    def all(self, run: Run, store_id: str, go_on: Callable[[], None], *, full: bool = True) -> list[Memory]:
+        """Read a whole store, as the dream's session sees it: without what is withheld. What listing it costs.
+
+        Raises:
+            DreamFailedError: it has too many memories. NotFound, Unauthenticated, PermissionDenied, Unavailable.
+        """
+        found: list[Memory] = []
+        after: str | None = None
+        limit = LIST_MAX_FULL if full else LIST_MAX
+        while True:
+            page = self._memories.page(
+                run.call, store_id, path_prefix=None, depth=0, limit=limit, after=after, full=full
+            )
+            found += [one for one in page.items if isinstance(one, Memory)]
+            if len(found) > MEMORIES_MAX:
+                raise DreamFailedError(
+                    "input_memory_store_too_large", f"the store has more than {MEMORIES_MAX:,} memories"
+                )
+            after = page.next_after
+            if after is None:
+                return found
+            go_on()
+
+    def copy(self, run: Run, go_on: Callable[[], None]) -> None:
+        """Copy what the output, a new store, lacks of the input. What `all` costs, twice, and a write for each.
+
+        Raises as `all`; Busy, OutcomeUnknown.
+        """
+        there = {memory.path for memory in self.all(run, run.record.output_store_id, go_on)}
+        for memory in self.all(run, run.record.store_id, go_on):
+            if memory.path in there or memory.content is None:
+                continue
+            go_on()
+            try:
+                self._memories.create(
+                    run.call,
+                    run.record.output_store_id,
+                    path=memory.path,
+                    content=memory.content,
+                    full=False,
+                    origin=Origin(at_most=memory.trust),
+                )
+            except PathConflict:
+                continue
+            except InvalidRequest:
+                run.dropped.append("copy_refused")
+
+    def read(self, run: Run, go_on: Callable[[], None]) -> dict[str, DreamedMemory]:
+        """Read the store that is to be written. A copy is as old as what it was copied from. Costs and raises as `all`.
+
+        Of a new store the input is read as well, without its texts.
+        """
+        memories = self.all(run, run.record.output_store_id, go_on)
+        ages: dict[tuple[str, str], int] = {}
+        if run.record.behavior == CREATE_NEW:
+            originals = self.all(run, run.record.store_id, go_on, full=False)
+            ages = {(one.path, one.content_sha256): one.updated_at for one in originals}
+        return {
+            one.path: as_dreamed(one, ages.get((one.path, one.content_sha256), one.updated_at))
+            for one in memories
+            if one.content is not None
+        }
