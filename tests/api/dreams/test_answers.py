@@ -114,6 +114,21 @@ def test_a_dream_into_a_store_that_stages_writes_opens_one_proposal_of_what_is_s
     assert set(stage.texts()) == {"/new.md", "/other.md"}
 
 
+def test_what_the_new_stores_approval_policy_stages_of_a_copy_is_proposed_and_the_dream_completes() -> None:
+    stage = Stage()
+    stage.fill({**TEXTS, "/policy/other.md": TEXTS["/other.md"] + " Not on holidays."})
+    dream = stage.create()
+    output = stage.runs()[0].output_store_id
+    stage.client.beta.memory_stores.update(output, extra_body={"approval": {"paths": [{"prefix": "/policy/"}]}})
+    stage.scene.deliver()
+    ended = stage.done(dream)
+    assert (ended.status, ended.model_extra["x_memolith"]["dropped"]) == ("completed", ["proposed"])
+    assert "/policy/other.md" not in stage.texts(output)
+    [waiting] = stage.memolith.proposals.page(stage.scene.call(), output, status="open", limit=9, after=None).items
+    proposal = stage.memolith.proposals.retrieve(stage.scene.call(), output, waiting.id)
+    assert [edit.path for edit in proposal.edits or ()] == ["/policy/other.md"]
+
+
 def test_a_second_dream_over_the_same_store_writes_nothing(stage: Stage) -> None:
     stage.done(stage.update())
     versions = len(list(stage.client.beta.memory_stores.memory_versions.list(stage.scene.store)))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from memolith.app.api.dream_run import DreamFailedError, Run, as_dreamed
 from memolith.app.api.memories import Memories
 from memolith.app.api.sources import Origin
+from memolith.app.kernel.proposal_results import Staged
 from memolith.app.kernel.results import Memory
 from memolith.core.errors import InvalidRequest, PathConflict
 from memolith.core.limits import LIST_MAX, LIST_MAX_FULL
@@ -48,7 +49,8 @@ class DreamMemories:
     def copy(self, run: Run, go_on: Callable[[], None]) -> None:
         """Copy what the output, a new store, lacks of the input. What `all` costs, twice, and a write for each.
 
-        Raises as `all`; Busy, OutcomeUnknown.
+        What the output's policy has wait for a person is proposed there, and counted. Raises as `all`; Busy,
+        OutcomeUnknown.
         """
         there = {memory.path for memory in self.all(run, run.record.output_store_id, go_on)}
         for memory in self.all(run, run.record.store_id, go_on):
@@ -68,6 +70,8 @@ class DreamMemories:
                 continue
             except InvalidRequest:
                 run.dropped.append("copy_refused")
+            except Staged:  # somebody has set a policy for the new store meanwhile
+                run.dropped.append("proposed")
 
     def read(self, run: Run, go_on: Callable[[], None]) -> dict[str, DreamedMemory]:
         """Read the store that is to be written. A copy is as old as what it was copied from. Costs and raises as `all`.
