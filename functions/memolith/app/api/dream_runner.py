@@ -152,7 +152,9 @@ class DreamRunner:
         except DreamStoppedError:
             with suppress(LostJobError):  # the store's next dream does not wait for the lease
                 self._jobs.failed(run.held, run_id=run.record.run_id, error=STOPPED)
-            self._steps.forget(run.record)
+            newest = self._runs.read(self._region.view(), record.run_id)
+            if newest is not None and not newest.status.is_open:  # else another worker has it, and needs its steps
+                self._steps.forget(record)
         except LostJobError:
             if self._home(record.store_id)[1] is None:
                 self._steps.forget(run.record)
