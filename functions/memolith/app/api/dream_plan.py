@@ -22,7 +22,7 @@ USED = (
     "model_answered",
     "prompt_sha256",
 )
-"""What a record says of the questions that led to the plan."""
+"""What a record says of the questions that were asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,10 @@ def question_name(model: str, prompt_sha256: str, document: Mapping[str, object]
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def answer_to_keep(answer: Answer) -> dict[str, Any]:
-    """Return what is kept of an answer."""
+def answer_to_keep(answer: Answer, number: int) -> dict[str, Any]:
+    """Return what is kept of an answer; `number` counts those that the dream had before."""
     return {
+        "number": number,
         "data": answer.data,
         "usage": asdict(answer.usage),
         "model": answer.model,
@@ -61,6 +62,11 @@ def kept_answer(kept: Mapping[str, Any]) -> Answer:
     """Return the answer that was kept, with what it cost."""
     usage = Usage(**kept["usage"])
     return Answer("", usage, kept["model"], data=kept["data"], cost_micro_usd=kept["cost_micro_usd"])
+
+
+def is_counted(kept: Mapping[str, Any], record: RunRecord) -> bool:
+    """Tell whether a record has counted what a kept answer took; none of an earlier release, which has no number."""
+    return int(kept.get("number", record.asks)) < record.asks
 
 
 def kept_plan(record: RunRecord, plan: Plan) -> dict[str, Any]:

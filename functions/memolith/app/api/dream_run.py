@@ -65,7 +65,10 @@ class Taken(StrEnum):
 
 @dataclass(slots=True)
 class Run:
-    """One run under way: what is known of it, until when it may go on here, and what it has come to so far."""
+    """One run under way: what is known of it, until when it may go on here, and what it has come to so far.
+
+    `last` is the record as it was read or put last.
+    """
 
     view: View
     record: RunRecord
@@ -75,6 +78,10 @@ class Run:
     policy: PipelinesPolicy = field(default_factory=PipelinesPolicy)
     dropped: list[str] = field(default_factory=list)
     least: str | None = AGENT
+    last: RunRecord = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.last = self.record
 
 
 def run_of(view: View, store: StoreRow, record: RunRecord, held: JobRecord, until_us: int | None) -> Run:

@@ -17,7 +17,15 @@ from typing import Any
 
 from memolith.app.api.dream_edits import DreamEdits
 from memolith.app.api.dream_memories import DreamMemories
-from memolith.app.api.dream_plan import answer_to_keep, kept_answer, kept_plan, question_name, resumed
+from memolith.app.api.dream_plan import (
+    USED,
+    answer_to_keep,
+    is_counted,
+    kept_answer,
+    kept_plan,
+    question_name,
+    resumed,
+)
 from memolith.app.api.dream_run import (
     DreamFailedError,
     DreamPausedError,
@@ -37,7 +45,7 @@ from memolith.app.epochs.fence import Fence
 from memolith.app.kernel.region import Region, View
 from memolith.app.pipelines.dream_steps import DreamSteps
 from memolith.app.pipelines.job_log import JobLog, LostJobError, epoch_number
-from memolith.app.pipelines.prompts import load_prompt
+from memolith.app.pipelines.prompts import Prompt, load_prompt
 from memolith.app.pipelines.questions import CONSOLIDATION, EXTRACTION, Question
 from memolith.app.pipelines.run_log import RunLog
 from memolith.app.pipelines.token_budgets import TokenBudgets
@@ -177,8 +185,7 @@ class DreamRunner:
         except (NotFound, Unauthenticated, PermissionDenied) as error:
             ended = failed(run.record, "input_memory_store_unavailable", error.message)
         except (DreamPausedError, OutOfTime):
-            self._jobs.failed(run.held, run_id=run.record.run_id, error=OUT_OF_TIME)
-            return Taken.PAUSED
+            return self._pause(run)
         except ModelFailure as failure:
             _log.warning("a dream's model failed", extra={"reason": type(failure).__name__, "run": run.record.run_id})
             ended = failed(run.record, failure_type(failure), str(failure))
@@ -194,6 +201,19 @@ class DreamRunner:
         else:
             self._jobs.failed(run.held, run_id=record.run_id, error=record.error_type or "")
         self._steps.forget(record)
+
+    def _pause(self, run: Run) -> Taken:
+        """Leave a dream to its next worker. What was paid for is put down before: an erasure may take the answers.
+
+        A put; where anything was paid for, another, which makes sure that this worker has the dream, and what `_put`
+        costs. Raises as `_put`.
+        """
+        paid = {name: getattr(run.record, name) for name in USED}
+        if paid != {name: getattr(run.last, name) for name in USED}:
+            run.held = self._jobs.beat(run.held)
+            self._put(run, replace(run.last, **paid))
+        self._jobs.failed(run.held, run_id=run.record.run_id, error=OUT_OF_TIME)
+        return Taken.PAUSED
 
     def _home(self, store_id: str) -> tuple[View, StoreRow | None]:
         """Look whether a store is at home here, and stays so; None where not. An index read."""
@@ -219,7 +239,7 @@ class DreamRunner:
         changed = replace(record, sequence=run.record.sequence + 1, instructions=instructions)
         if not self._runs.put(run.view, changed):
             raise DreamStoppedError
-        run.record = changed
+        run.record = run.last = changed
         if not self._fence.may_put(view, store):
             raise LostJobError(f"{record.store_id} may have another home")
 
@@ -308,23 +328,26 @@ class DreamRunner:
         ask = asked_of(run, question, prompt, key, document)
         name = question_name(run.record.model, prompt.sha256, document)
         kept = self._steps.find(run.record, name)
+        if kept is not None:
+            return self._answered(run, kept_answer(kept), prompt, is_counted=is_counted(kept, run.last))
+        if self._steps.count_asked(run.record, run.held.token) >= TRIES_MAX:
+            raise DreamFailedError("internal_error", NO_ANSWER)
+        number = run.record.asks
         try:
-            if kept is None:
-                if self._steps.count_asked(run.record, run.held.token) >= TRIES_MAX:
-                    raise DreamFailedError("internal_error", NO_ANSWER)
-                answer = self._budgets.ask(run.record.store_id, run.policy.max_tokens_per_day, model, ask)
-            else:
-                answer = kept_answer(kept)
+            answer = self._budgets.ask(run.record.store_id, run.policy.max_tokens_per_day, model, ask)
         except ModelFailure as failure:
             run.record = used(run.record, failure.usage, failure.cost_micro_usd)
+            if isinstance(failure, OutOfTime):  # the question is asked again, as the same one
+                run.record = replace(run.record, asks=number)
             raise
-        run.record = replace(
-            used(run.record, answer.usage, answer.cost_micro_usd),
-            model_answered=answer.model,
-            prompt_sha256=prompt.sha256,
-        )
-        if kept is None:
-            self._keep(run, name, answer_to_keep(answer))
+        self._answered(run, answer, prompt)
+        self._keep(run, name, answer_to_keep(answer, number))
+        return answer
+
+    def _answered(self, run: Run, answer: Answer, prompt: Prompt, *, is_counted: bool = False) -> Answer:
+        """Note an answer in the record, and what it took unless that is counted already; return the answer."""
+        record = run.record if is_counted else used(run.record, answer.usage, answer.cost_micro_usd)
+        run.record = replace(record, model_answered=answer.model, prompt_sha256=prompt.sha256)
         return answer
 
     def _keep(self, run: Run, name: str, step: Mapping[str, Any]) -> None:
