@@ -51,7 +51,7 @@ class DreamEdits:
         return Plan(tuple(proposed), written, memories, tuple(run.dropped))
 
     def carry_out(self, run: Run, plan: Plan, go_on: Callable[[], None], heads: Sequence[Memory] | None = None) -> None:
-        """Propose or write what is planned. `go_on` is called before each write, and stops it by raising.
+        """Propose or write what is planned. `go_on` is called before the proposal and each write, and stops by raising.
 
         Of a plan that may be carried out in part already, `heads` are the store's memories now: what they show to be
         done is counted, and not done again.
@@ -59,6 +59,8 @@ class DreamEdits:
         Raises:
             DreamFailedError: it cannot be proposed. Unauthenticated, PermissionDenied, Unavailable, OutcomeUnknown.
         """
+        if plan.reviewed:
+            go_on()
         self._propose(run, plan.reviewed, plan.memories)
         left = list(plan.written)
         if heads is not None:

@@ -3,8 +3,8 @@
 A run is: claim, copy the input where the output is a new store, read, ask, plan, apply, end. Killed at any step, it is
 taken up again after its lease: what was copied is found, no question is asked twice, and the plan that was kept before
 any of it was carried out is carried out to its end. An edit whose memory changed since it was read is left out, so no
-one's write is lost. The end is a conditional put after the record that the run began with: a dream that was canceled
-meanwhile stays canceled.
+one's write is lost. Where a text of the store is erased meanwhile, the dream forgets what it kept, and asks again. The
+end is a conditional put after the record that the run began with: a dream that was canceled meanwhile stays canceled.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import logging
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from memolith.app.api.dream_edits import DreamEdits
 from memolith.app.api.dream_memories import DreamMemories
@@ -175,6 +175,7 @@ class DreamRunner:
             if run.record.status is DreamStatus.PENDING:
                 now_us = self._region.clock.now_us()
                 self._put(run, replace(run.record, status=DreamStatus.RUNNING, started_at=now_us))
+            self._steps.begin(run.record, run.held.token)
             if run.record.behavior == CREATE_NEW and not run.record.copied:
                 self._memories.copy(run, lambda: self._go_on(run))
                 self._put(run, replace(run.record, copied=True))
@@ -244,12 +245,17 @@ class DreamRunner:
             raise LostJobError(f"{record.store_id} may have another home")
 
     def _go_on(self, run: Run) -> None:
-        """Check the time and that the dream was not canceled, and renew a claim that is due. An index read."""
+        """Check the time, that the dream was not canceled, and that no text was erased; renew a claim that is due.
+
+        An index read and a HEAD. Raises DreamPausedError, DreamStoppedError, LostJobError.
+        """
         if run.until_us is not None and self._region.clock.now_us() > run.until_us:
             raise DreamPausedError
         newest = self._runs.read(run.view, run.record.run_id)
         if newest is None or newest.sequence > run.record.sequence:
             raise DreamStoppedError
+        if not self._steps.is_begun(run.record, run.held.token):
+            self._forget_and_pause(run)
         if self._region.clock.now_us() - run.held.at >= jobs.BEAT_US:
             run.held = self._jobs.beat(run.held)
 
@@ -264,7 +270,6 @@ class DreamRunner:
             heads = self._memories.all(run, run.record.output_store_id, lambda: self._go_on(run), full=False)
             self._edits.carry_out(run, plan, lambda: self._go_on(run), heads)
             return
-        self._steps.begin(run.record, run.held.token)
         model = self._models.named(run.record.model)
         notes = self._notes(run, model)
         memories = self._memories.read(run, lambda: self._go_on(run))
@@ -353,5 +358,8 @@ class DreamRunner:
     def _keep(self, run: Run, name: str, step: Mapping[str, Any]) -> None:
         """Keep a step. Raises DreamPausedError, without any step: a text was erased meanwhile that it may rest on."""
         if not self._steps.keep(run.record, run.held.token, name, step):
-            self._steps.forget(run.record)
-            raise DreamPausedError
+            self._forget_and_pause(run)
+
+    def _forget_and_pause(self, run: Run) -> NoReturn:
+        self._steps.forget(run.record)
+        raise DreamPausedError

@@ -60,6 +60,13 @@ class DreamSteps:
             Busy, Unavailable, OutcomeUnknown: it may be kept.
         """
         self._put(record, name, step)
+        return self.is_begun(record, token)
+
+    def is_begun(self, record: RunRecord, token: str) -> bool:
+        """Tell whether no text was erased since a worker began on which the dream may rest. One HEAD.
+
+        Raises Unavailable.
+        """
         mark = step_key(record.store_id, record.run_id, begun_mark(token))
         return find_head(self._region.objects, mark) is not None
 

@@ -3,7 +3,8 @@
     local/dream/{store_id}/{run_id}/{name}
 
 A worker puts a mark, `begun.{token}`, before it reads what its steps rest on. Every erasure removes it with the steps:
-a worker that does not find its mark after it kept a step may have kept what was to be erased.
+a worker that does not find its mark after it kept a step may have kept what was to be erased, and one that does not
+find it before a write may be about to write that.
 It puts another, `asked.{number}.{token}`, before it asks a question, so that one which no worker lives to see answered
 is not asked for ever.
 

@@ -1,0 +1,92 @@
+"""A text that is erased while a dream copies, or carries its plan out, is written and proposed by it no more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memolith.app.api.dream_edits import DreamEdits
+from memolith.app.api.dream_run import Taken
+from memolith.app.api.memories import Memories
+from tests.api.dreams.stage import Stage
+from tests.api.dreams.test_forgotten_steps import SECRET, pause_after_asking, redact, secret_edit, steps
+
+
+def erase_before_the_plan_is_carried_out(stage: Stage, monkeypatch: pytest.MonkeyPatch, ids: tuple[str, str]) -> None:
+    """Redact a text, once, after the plan was kept, or found, and before anything of it is done."""
+    real = DreamEdits.carry_out
+
+    def redact_first(self: DreamEdits, *args: Any, **options: Any) -> None:
+        monkeypatch.setattr(DreamEdits, "carry_out", real)
+        redact(stage, *ids)
+        real(self, *args, **options)
+
+    monkeypatch.setattr(DreamEdits, "carry_out", redact_first)
+
+
+def taken_up(stage: Stage, dream: Any) -> Taken:
+    assert stage.runner is not None
+    return stage.runner.take_up(dream.id)
+
+
+def proposals(stage: Stage) -> list[str]:
+    found = stage.memolith.proposals.page(stage.scene.call(), stage.scene.store, status="open", limit=9, after=None)
+    return [one.id for one in found.items]
+
+
+@pytest.mark.parametrize("behavior", ["update_existing", "propose"])
+def test_a_plan_with_a_text_that_is_redacted_once_it_is_kept_is_neither_written_nor_proposed(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, behavior: str
+) -> None:
+    ids = secret_edit(stage)
+    proposes = {"extra_body": {"output_behavior": {"type": "propose"}}}
+    dream = stage.create(**proposes) if behavior == "propose" else stage.update()
+    erase_before_the_plan_is_carried_out(stage, monkeypatch, ids)
+    assert taken_up(stage, dream) is Taken.PAUSED
+    assert (steps(stage), proposals(stage)) == ({}, [])
+    assert "/merged.md" not in stage.texts()
+    assert taken_up(stage, dream) is Taken.ENDED
+    assert stage.client.beta.dreams.retrieve(dream.id).status == "completed"
+    assert SECRET not in stage.model.asks[1].turns[0].text
+    assert SECRET not in stage.texts().values()
+
+
+def test_a_plan_with_a_text_that_is_redacted_once_another_worker_found_it_is_not_carried_out(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = secret_edit(stage)
+    dream = stage.update()
+    pause_after_asking(stage, dream)
+    assert "plan" in steps(stage)
+    stage.model.before = lambda: None
+    erase_before_the_plan_is_carried_out(stage, monkeypatch, ids)
+    assert taken_up(stage, dream) is Taken.PAUSED
+    assert steps(stage) == {}
+    assert "/merged.md" not in stage.texts()
+    assert taken_up(stage, dream) is Taken.ENDED
+    assert SECRET not in stage.texts().values()
+
+
+def test_a_text_that_is_redacted_while_a_dream_copies_is_not_copied(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret_id, version_id = secret_edit(stage)
+    stage.model.said = []
+    dream = stage.create()
+    output = stage.runs()[0].output_store_id
+    real = Memories.create
+
+    def redact_meanwhile(self: Memories, *args: Any, **options: Any) -> Any:
+        monkeypatch.setattr(Memories, "create", real)
+        assert options["path"] < "/secret.md", "it is copied later"
+        redact(stage, secret_id, version_id)
+        return real(self, *args, **options)
+
+    monkeypatch.setattr(Memories, "create", redact_meanwhile)
+    assert taken_up(stage, dream) is Taken.PAUSED
+    assert stage.texts(output), "what was copied stays"
+    assert SECRET not in stage.texts(output).values()
+    assert taken_up(stage, dream) is Taken.ENDED
+    assert stage.client.beta.dreams.retrieve(dream.id).status == "completed"
+    assert stage.texts(output)["/secret.md"] == "nothing"
