@@ -90,3 +90,36 @@ def test_a_text_that_is_redacted_while_a_dream_copies_is_not_copied(
     assert taken_up(stage, dream) is Taken.ENDED
     assert stage.client.beta.dreams.retrieve(dream.id).status == "completed"
     assert stage.texts(output)["/secret.md"] == "nothing"
+
+
+def test_a_copy_that_is_redacted_while_a_dream_into_it_waits_takes_the_steps_and_is_asked_about_no_more(
+    stage: Stage,
+) -> None:
+    secret_edit(stage)
+    stage.model.said = []
+    dream = stage.create()
+    output = stage.runs()[0].output_store_id
+    pause_after_asking(stage, dream)
+    assert SECRET in stage.model.asks[0].turns[0].text
+    stage.scene.deliver()
+    stage.model.before = lambda: None
+    [copy] = [one for one in stage.client.beta.memory_stores.memories.list(output) if one.path == "/secret.md"]
+    assert copy.type == "memory"
+    stage.client.beta.memory_stores.memories.update(copy.id, memory_store_id=output, content="nothing")
+    stage.client.beta.memory_stores.memory_versions.redact(copy.memory_version_id, memory_store_id=output)
+    assert steps(stage) == {}
+    assert taken_up(stage, dream) is Taken.ENDED
+    assert SECRET not in stage.model.asks[1].turns[0].text
+    assert SECRET not in stage.texts(output).values()
+
+
+def test_a_redaction_in_another_store_takes_no_step_of_a_dream(stage: Stage) -> None:
+    pause_after_asking(stage, stage.create())
+    kept = steps(stage)
+    other = stage.scene.create_store("other").id
+    stage.scene.deliver()
+    memory = stage.client.beta.memory_stores.memories.create(other, path="/a.md", content="one")
+    stage.client.beta.memory_stores.memories.update(memory.id, memory_store_id=other, content="two")
+    stage.client.beta.memory_stores.memory_versions.redact(memory.memory_version_id, memory_store_id=other)
+    stage.scene.deliver()
+    assert steps(stage) == kept

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memolith.app.api.transcripts import EventDraft
-from tests.api.dreams.stage import Stage
+from tests.api.dreams.stage import TEXTS, Stage
 from tests.api.dreams.test_forgotten_steps import SAID, pause_after_asking, steps, sweep
 from tests.unit.app.scene import AWAY, HOME
 
@@ -126,3 +126,12 @@ def test_a_search_for_remains_of_a_store_looks_at_steps_of_other_stores_dreams_t
     assert found_in_steps(stage, stranger, texts=["Thursdays"]) == []
     assert sorted(found_in_steps(stage, stage.scene.store)) == sorted(steps(stage))
     assert found_in_steps(stage, other) == [], "without a text, only what the store's own dreams keep remains of it"
+
+
+def test_a_search_for_remains_of_a_new_store_looks_at_steps_of_the_dream_that_writes_into_it(stage: Stage) -> None:
+    dream = stage.create()
+    output = stage.runs()[0].output_store_id
+    pause_after_asking(stage, dream)
+    kept = sorted(name for name, text in steps(stage).items() if TEXTS["/old.md"] in text)
+    assert "plan" in kept
+    assert sorted(found_in_steps(stage, output, texts=[TEXTS["/old.md"]])) == kept

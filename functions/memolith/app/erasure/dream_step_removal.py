@@ -45,6 +45,17 @@ class DreamStepRemoval:
 
         return self._remove(reads_one, lambda: False)
 
+    def erase_of_output(self, store_id: str) -> int:
+        """Remove the steps of other stores' dreams that write into a store of which a text is erased; return how many.
+
+        Such a dream may have read the text, and stands under its input. Repeatable. Costs and raises as `sweep`.
+        """
+
+        def writes_it(_: StoreRow | None, record: RunRecord | None) -> bool:
+            return record is None or (record.output_store_id == store_id != record.store_id)
+
+        return self._remove(writes_it, lambda: False)
+
     def _remove(
         self, is_due: Callable[[StoreRow | None, RunRecord | None], bool], is_time_up: Callable[[], bool]
     ) -> int:

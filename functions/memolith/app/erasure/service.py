@@ -74,12 +74,14 @@ class Erasures:
     def erase(self, key: str) -> bool:
         """Erase what an object's key stands for, as `Eraser.erase` does; whether that is done.
 
-        Dreams of the store that are under way lose what they keep, as it may have the text: a LIST.
+        Dreams under way that read the store or write into it lose what they keep, as it may have the text: two LISTs,
+        and an index read for each dream of the region that keeps anything.
         """
         erased = self._eraser.erase(key)
         name = parse_key(key)
         if erased and isinstance(name, LogKey):
             self._packs.erase_steps(name.store_id)
+            self._steps.erase_of_output(name.store_id)
         return erased
 
     def erase_dream_steps(self, store_id: str, run_id: str) -> int:

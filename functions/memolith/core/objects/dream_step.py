@@ -9,7 +9,8 @@ It puts another, `asked.{number}.{token}`, before it asks a question, so that on
 is not asked for ever.
 
 It holds texts. So it stands outside replication, in the bucket of the store's home alone, and is removed when the dream
-is over, with the store, and with the erasure of any text of the store: a dream that lacks it asks again.
+is over, with the store, and with the erasure of any text of the store, of what the dream writes into, or of a session
+that it reads: a dream that lacks it asks again.
 """
 
 from __future__ import annotations
