@@ -68,7 +68,7 @@ class UnfencedEnds(dream_runner.DreamRunner):
         changed = replace(record, sequence=run.record.sequence + 1, instructions=instructions)
         if not self._runs.put(run.view, changed):
             raise DreamStoppedError
-        run.record = changed
+        run.record = run.last = changed
 
 
 class HeedlessEdits(dream_edits.DreamEdits):
