@@ -110,6 +110,7 @@ class EpochRows:
         is yet to be restored, the memory is not at the path.
         """
         store_id, read_also = restored.store_id, set[RowKey]()
+        paths = restored.paths | self._paths_now(rows, restored)
         for id, (before, entry) in restored.memories.items():
             key = MemoryRow.key(store_id, id)
             stored = rows.memory(key)
@@ -123,7 +124,7 @@ class EpochRows:
         for hash, log in restored.logs.items():
             key = LogRow.key(store_id, hash)
             rows.after[key] = fold.rebased(log, rows.log(key), str(current_epoch(restored.store)))
-        read_also |= rows.relist(store_id, restored.paths | self._paths_now(rows, restored))
+        read_also |= rows.relist(store_id, paths | self._paths_now(rows, restored))
         for version in restored.stragglers:
             read_also |= self._move_out(rows, version)
         return sorted(read_also | {MemoryRow.key(store_id, id) for id in restored.memories})
@@ -140,7 +141,8 @@ class EpochRows:
     def _paths_now(rows: RowChanges, restored: RestoredRows) -> dict[str, str]:
         """Return at which of the paths the memories are, by their rows: a write since the check may be all that tells.
 
-        The entry that the snapshot names has no path any more once it is erased.
+        The entry that the snapshot names has no path any more once it is erased, nor has the row that is made of it:
+        so the rows tell before they change, and after.
         """
         stored = (rows.memory(MemoryRow.key(restored.store_id, id)) for id in restored.memories)
         here = [row for row in stored if row is not None and row.path_hash in restored.logs]

@@ -13,7 +13,7 @@ from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
 from memolith.core import fold
 from memolith.core.log_position import Epoch, LogKey, LogRef, Slot
-from memolith.core.rows.content import UNSEEN_ENTRY, UNSEEN_ORDER, MemoryRow, VersionRow
+from memolith.core.rows.content import UNSEEN_ENTRY, UNSEEN_ORDER, LogRow, MemoryRow, PathRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -141,6 +141,32 @@ def test_a_version_comes_into_the_history_no_sooner_than_the_head_of_a_row_that_
         found = region.index.read([memory_key, version_key])
         assert MemoryRow.from_attributes(found[memory_key]).version_id == shown
         assert (version_key in found) == (shown == newer.version_id)
+
+
+def test_the_path_of_an_erased_head_is_free_where_its_row_came_back_with_the_text_after_the_check() -> None:
+    """A replica had no row at the check, which found the blank. Then a look at what was before it read its last copy.
+
+    The version's row says that it is erased, so the memory's row goes without its text. So does the listing.
+    """
+    scene = Scene()
+    memory = scene.create("/secret", "1")
+    region = scene.cloud.sites[HOME].region
+    store_key, memory_key = StoreRow.key(scene.store), MemoryRow.key(scene.store, memory.id)
+    version_key, path_key = VersionRow.key(scene.store, memory.version_id), PathRow.key(scene.store, "/secret")
+    known = region.index.read([store_key, memory_key, version_key])
+    store, head = StoreRow.from_attributes(known[store_key]), MemoryRow.from_attributes(known[memory_key])
+    version = VersionRow.from_attributes(known[version_key])
+    entry = LogReader(region, EpochSnapshots(region)).entry(head.ref.key_in(scene.store))
+    assert entry is not None
+    erased = replace(version, path=None, content_sha256=None, content_size_bytes=None, blank=True)
+    region.index.commit([Change(version_key, known[version_key], erased.to_attributes())])
+    blank = replace(entry, path=None, content_sha256=None, content_size_bytes=None, blank=True)
+    log = LogRow(store_id=scene.store, path_hash=head.path_hash, arrived=head.arrived, occupant=memory.id)
+    restored = RestoredRows(store, memories={memory.id: (None, blank)}, logs={head.path_hash: log})
+    EpochRows(region, RowTransactions(region)).restore(region.view([]), restored)
+    left = region.index.read([memory_key, path_key])
+    assert MemoryRow.from_attributes(left[memory_key]).path is None
+    assert path_key not in left
 
 
 @pytest.mark.parametrize("known", ["its own", "another's", "none yet"])
