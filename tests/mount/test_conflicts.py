@@ -195,6 +195,59 @@ def test_a_text_that_changed_since_it_was_shown_is_not_deleted_until_it_was_show
     assert desk.stored() == {}
 
 
+def theirs_renamed(desk: Desk, others: str) -> None:
+    """Rename /a.md, of which "one" was shown here, to /b.md; another client has written "theirs" to it before."""
+    desk.save("/a.md", "one")
+    desk.others_write("/a.md", "theirs")
+    if others == "wrote and renamed":
+        desk.others_rename("/a.md", "/c.md")
+    if others == "wrote, and that was listed":
+        desk.copy.refresh()
+    desk.copy.rename("/a.md", "/b.md")
+    assert desk.stored() == {"/b.md": "theirs"}
+
+
+OTHERS = pytest.mark.parametrize("others", ["wrote", "wrote, and that was listed", "wrote and renamed"])
+
+
+@OTHERS
+def test_a_text_that_nobody_was_shown_before_its_file_was_renamed_is_not_replaced_after_it(
+    desk: Desk, others: str
+) -> None:
+    theirs_renamed(desk, others)
+    assert refused(lambda: desk.save("/b.md", "one, edited")) == errno.ESTALE
+    assert desk.stored() == {"/b.md": "theirs"}
+    [kept] = desk.beside("/b.md", "conflict")
+    assert desk.read(kept) == "one, edited"
+
+
+@OTHERS
+def test_a_text_that_nobody_was_shown_before_its_file_was_renamed_is_not_deleted_after_it(
+    desk: Desk, others: str
+) -> None:
+    theirs_renamed(desk, others)
+    assert refused(lambda: desk.copy.unlink("/b.md")) == errno.EBUSY
+    assert desk.stored() == {"/b.md": "theirs"}
+    desk.copy.unlink("/b.md")
+    assert desk.stored() == {}
+
+
+def test_a_text_that_was_read_after_its_file_was_renamed_is_replaced(desk: Desk) -> None:
+    theirs_renamed(desk, "wrote")
+    assert desk.read("/b.md") == "theirs"
+    desk.save("/b.md", "theirs, edited")
+    assert desk.stored() == {"/b.md": "theirs, edited"}
+
+
+def test_a_text_that_came_after_the_last_listing_is_not_replaced_once_its_file_was_renamed_unread(desk: Desk) -> None:
+    desk.others_write("/a.md", "one")
+    desk.copy.refresh()
+    desk.others_write("/a.md", "theirs")
+    desk.copy.rename("/a.md", "/b.md")
+    assert refused(lambda: desk.save("/b.md", "mine")) == errno.ESTALE
+    assert desk.stored() == {"/b.md": "theirs"}
+
+
 def test_a_rename_to_a_path_that_somebody_else_took_is_refused(desk: Desk) -> None:
     desk.save("/a.md", "one")
     desk.others_write("/b.md", "theirs")

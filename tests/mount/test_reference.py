@@ -205,8 +205,6 @@ class WithOthers(RuleBasedStateMachine):
             before = sorted(text or "" for text in self.desk.stored().values())
             number_of(lambda: self.desk.copy.rename(old, new))
             assert sorted(text or "" for text in self.desk.stored().values()) == before
-            if self.shows(new):
-                self.may_replace.add(self.desk.copy.read(new, 0, 10_000).decode())
 
     @rule(path=st.sampled_from(PATHS))
     def read(self, path: str) -> None:

@@ -169,3 +169,14 @@ def test_a_text_that_was_kept_beside_is_edited_in_its_place_like_any_file(desk: 
     desk.save(kept, "mine and theirs")
     assert desk.read(kept) == "mine and theirs"
     assert desk.stored() == {"/a.md": "theirs"}
+
+
+def test_a_file_that_was_renamed_with_another_clients_text_is_not_written_into(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    writing = emptied(desk, "mine 1\n")
+    desk.copy.files.flush("/a.md", writing)
+    desk.others_write("/a.md", "THEIR WHOLE TEXT\n")
+    desk.copy.rename("/a.md", "/b.md")
+    assert refused(lambda: desk.copy.files.write("/b.md", writing, 7, b"mine 2\n")) == errno.ESTALE
+    desk.copy.files.release("/b.md", writing)
+    assert desk.stored() == {"/b.md": "THEIR WHOLE TEXT\n"}

@@ -87,12 +87,16 @@ class CommitOnClose:
         self._state.table.remove(head.memory_id)
         self._state.seen.pop(head.path, None)
 
-    def took(self, path: str, head: Head, changed_at_ns: int) -> None:
-        """Note what the store has accepted from here: the file shows the time at which it was written here."""
+    def took(self, path: str, head: Head, changed_at_ns: int, shown_sha256: str) -> None:
+        """Note what the store has accepted from here: the file shows the time at which it was written here.
+
+        Args:
+            shown_sha256: which text of it was shown here; another client's is none, though the store has it by now.
+        """
         state = self._state
         with state.lock:
             state.table.put(head)
-            state.seen[path] = head.content_sha256
+            state.seen[path] = shown_sha256
             state.times_ns[path] = (head.content_sha256, changed_at_ns)
             state.reasons.pop(path, None)
             state.displaced.pop(path, None)
@@ -111,7 +115,7 @@ class CommitOnClose:
     def _took(self, local: LocalText, done: Committed, text: str) -> None:
         state = self._state
         state.contents.put(done.text.encode())
-        self.took(local.path, done.head, local.changed_at_ns)
+        self.took(local.path, done.head, local.changed_at_ns, done.head.content_sha256)
         state.drop_local(local)
         local.stored_differs = done.text != text
         if local.stored_differs or done.head.path != local.path:

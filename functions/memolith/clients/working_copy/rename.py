@@ -219,6 +219,7 @@ class Rename:
 
     def _rename_memory(self, head: Head, new: str) -> None:
         check_name(new)
+        old, listed = head.path, head.content_sha256
         for attempt in range(RENAME_ATTEMPTS):
             try:
                 moved = self._state.client.update(head.memory_id, expected_sha256=head.content_sha256, path=new)
@@ -237,9 +238,9 @@ class Rename:
         else:
             fail(errno.EBUSY, "somebody else keeps changing it")
         with self._state.lock:
-            shown = self._state.times_ns.pop(head.path, None)
-            self._state.seen[new] = self._state.seen.pop(head.path, moved.content_sha256)
-            self._closing.took(new, moved, shown[1] if shown else head.changed_at_us * 1_000)
+            time = self._state.times_ns.pop(old, None)
+            shown = self._state.seen.pop(old, listed)
+            self._closing.took(new, moved, time[1] if time else head.changed_at_us * 1_000, shown)
 
     def _now(self, head: Head, error: Overtaken) -> Head:
         """Return the memory as it is now: a rename takes whatever text it has. Raises OSError: the path is taken."""
