@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+from typing import Any
 
 import pytest
 
+from memolith.clients.working_copy.store_client import Head
 from memolith.clients.working_copy.temporary_names import is_local, may_be_meant
 from tests.mount.conftest import Desk
 
@@ -214,6 +217,68 @@ def test_a_memory_that_is_moved_on_from_a_temporary_name_takes_with_it_what_was_
     desk.copy.rename("/plan.md.tmp", "/b.md")
     left_alone(desk)
     assert desk.stored() == {"/b.md": "plan\nmore\n"}
+    assert desk.copy.attributes("/b.md")["memory_id"] == memory_id
+    assert desk.names() == ["b.md"]
+
+
+def written_under_a_temporary_name(desk: Desk, *, listed: bool) -> None:
+    """Move /plan.md to /plan.md.tmp and write to it there; another client writes the memory."""
+    desk.save("/plan.md", "plan\n")
+    desk.copy.rename("/plan.md", "/plan.md.tmp")
+    desk.append("/plan.md.tmp", "more\n")
+    desk.others_write("/plan.md", "theirs\n")
+    if listed:
+        desk.copy.refresh()
+
+
+def kept_beside(desk: Desk) -> None:
+    """Move it on to /b.md, which is a conflict: the memory has the other client's text there."""
+    with pytest.raises(OSError, match="somebody else changed it meanwhile") as told:
+        desk.copy.rename("/plan.md.tmp", "/b.md")
+    assert told.value.errno == errno.ESTALE
+    assert desk.stored() == {"/b.md": "theirs\n"}
+    [kept] = desk.beside("/b.md", "conflict")
+    assert desk.read(kept) == desk.read("/plan.md.tmp") == "plan\nmore\n"
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_what_was_written_under_a_temporary_name_replaces_no_text_of_another_client_as_it_is_moved_on(
+    desk: Desk, listed: bool
+) -> None:
+    written_under_a_temporary_name(desk, listed=listed)
+    kept_beside(desk)
+    desk.copy.rename("/plan.md.tmp", "/b.md")
+    assert desk.stored() == {"/b.md": "plan\nmore\n"}
+
+
+def test_what_was_written_under_a_temporary_name_replaces_no_text_that_kept_it_from_being_deleted(desk: Desk) -> None:
+    written_under_a_temporary_name(desk, listed=False)
+    with pytest.raises(OSError, match="does not match") as told:
+        desk.copy.unlink("/plan.md.tmp")
+    assert told.value.errno == errno.EBUSY
+    kept_beside(desk)
+
+
+def test_a_memory_that_is_moved_on_and_whose_new_text_gets_no_answer_is_moved_on_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.save("/plan.md", "plan\n")
+    memory_id = desk.copy.attributes("/plan.md")["memory_id"]
+    desk.copy.rename("/plan.md", "/plan.md.tmp")
+    desk.append("/plan.md.tmp", "more\n")
+    update = desk.copy.client.update
+
+    def goes_down(*args: Any, **changes: Any) -> Head:
+        moved = update(*args, **changes)
+        desk.network.down = True
+        return moved
+
+    with monkeypatch.context() as going_down, pytest.raises(OSError, match="does not answer"):
+        going_down.setattr(desk.copy.client, "update", goes_down)
+        desk.copy.rename("/plan.md.tmp", "/b.md")
+    desk.network.down = False
+    desk.copy.rename("/plan.md.tmp", "/b.md")
+    assert desk.log()[1:] == [("modified", "/b.md", "plan\n"), ("modified", "/b.md", "plan\nmore\n")]
     assert desk.copy.attributes("/b.md")["memory_id"] == memory_id
     assert desk.names() == ["b.md"]
 

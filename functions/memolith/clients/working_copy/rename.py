@@ -126,7 +126,7 @@ class Rename:
         elif (path := self._moved_on(local, new)) is not None:
             self._move_displaced(path, local, new)
         else:
-            self._save_over(local, new)
+            self._save_over(local, new, self._state.base_unseen(new))
 
     def _move_backup(self, local: LocalText, new: str) -> None:
         """Give a temporary file another such name; the memory that it is a backup of is displaced to there."""
@@ -157,25 +157,27 @@ class Rename:
         check_name(new)
         base = self._state.displaced[path].base
         taken = self._state.find(new) is not None or new in self._state.displaced
-        if not taken:
-            self._rename_memory(base, new)
-        if taken or local.touched:
-            self._save_over(local, new)
         if taken:
+            self._save_over(local, new, self._state.base_unseen(new))
             self._closing.delete(base)
+        else:
+            moved = self._rename_memory(base, new)
         with self._state.lock:
             self._state.displaced.pop(path, None)
-            self._state.drop_local(local)
+        if not taken and local.touched:
+            # What was written there was made on the text that was displaced, whatever text the rename has taken.
+            self._save_over(local, new, dataclasses.replace(moved, content_sha256=base.content_sha256))
+        self._state.drop_local(local)
 
     def _is_undone(self, local: LocalText, new: str) -> bool:
         """Tell whether a backup comes back to where it was, unchanged."""
         displaced = self._state.displaced.get(new)
         return displaced is not None and _is_backup(local, displaced) and not local.touched
 
-    def _save_over(self, local: LocalText, new: str) -> None:
+    def _save_over(self, local: LocalText, new: str, base: Head | None) -> None:
         """Commit the text of a temporary file as that of the memory at `new`, or as a new memory."""
         check_name(new)
-        edit = self._edit_instead(new, self._state.base_unseen(new), bytes(local.text))
+        edit = self._edit_instead(new, base, bytes(local.text))
         edit.changed_at_ns = local.changed_at_ns
         self._closing.commit(edit)
         self._state.drop_local(local)
@@ -217,7 +219,7 @@ class Rename:
         self._closing.commit(edit)
         self._closing.delete(head)
 
-    def _rename_memory(self, head: Head, new: str) -> None:
+    def _rename_memory(self, head: Head, new: str) -> Head:
         check_name(new)
         old, listed = head.path, head.content_sha256
         for attempt in range(RENAME_ATTEMPTS):
@@ -241,6 +243,7 @@ class Rename:
             time = self._state.times_ns.pop(old, None)
             shown = self._state.seen.pop(old, listed)
             self._closing.took(new, moved, time[1] if time else head.changed_at_us * 1_000, shown)
+        return moved
 
     def _now(self, head: Head, error: Overtaken) -> Head:
         """Return the memory as it is now: a rename takes whatever text it has. Raises OSError: the path is taken."""
