@@ -110,6 +110,63 @@ def test_an_append_is_made_again_on_what_others_appended(desk: Desk) -> None:
     assert desk.read("/log.md") == "one\ntheirs\nmine\n"
 
 
+def others_lines_unread(desk: Desk, others: str) -> None:
+    """Append to /log.md, of which "one" was read here at most, and which has another client's line by now."""
+    if others == "in a file that was new here":
+        desk.others_write("/log.md", "theirs\n")
+        desk.append("/log.md", "mine\n")
+        return
+    desk.save("/log.md", "one\n")
+    desk.others_write("/log.md", "one\ntheirs\n")
+    if others == "listed":
+        desk.copy.refresh()
+    desk.append("/log.md", "mine\n")
+    if others == "appended to again":
+        desk.append("/log.md", "mine too\n")
+    assert str(desk.stored()["/log.md"]).startswith("one\ntheirs\nmine\n")
+
+
+UNREAD = pytest.mark.parametrize("others", ["merged", "listed", "appended to again", "in a file that was new here"])
+
+
+@UNREAD
+def test_a_line_that_no_program_has_read_is_not_replaced_though_one_has_appended_to_it(desk: Desk, others: str) -> None:
+    others_lines_unread(desk, others)
+    before = desk.stored()
+    assert refused(lambda: desk.save("/log.md", "one, edited\n")) == errno.ESTALE
+    assert desk.stored() == before
+    [kept] = desk.beside("/log.md", "conflict")
+    assert desk.read(kept) == "one, edited\n"
+
+
+@UNREAD
+def test_a_line_that_no_program_has_read_is_not_deleted_though_one_has_appended_to_it(desk: Desk, others: str) -> None:
+    others_lines_unread(desk, others)
+    before = desk.stored()
+    assert refused(lambda: desk.copy.unlink("/log.md")) == errno.EBUSY
+    assert desk.stored() == before
+    desk.copy.unlink("/log.md")
+    assert desk.stored() == {}
+
+
+def test_a_text_that_was_appended_to_and_read_is_replaced(desk: Desk) -> None:
+    others_lines_unread(desk, "merged")
+    assert desk.read("/log.md") == "one\ntheirs\nmine\n"
+    desk.append("/log.md", "more\n")
+    desk.save("/log.md", "edited\n")
+    assert desk.stored() == {"/log.md": "edited\n"}
+
+
+def test_a_text_that_others_made_of_one_whose_answer_was_lost_is_not_replaced_unread(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    desk.network.lost = 1
+    before_the_repetition(desk, lambda: desk.others_write("/a.md", "mine, and theirs"))
+    desk.save("/a.md", "mine")
+    assert desk.stored() == {"/a.md": "mine, and theirs"}
+    assert refused(lambda: desk.save("/a.md", "mine, edited")) == errno.ESTALE
+    assert desk.stored() == {"/a.md": "mine, and theirs"}
+
+
 def test_an_append_to_a_text_beyond_ascii_is_made_again_whole(desk: Desk) -> None:
     desk.save("/log.md", "größer – 大\n")
     desk.others_write("/log.md", "größer – 大\ntheirs\n")

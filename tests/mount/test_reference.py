@@ -152,6 +152,13 @@ class WithOthers(RuleBasedStateMachine):
     def shows(self, path: str) -> bool:
         return self.desk.copy.state.find(path) is not None
 
+    def shown_at(self, path: str) -> str:
+        """The text that an append here goes on after; empty where there is no file, or none any more."""
+        try:
+            return self.desk.copy.read(path, 0, 10_000).decode()
+        except OSError:
+            return ""
+
     def attempt(self, text: str, write: Callable[[], object], replaces: str) -> None:
         """A write of ours: done, and then in the log over something that was shown; or refused, and nothing changed."""
         before = self.desk.stored()
@@ -179,12 +186,13 @@ class WithOthers(RuleBasedStateMachine):
     @rule(path=st.sampled_from(PATHS))
     def append(self, path: str) -> None:
         line = self.text("appended")
-        before = self.desk.stored()
+        before, goes_on_after = self.desk.stored(), self.shown_at(path)
         if number_of(lambda: self.desk.append(path, line)) == 0:
             changed = {now for at, now in self.desk.stored().items() if before.get(at) != now}
             assert [now for now in changed if now is not None and now.endswith(line)]
             self.acknowledged.add(line)
-            self.may_replace |= {now for now in changed if now is not None}
+            if goes_on_after in {"", *self.may_replace}:
+                self.may_replace |= {now for now in changed if now == goes_on_after + line}
         else:
             self.refused.add(line)
 

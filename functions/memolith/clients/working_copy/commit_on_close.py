@@ -115,11 +115,25 @@ class CommitOnClose:
     def _took(self, local: LocalText, done: Committed, text: str) -> None:
         state = self._state
         state.contents.put(done.text.encode())
-        self.took(local.path, done.head, local.changed_at_ns, done.head.content_sha256)
+        self.took(local.path, done.head, local.changed_at_ns, self._shown_by(local, done, text))
         state.drop_local(local)
         local.stored_differs = done.text != text
         if local.stored_differs or done.head.path != local.path:
             state.changed([local.path, done.head.path])
+
+    def _shown_by(self, local: LocalText, done: Committed, text: str) -> str:
+        """Return the hash of the text that counts as shown here once the edit is committed.
+
+        It is the store's text, unless others wrote some of it and no program here has opened that to read. An append
+        shows no program what it goes on after.
+        """
+        seen, base = self._state.seen.get(local.path), local.base
+        appends_unread = (
+            local.appended_from is not None and base is not None and seen not in (None, base.content_sha256)
+        )
+        if done.others or appends_unread:
+            return seen or hash_of(text)
+        return done.head.content_sha256
 
     def _forget(self, local: LocalText) -> None:
         with self._state.lock:

@@ -84,10 +84,14 @@ class Edit:
 class Committed:
     """What the path has now. `text` is the edit's own, unless it was appended to what others wrote, or the store took
     secrets out of it.
+
+    Attributes:
+        others: others wrote some of it, or all of it since; nobody here was shown that.
     """
 
     head: Head
     text: str
+    others: bool = False
 
 
 class ConditionalCommit:
@@ -108,7 +112,7 @@ class ConditionalCommit:
         base, text = edit.base, edit.text
         for attempt in range(APPEND_ATTEMPTS):
             try:
-                return self._stored(self._write(edit, base, text), text)
+                return self._stored(self._write(edit, base, text), text, edit)
             except (Overtaken, Gone):
                 found = self._found(edit.path, base)
             if found is None:
@@ -117,18 +121,20 @@ class ConditionalCommit:
                 return Committed(*found)
             written = self._written(found[0], edit)
             if written == edit.size_bytes:
-                return Committed(*found)
+                return Committed(*found, found[1] != edit.text)
             if edit.appended_from is None:
                 raise Overtaken(CHANGED, found[0])
             base, text = found[0], found[1] + edit.after(max(written or 0, edit.appended_from))
             self._pause(attempt)
         raise NoAnswer("too many others append to it at once")
 
-    def _stored(self, head: Head, text: str) -> Committed:
+    def _stored(self, head: Head, text: str, edit: Edit) -> Committed:
         """Return what the store has of a text that it took: the text itself, unless secrets were taken out of it."""
+        others = text != edit.text
         if head.content_sha256 == hash_of(text):
-            return Committed(head, text)
-        return Committed(*self._text(head.memory_id))
+            return Committed(head, text, others)
+        now, stored = self._text(head.memory_id)
+        return Committed(now, stored, others or now.content_sha256 != head.content_sha256)
 
     def _write(self, edit: Edit, base: Head | None, text: str) -> Head:
         """Write the text. It stays in doubt unless it is known not to be written."""
