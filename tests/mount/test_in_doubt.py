@@ -291,3 +291,65 @@ def test_a_new_file_in_doubt_stays_where_nobody_answers_what_became_of_it(desk: 
     desk.network.down = False
     desk.copy.unlink("/log.md")
     assert desk.stored() == {}
+
+
+@pytest.fixture
+def displaced(desk: Desk) -> Desk:
+    """A memory "one" whose file was moved to a backup, as vim does before it writes it anew."""
+    desk.save("/log.md", "one\n")
+    desk.copy.rename("/log.md", "/log.md~")
+    return desk
+
+
+def half_a_minute_later(desk: Desk) -> None:
+    """A file that a program has moved to a temporary name, and not written anew, has come back by now."""
+    desk.backend.clock.advance(31)
+    desk.copy.refresh()
+
+
+@pytest.mark.parametrize("backup_goes", ["never", "before", "after"])
+def test_a_file_written_anew_beside_its_backup_without_an_answer_and_deleted_does_not_come_back(
+    displaced: Desk, backup_goes: str
+) -> None:
+    displaced.network.lost = 2
+    silently(displaced, "two\n", append=False)
+    if backup_goes == "before":
+        displaced.copy.unlink("/log.md~")
+    displaced.copy.unlink("/log.md")
+    assert displaced.stored() == {}
+    if backup_goes == "after":
+        displaced.copy.unlink("/log.md~")
+    half_a_minute_later(displaced)
+    assert displaced.names() == (["log.md~"] if backup_goes == "never" else [])
+    assert [operation for operation, _, _ in displaced.log()] == ["created", "modified", "deleted"]
+
+
+def test_a_file_written_anew_beside_its_backup_that_never_arrived_and_is_deleted_comes_back_from_the_backup(
+    displaced: Desk,
+) -> None:
+    displaced.network.swallowed = 2
+    silently(displaced, "two\n", append=False)
+    displaced.copy.unlink("/log.md")
+    displaced.copy.rename("/log.md~", "/log.md")
+    half_a_minute_later(displaced)
+    assert displaced.read("/log.md") == "one\n"
+    assert displaced.log() == [("created", "/log.md", "one\n")]
+
+
+def test_a_file_written_anew_beside_its_backup_that_others_have_changed_is_not_deleted(displaced: Desk) -> None:
+    displaced.network.lost = 2
+    silently(displaced, "two\n", append=False)
+    displaced.others_write("/log.md", "theirs\n")
+    displaced.copy.unlink("/log.md")
+    half_a_minute_later(displaced)
+    assert displaced.read("/log.md") == "theirs\n"
+
+
+def test_a_file_written_anew_beside_its_backup_and_deleted_before_its_first_close_asks_the_store_nothing(
+    displaced: Desk,
+) -> None:
+    writing = displaced.copy.files.create("/log.md")
+    displaced.copy.files.write("/log.md", writing, 0, b"two\n")
+    before = displaced.requests()
+    displaced.copy.unlink("/log.md")
+    assert displaced.requests() == before

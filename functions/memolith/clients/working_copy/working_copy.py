@@ -287,15 +287,20 @@ class WorkingCopy:
     def _unlink_edit(self, local: LocalText) -> None:
         """Delete the memory that an edit was made on, or has made without an answer.
 
-        Any other memory at its path was covered by the edit, and is shown now.
+        Any other memory at its path was covered by the edit, and is shown now. A memory that was displaced stays so,
+        unless the store has taken the edit: what becomes of its backup decides.
         """
         state, path, base = self.state, local.path, local.base
-        head = None if path in state.displaced else self._head_below(local)
+        displaced = path in state.displaced
+        head = None if displaced and not local.sent else self._head_below(local)
         made_here = head is not None and head.content_sha256 in local.sent
+        if displaced and not made_here:
+            head = None
         others = head is not None and not made_here and (base is None or head.memory_id != base.memory_id)
         if head is not None and made_here:
             state.seen[path] = head.content_sha256
             self._commits.delete(head)
+            state.displaced.pop(path, None)
         elif head is not None and base is not None and not others:
             self._commits.delete(base)
         state.drop_local(local)
