@@ -31,7 +31,7 @@ def archive(path: Path, under: str = "/") -> Iterator[Found]:
     Raises:
         InvalidRequest: it is neither, or damaged. OSError: it cannot be read.
     """
-    if zipfile.is_zipfile(path):
+    if _is_zip(path):
         try:
             with zipfile.ZipFile(path) as zipped:
                 yield _zipped(zipped, under)
@@ -49,6 +49,11 @@ def archive(path: Path, under: str = "/") -> Iterator[Found]:
         raise InvalidRequest("SOURCE", f"{path} is neither a tar nor a ZIP") from error
     except EOFError as error:
         raise InvalidRequest("SOURCE", f"{path} is damaged: {error}") from error
+
+
+def _is_zip(path: Path) -> bool:
+    """Tell whether it is a ZIP. A ZIP is looked for from a file's end, where a tar may have one as its last member."""
+    return zipfile.is_zipfile(path) and not tarfile.is_tarfile(path)
 
 
 class _Collected:

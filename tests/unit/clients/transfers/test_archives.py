@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 
 from memolith.clients.cli.failures import Exit
+from memolith.clients.transfer.archives import archive
 from tests.unit.clients.desk import Desk
 from tests.unit.clients.transfers.reports import fill, moved, reasons
 
@@ -38,6 +39,37 @@ def test_a_zip_goes_in_and_a_hostile_one_leads_nowhere(desk: Desk) -> None:
     told = reasons(report)
     assert told["/passwd"] == "a link" and told["/bomb"].startswith("larger than")
     assert set(told) == {"/../../up", "/.git/config", "/n/.DS_Store", "/bomb", "/passwd"}
+
+
+def a_zip(name: str, content: bytes) -> bytes:
+    with BytesIO() as made:
+        with zipfile.ZipFile(made, "w") as zipped:
+            zipped.writestr(name, content)
+        return made.getvalue()
+
+
+def a_tar(**contents: bytes) -> bytes:
+    with BytesIO() as made:
+        with tarfile.open(fileobj=made, mode="w") as opened:
+            for name, content in contents.items():
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                opened.addfile(member, BytesIO(content))
+        return made.getvalue()
+
+
+def test_a_tar_whose_last_member_is_a_zip_is_a_tar(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.tar"
+    notes.write_bytes(a_tar(note=b"1", attached=a_zip("inner.md", b"2")))
+    with archive(notes) as found:
+        assert [file.path for file in found.files] == ["/attached", "/note"]
+
+
+def test_a_zip_whose_first_member_is_a_tar_is_a_zip(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.zip"
+    notes.write_bytes(a_zip("packed.tar", a_tar(inner=b"1")))
+    with archive(notes) as found:
+        assert [file.path for file in found.files] == ["/packed.tar"]
 
 
 def test_a_damaged_zip_is_named(desk: Desk) -> None:
