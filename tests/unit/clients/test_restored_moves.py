@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memolith.clients.api.http import HttpApi
 from memolith.clients.cli import restore_plan
 from memolith.clients.cli.restore_plan import Action, Done, Restorer, plan
 from tests.unit.clients.test_past_commands import Terminal, terminal
@@ -109,3 +110,65 @@ def test_a_memory_that_a_stopped_run_left_aside_is_brought_back_with_a_prefix_th
     assert f"/{b}.restoring" in terminal.holds()
     terminal.restore(as_of, "--path-prefix", "/n/")
     assert terminal.holds() == then
+
+
+def lose_first_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lose the first answer to every write, though what it asked for was done; its repetition is answered."""
+    exchange, answered = HttpApi._exchange, [True]
+
+    def lost(self: HttpApi, method: str, *of: Any) -> Any:
+        answer = exchange(self, method, *of)
+        if method != "GET":
+            answered[0] = not answered[0]
+            if not answered[0]:
+                raise ConnectionResetError("the answer is lost")
+        return answer
+
+    monkeypatch.setattr(HttpApi, "_exchange", lost)
+
+
+def test_writes_whose_answers_are_lost_are_restored_and_done_once(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b, c, gone = (terminal.create(f"/{name}", name) for name in ("a", "b", "c", "gone"))
+    then, as_of = terminal.holds(), terminal.settle()
+    terminal.update(a, path="/x")
+    terminal.update(b, path="/a", content="changed")
+    terminal.update(a, path="/b")
+    terminal.update(c, content="changed")
+    terminal.delete(gone)
+    terminal.create("/new", "new")
+    restorer, actions = planned(terminal, as_of)
+    before = terminal.versions()
+    with monkeypatch.context() as losing:
+        lose_first_answers(losing)
+        done = restorer.carry_out(actions)
+    assert sorted(result_of(one) for one in done) == [
+        ("/a", True, ""),
+        ("/b", True, ""),
+        ("/c", True, ""),
+        ("/gone", True, ""),
+        ("/new", True, ""),
+    ]
+    assert terminal.holds() == then
+    assert terminal.versions() == before + len(actions) + len(["a step aside"])
+
+
+def test_another_text_at_the_path_of_a_deleted_memory_keeps_it_from_coming_back(terminal: Terminal) -> None:
+    gone = terminal.create("/gone", "gone")
+    as_of = terminal.settle()
+    terminal.delete(gone)
+    restorer, actions = planned(terminal, as_of)
+    terminal.create("/gone", "theirs")
+    assert [result_of(one) for one in restorer.carry_out(actions)] == [("/gone", False, TAKEN)]
+    assert terminal.holds() == {"/gone": "theirs"}
+
+
+def test_a_memory_that_another_client_changed_is_not_deleted(terminal: Terminal) -> None:
+    as_of = terminal.settle()
+    new = terminal.create("/new", "new")
+    restorer, actions = planned(terminal, as_of)
+    terminal.update(new, content="theirs")
+    (done,) = restorer.carry_out(actions)
+    assert result_of(done) == ("/new", False, "memory_precondition_failed_error")
+    assert terminal.holds() == {"/new": "theirs"}

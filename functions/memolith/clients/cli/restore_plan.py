@@ -17,6 +17,8 @@ from memolith.core.paths import ancestors
 
 Kind = Literal["delete", "update", "create", "none"]
 
+NOT_FOUND, CONFLICT = 404, 409
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -134,7 +136,8 @@ class Restorer:
     def carry_out(self, actions: Iterable[Action]) -> list[Done]:
         """Delete, then move and change, then create; a move waits until its place is free.
 
-        Two calls an action. A refused action is reported and skipped; an address that does not answer ends the run.
+        Two calls an action, and one more for a creation that conflicts. A refused action is reported and skipped; an
+        address that does not answer ends the run.
 
         Raises:
             ApiUnanswered; ApiRefused: 401, 403 and 5xx.
@@ -198,7 +201,7 @@ class Restorer:
         except _Withheld:
             return "its text of that time cannot be read any more"
         except ApiRefused as error:
-            if error.status in (400, 404, 409, 413):
+            if error.status in (400, NOT_FOUND, CONFLICT, 413):
                 return f"{error.kind}: {error.message}"
             raise
         return None
@@ -206,7 +209,7 @@ class Restorer:
     def _write(self, action: Action) -> None:
         store, now, then = self._store_id, action.now, action.then
         if then is None and now is not None:
-            self._memories.delete(now.id, memory_store_id=store, expected_content_sha256=now.sha256 or "")
+            self._delete(now)
             return
         if then is None or then.path is None:
             return
@@ -218,11 +221,32 @@ class Restorer:
         if content is None:
             raise _Withheld
         if now is None:
-            self._memories.create(store, path=then.path, content=content)
+            self._create(then, then.path, content)
         else:
             self._memories.update(
                 now.id, memory_store_id=store, content=content, path=then.path, precondition=_still(now)
             )
+
+    def _delete(self, now: Seen) -> None:
+        """Delete a memory. One that is gone is done: a deletion was repeated after its answer was lost."""
+        try:
+            self._memories.delete(now.id, memory_store_id=self._store_id, expected_content_sha256=now.sha256 or "")
+        except ApiRefused as error:
+            if error.status != NOT_FOUND:
+                raise
+
+    def _create(self, then: Seen, path: str, content: str) -> None:
+        """Create a memory. One that has its text is done: its creation was repeated after its answer was lost, and
+        conflicts with itself.
+        """
+        try:
+            self._memories.create(self._store_id, path=path, content=content)
+        except ApiRefused as error:
+            if error.status != CONFLICT:
+                raise
+            there = self._memories.at(self._store_id, path)
+            if there is None or there.content_sha256 != then.sha256:
+                raise
 
     def _told(self, done: Done) -> Done:
         self._tell(done)
