@@ -353,3 +353,23 @@ def test_a_file_written_anew_beside_its_backup_and_deleted_before_its_first_clos
     before = displaced.requests()
     displaced.copy.unlink("/log.md")
     assert displaced.requests() == before
+
+
+def test_a_file_written_anew_that_is_deleted_after_its_backup_does_not_come_back(displaced: Desk) -> None:
+    displaced.network.swallowed = 2
+    silently(displaced, "two\n", append=False)
+    displaced.copy.unlink("/log.md~")
+    displaced.copy.unlink("/log.md")
+    half_a_minute_later(displaced)
+    assert (displaced.names(), displaced.stored()) == ([], {})
+
+
+def test_a_file_written_anew_is_one_version_of_its_memory_though_its_backup_is_deleted_before_the_close(
+    displaced: Desk,
+) -> None:
+    writing = displaced.copy.files.create("/log.md")
+    displaced.copy.files.write("/log.md", writing, 0, b"two\n")
+    displaced.copy.unlink("/log.md~")
+    displaced.copy.files.flush("/log.md", writing)
+    displaced.copy.files.release("/log.md", writing)
+    assert displaced.log() == [("created", "/log.md", "one\n"), ("modified", "/log.md", "two\n")]

@@ -281,7 +281,7 @@ class WorkingCopy:
         for memory in gone:
             if memory not in state.locals:
                 self._commits.delete(state.displaced[memory].base)
-                state.displaced.pop(memory, None)
+            state.displaced.pop(memory, None)
         state.drop_local(local)
 
     def _unlink_edit(self, local: LocalText) -> None:
