@@ -373,3 +373,32 @@ def test_a_file_written_anew_is_one_version_of_its_memory_though_its_backup_is_d
     displaced.copy.files.flush("/log.md", writing)
     displaced.copy.files.release("/log.md", writing)
     assert displaced.log() == [("created", "/log.md", "one\n"), ("modified", "/log.md", "two\n")]
+
+
+def test_a_backup_that_is_moved_back_over_a_text_that_never_arrived_is_the_file_again(displaced: Desk) -> None:
+    displaced.network.swallowed = 2
+    silently(displaced, "two\n", append=False)
+    displaced.copy.rename("/log.md~", "/log.md")
+    displaced.copy.commit_waiting(all=True)
+    assert (displaced.read("/log.md"), displaced.names()) == ("one\n", ["log.md"])
+    assert displaced.log() == [("created", "/log.md", "one\n")]
+
+
+def test_a_backup_that_is_moved_back_over_a_file_that_is_still_being_written_is_the_file_again(displaced: Desk) -> None:
+    writing = displaced.copy.files.create("/log.md")
+    displaced.copy.files.write("/log.md", writing, 0, b"tw")
+    displaced.copy.rename("/log.md~", "/log.md")
+    displaced.copy.files.release("/log.md", writing)
+    displaced.copy.commit_waiting(all=True)
+    assert (displaced.read("/log.md"), displaced.names()) == ("one\n", ["log.md"])
+    assert displaced.log() == [("created", "/log.md", "one\n")]
+
+
+def test_a_backup_that_is_moved_back_over_a_text_that_the_store_has_taken_is_kept_beside_it(displaced: Desk) -> None:
+    displaced.network.lost = 2
+    silently(displaced, "two\n", append=False)
+    with pytest.raises(OSError, match="somebody else changed it meanwhile") as told:
+        displaced.copy.rename("/log.md~", "/log.md")
+    assert told.value.errno == errno.ESTALE
+    assert displaced.read("/log.md") == "two\n"
+    assert displaced.read(displaced.beside("/log.md", "conflict")[0]) == "one\n"

@@ -170,9 +170,10 @@ class Rename:
         self._state.drop_local(local)
 
     def _is_undone(self, local: LocalText, new: str) -> bool:
-        """Tell whether a backup comes back to where it was, unchanged."""
+        """Tell whether a backup comes back to where it was, unchanged, and nothing was written there since."""
         displaced = self._state.displaced.get(new)
-        return displaced is not None and _is_backup(local, displaced) and not local.touched
+        written = local.touched or new in self._state.locals
+        return displaced is not None and _is_backup(local, displaced) and not written
 
     def _save_over(self, local: LocalText, new: str, base: Head | None) -> None:
         """Commit the text of a temporary file as that of the memory at `new`, or as a new memory."""
