@@ -75,6 +75,32 @@ def test_a_backup_of_a_text_that_was_replaced_while_it_was_read_deletes_no_newer
     assert unread.stored() == {"/a.md": "theirs\n"}
 
 
+def test_a_backup_that_is_deleted_again_deletes_no_newer_text_and_the_file_shows_that(desk: Desk) -> None:
+    desk.save("/a.md", "one\n")
+    desk.copy.rename("/a.md", "/a.md~")
+    desk.others_write("/a.md", "theirs\n")
+    with pytest.raises(OSError) as told:
+        desk.copy.unlink("/a.md~")
+    assert told.value.errno == errno.EBUSY
+    assert desk.names() == ["a.md", "a.md~"]
+    assert desk.copy.read("/a.md", 0, 100) == b"theirs\n"
+    desk.copy.unlink("/a.md~")
+    assert desk.names() == ["a.md"]
+    assert desk.stored() == {"/a.md": "theirs\n"}
+
+
+def test_a_memory_moved_over_another_by_way_of_a_temporary_name_takes_no_newer_text_with_it(desk: Desk) -> None:
+    desk.save("/a.md", "one\n")
+    desk.save("/b.md", "old\n")
+    desk.copy.rename("/a.md", "/a.md.tmp")
+    desk.others_write("/a.md", "theirs\n")
+    with pytest.raises(OSError) as told:
+        desk.copy.rename("/a.md.tmp", "/b.md")
+    assert told.value.errno == errno.EBUSY
+    assert desk.stored() == {"/a.md": "theirs\n", "/b.md": "one\n"}
+    assert desk.names() == ["a.md", "b.md"]
+
+
 def test_a_new_file_replaces_no_memory_that_came_after_nothing_was_found_there(desk: Desk) -> None:
     after_it_was_not_found(desk, "theirs\n")
     writing = desk.copy.files.create("/a.md")

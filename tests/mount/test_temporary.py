@@ -256,7 +256,8 @@ def test_what_was_written_under_a_temporary_name_replaces_no_text_that_kept_it_f
     with pytest.raises(OSError, match="does not match") as told:
         desk.copy.unlink("/plan.md.tmp")
     assert told.value.errno == errno.EBUSY
-    kept_beside(desk)
+    desk.copy.rename("/plan.md.tmp", "/b.md")
+    assert desk.stored() == {"/plan.md": "theirs\n", "/b.md": "plan\nmore\n"}
 
 
 def test_a_memory_that_is_moved_on_and_whose_new_text_gets_no_answer_is_moved_on_once(

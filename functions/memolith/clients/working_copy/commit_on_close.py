@@ -181,4 +181,5 @@ class CommitOnClose:
         self._state.contents.put(text)
         self._state.table.put(now)
         self._state.seen[now.path] = now.content_sha256
+        self._state.displaced.pop(head.path, None)
         self._state.changed([head.path, now.path])
