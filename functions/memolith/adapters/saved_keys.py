@@ -50,7 +50,7 @@ class SavedKeys:
         """Return a region's keys, the saved ones among them. See the port."""
         return {**self._saved.get(region, {}), **self._sealing.public(region)}
 
-    def is_signed(self, region: str, statement: bytes, seal: Seal) -> bool:
+    def is_signed(self, region: str, statement: bytes, seal: Seal) -> bool | None:
         """Check a signature; no call for one by a saved key. See the port."""
         saved = self._saved.get(region, {}).get(seal.key_id)
         if saved is not None:

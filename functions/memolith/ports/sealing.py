@@ -29,8 +29,12 @@ class Sealing(Protocol):
             Unavailable: they cannot be had now.
         """
 
-    def is_signed(self, region: str, statement: bytes, seal: Seal) -> bool:
-        """Tell whether a region's key made this signature under this statement. Raises as `public`."""
+    def is_signed(self, region: str, statement: bytes, seal: Seal) -> bool | None:
+        """Tell whether a region's key made this signature under this statement. Raises as `public`.
+
+        None where the signature names a key that is none of the region's known ones: one that was replaced, for
+        instance, whose public half nobody has here. Then nothing is known of the signature.
+        """
 
 
 class SealMemory(Protocol):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from moto import mock_aws
 
+from memolith.adapters.aws import sealing as sealing_on_kms
 from memolith.adapters.aws.clients import Clients
 from memolith.adapters.aws.sealing import KmsSealing
 from memolith.adapters.local import LocalSealing, LocalSealMemory
@@ -51,8 +53,11 @@ def test_a_signature_holds_for_its_statement_and_for_no_other(sealing: Sealing) 
     assert sealing.is_signed(HOME, STATEMENT, seal)
     assert not sealing.is_signed(HOME, STATEMENT + b" ", seal)
     assert not sealing.is_signed(HOME, STATEMENT, Seal(seal.key_id, seal.signature[:-4] + "AAAA"))
-    assert not sealing.is_signed(HOME, STATEMENT, Seal(seal.key_id, "no base64!"))
-    assert not sealing.is_signed(HOME, STATEMENT, Seal("another-key", seal.signature))
+    assert sealing.is_signed(HOME, STATEMENT, Seal(seal.key_id, "no base64!")) is False
+
+
+def test_nothing_is_known_of_a_signature_by_a_key_that_is_not_known(sealing: Sealing) -> None:
+    assert sealing.is_signed(HOME, STATEMENT, Seal("another-key", sealing.sign(STATEMENT).signature)) is None
 
 
 def test_the_public_half_is_enough_to_check_and_has_no_private_part(sealing: Sealing) -> None:
@@ -78,6 +83,24 @@ def test_a_key_that_replaced_another_is_asked_for_when_a_signature_names_it() ->
         with_key(clients, HOME)
         assert verifying.is_signed(HOME, STATEMENT, KmsSealing(clients, DEPLOYMENT).sign(STATEMENT))
         assert verifying.is_signed(HOME, STATEMENT, earlier), "a process keeps what it has seen"
+
+
+def test_a_key_that_the_alias_does_not_show_is_asked_for_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A history that a replaced key signed is long: each of its checkpoints names the key."""
+    now_s = [0.0]
+    monkeypatch.setattr(sealing_on_kms, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
+    with mock_aws():
+        clients = Clients()
+        with_key(clients, HOME)
+        earlier = KmsSealing(clients, DEPLOYMENT).sign(STATEMENT)
+        with_key(clients, HOME)
+        verifying, asked = KmsSealing(clients, DEPLOYMENT), list[float]()
+        verifying.public(HOME)
+        events = clients.kms(HOME).meta.events
+        events.register("before-call.kms.GetPublicKey", lambda **_: asked.append(now_s[0]))
+        for now_s[0] in (1_000.0, 1_001.0, 1_059.0, 1_061.0, 1_062.0):
+            assert verifying.is_signed(HOME, STATEMENT, earlier) is None
+    assert asked == [1_000.0, 1_061.0]
 
 
 def test_a_key_of_another_kind_verifies_nothing() -> None:

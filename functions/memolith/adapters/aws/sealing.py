@@ -7,6 +7,7 @@ is turned to another one is asked for again when a signature names it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +25,8 @@ from memolith.ports.errors import Unavailable
 from memolith.ports.sealing import PublicJwk
 
 ALGORITHM = "ECDSA_SHA_256"
+ASKED_AGAIN_S = 60.0
+"""How long a key that is not behind the alias counts as unknown: each checkpoint that it signed would cost a call."""
 
 
 class KmsSealing:
@@ -33,6 +36,7 @@ class KmsSealing:
         self._clients = clients
         self._deployment = deployment
         self._public: dict[str, Mapping[str, PublicJwk]] = {}
+        self._unknown_until_s: dict[tuple[str, str], float] = {}
 
     def sign(self, statement: bytes) -> Seal:
         """Sign the statement, which is a few hundred bytes of the 4 KB that KMS takes. See the port."""
@@ -52,12 +56,14 @@ class KmsSealing:
             self._public[region] = self._asked(region)
         return self._public[region]
 
-    def is_signed(self, region: str, statement: bytes, seal: Seal) -> bool:
-        """Check a signature here, without a call. See the port."""
-        if seal.key_id not in self.public(region):
+    def is_signed(self, region: str, statement: bytes, seal: Seal) -> bool | None:
+        """Check a signature here, without a call but for a key that is not known: one a minute. See the port."""
+        named = (region, seal.key_id)
+        if seal.key_id not in self.public(region) and time.monotonic() >= self._unknown_until_s.get(named, 0.0):
             self._public[region] = {**self._public[region], **self._asked(region)}
+            self._unknown_until_s[named] = time.monotonic() + ASKED_AGAIN_S
         public = self._public[region].get(seal.key_id)
-        return public is not None and is_signature(public, statement, seal.signature)
+        return None if public is None else is_signature(public, statement, seal.signature)
 
     def _asked(self, region: str) -> Mapping[str, PublicJwk]:
         try:

@@ -46,10 +46,10 @@ class LocalSealing:
         """Return the public halves of all keys of the file. See the port."""
         return {key_id(key): public_half(key) for key in self._private().values()}
 
-    def is_signed(self, region: str, statement: bytes, seal: Seal) -> bool:
+    def is_signed(self, region: str, statement: bytes, seal: Seal) -> bool | None:
         """Check a signature. See the port."""
         public = self.public(region).get(seal.key_id)
-        return public is not None and is_signature(public, statement, seal.signature)
+        return None if public is None else is_signature(public, statement, seal.signature)
 
     def _private(self) -> Mapping[str, Jwk]:
         if not self._keys:

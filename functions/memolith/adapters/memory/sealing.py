@@ -40,10 +40,10 @@ class MemorySealing:
         key = self._key(region)
         return {key_id(key): public_half(key)}
 
-    def is_signed(self, region: str, statement: bytes, seal: Seal) -> bool:
+    def is_signed(self, region: str, statement: bytes, seal: Seal) -> bool | None:
         """Check a signature. See the port."""
         public = self.public(region).get(seal.key_id)
-        return public is not None and is_signature(public, statement, seal.signature)
+        return None if public is None else is_signature(public, statement, seal.signature)
 
     def _key(self, region: str) -> Jwk:
         if region in self.silent or region not in self._keys:

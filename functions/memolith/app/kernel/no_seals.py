@@ -18,7 +18,7 @@ class _NoSealing:
         """Raise Unavailable."""
         raise Unavailable("this function has no keys of checkpoints; ask a reader", region=region)
 
-    def is_signed(self, region: str, statement: bytes, seal: Seal) -> bool:
+    def is_signed(self, region: str, statement: bytes, seal: Seal) -> bool | None:
         """Raise Unavailable, as `public` does."""
         return bool(self.public(region))
 

@@ -26,12 +26,18 @@ from memolith.ports.sealing import Sealing
 
 @dataclass(frozen=True, slots=True)
 class StoredCheckpoint:
-    """One checkpoint as it stands: what it names, the hash of its object, and what is wrong with itself."""
+    """One checkpoint as it stands: what it names, the hash of its object, and what is wrong with itself.
+
+    Attributes:
+        unknown_key: the id of the key that it says it is signed by, where that is no known one of its home: one that
+            was replaced, or somebody else's. Whoever walks decides what that means.
+    """
 
     checkpoint: Checkpoint
     sha256: str
     names: tuple[Named, ...]
     findings: tuple[Finding, ...]
+    unknown_key: str | None = None
 
     @property
     def is_sealed(self) -> bool:
@@ -148,12 +154,14 @@ class SealedHistory:
         tree = grown(Frontier(), names)
         if not findings and (tree.root.hex(), tree.size) != (checkpoint.root, checkpoint.count):
             wrong.append("its names are not those of its root")
-        if checkpoint.seal is not None and not self._sealing.is_signed(
-            checkpoint.home, checkpoint.statement, checkpoint.seal
-        ):
-            wrong.append("its signature is not by a known key of its home")
+        seal, unknown = checkpoint.seal, None
+        signed = seal is None or self._sealing.is_signed(checkpoint.home, checkpoint.statement, seal)
+        if seal is not None and signed is None:
+            unknown = seal.key_id
+        elif not signed:
+            wrong.append("its signature is not that of its home's key")
         findings += [Finding(Flaw.CHECKPOINT_ALTERED, key, checkpoint.period, what) for what in wrong]
-        return StoredCheckpoint(checkpoint, sha256, names, tuple(findings))
+        return StoredCheckpoint(checkpoint, sha256, names, tuple(findings), unknown)
 
     def _names(self, checkpoint: Checkpoint) -> tuple[tuple[Named, ...], list[Finding]]:
         names, findings = list(checkpoint.names), []

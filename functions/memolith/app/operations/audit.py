@@ -130,6 +130,9 @@ class Audit:
     def _check(self, view: View, run: _Run, read: StoredCheckpoint) -> None:
         checkpoint, report = read.checkpoint, run.report
         report.findings += read.findings
+        if read.unknown_key is not None:
+            what = f"it is signed by {read.unknown_key}, no known key of its home; --keys has those that were replaced"
+            report.findings.append(Finding(Flaw.CHECKPOINT_ALTERED, str(checkpoint.key), checkpoint.period, what))
         run.hashes[checkpoint.period] = read.sha256
         if checkpoint.seal is not None:
             report.signed_until, report.sealed_until_us, report.unsigned = checkpoint.period, checkpoint.until, 0

@@ -2,12 +2,14 @@
 
 So what is rewritten is found though no one reads it or audits. What is wrong is counted and logged by its key;
 `memolith audit verify` then says what was done. Nothing is changed. What no checkpoint names, the witnesses, and
-records other than versions, a share leaves to that command.
+records other than versions, a share leaves to that command; so it does what a key signed that is not known here any
+more, as one that was replaced: it says how many checkpoints those are.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from memolith.app.kernel.port_calls import commit_or_busy
@@ -36,6 +38,8 @@ class _Share:
     period: int
     skip: int
     seen: Compared = field(default_factory=Compared)
+    unknown_keys: dict[str, list[str]] = field(default_factory=dict)
+    """Of each key that is not known here, the checkpoints that it signed."""
 
     @property
     def wrong(self) -> list[str]:
@@ -81,6 +85,7 @@ class RotatingAudit:
         last = (state.open if state.closing is None else state.closing) - 1
         share = self._audit(row.after, last, deadline_us)
         self._report(share.wrong)
+        self._report_unknown(share.unknown_keys)
         after = None if share.period > last else f"{share.period}/{share.skip}"
         self._note(Change(key, begun, replace(row, began_at=now_us, after=after).to_attributes()))
 
@@ -105,6 +110,8 @@ class RotatingAudit:
         some = versions[share.skip :][: VERSIONS_MAX - share.seen.looked_at]
         if share.skip == 0:
             share.seen.findings += read.findings
+            if read.unknown_key is not None:
+                share.unknown_keys.setdefault(read.unknown_key, []).append(str(read.checkpoint.key))
         self._objects.compare(view, share.seen, read.checkpoint.period, some)
         share.skip += len(some)
         return share.skip >= len(versions)
@@ -118,3 +125,12 @@ class RotatingAudit:
         for key in wrong[:LOGGED_MAX]:
             hint = "memolith audit verify says what was done to it"
             _log.error("an object is not what was acknowledged", extra={"key": key, "hint": hint})
+
+    def _report_unknown(self, signed: Mapping[str, list[str]]) -> None:
+        """Count the keys that are not known here, and log of each how many checkpoints it signed, and the first."""
+        if signed:
+            self._region.metrics.count("seal_key_unknown", len(signed))
+        for key_id, keys in signed.items():
+            hint = "the key was replaced; memolith audit verify --keys checks what it signed"
+            found = {"key": keys[0], "key_id": key_id, "checkpoints": len(keys), "hint": hint}
+            _log.warning("checkpoints are signed by a key that is not known here", extra=found)

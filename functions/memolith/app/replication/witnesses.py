@@ -5,6 +5,9 @@
 A home that shows this region one history and another one later, or whose bucket is put back to an earlier state, meets
 its own witness here. Then nothing more of it is folded: the watermark stands still and rings, for what cannot be true
 must not make this region say that it is complete.
+
+A signature by a key that is not known here, as one that was replaced, says nothing for or against a checkpoint. It is
+folded like one without a signature, which needs no key either, and the key is counted and logged.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ class Witnesses:
         self._region = region
         self._sealing = sealing
         self._passed: dict[str, tuple[int, int | None]] = {}
+        self._logged: set[tuple[str, str]] = set()
 
     def accept(self, at: CheckpointKey, checkpoint: Checkpoint, before: str | None) -> bool:
         """Tell whether a checkpoint may be folded: it is that of its key, follows the one before it, and is whole.
@@ -94,16 +98,31 @@ class Witnesses:
         tree = grown(Frontier(), checkpoint.names)
         if checkpoint.parts == 0 and (tree.root.hex(), tree.size) != (checkpoint.root, checkpoint.count):
             return "its names are not those of its root"
-        return "its signature is not by a key of its home" if self._is_signed(checkpoint) is False else ""
+        return "its signature is not that of its home's key" if self._is_signed(checkpoint) is False else ""
 
     def _is_signed(self, checkpoint: Checkpoint) -> bool | None:
         """Tell whether the signature holds; None where there is none, or no key to check it with."""
         if checkpoint.seal is None:
             return None
         try:
-            return self._sealing.is_signed(checkpoint.home, checkpoint.statement, checkpoint.seal)
+            signed = self._sealing.is_signed(checkpoint.home, checkpoint.statement, checkpoint.seal)
         except Unavailable:
             return None
+        if signed is None:
+            self._note_unknown(checkpoint.key, checkpoint.seal.key_id)
+        return signed
+
+    def _note_unknown(self, key: CheckpointKey, key_id: str) -> None:
+        """Count a key that is not known here, and log the first checkpoint that it signed: once a process."""
+        if (key.home, key_id) in self._logged:
+            return
+        self._logged.add((key.home, key_id))
+        self._region.metrics.count("seal_key_unknown")
+        hint = "the home's key was replaced; memolith audit verify --keys checks what the earlier key signed"
+        _log.warning(
+            "a checkpoint is signed by a key that is not known here",
+            extra={"key": str(key), "key_id": key_id, "hint": hint},
+        )
 
     def _broken(self, key: CheckpointKey, why: str) -> None:
         self._region.metrics.count("integrity_broken")

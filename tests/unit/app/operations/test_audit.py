@@ -158,7 +158,7 @@ def test_a_checkpoint_that_was_rewritten_is_found_by_its_root_its_signature_and_
     assert "the checkpoint before it is not the one that it names" in details
     overwrite(scene, key, replace(checkpoint, until=1).to_json())
     details = [one.detail for one in audited(scene).findings if one.flaw is Flaw.CHECKPOINT_ALTERED]
-    assert "its signature is not by a known key of its home" in details
+    assert "its signature is not that of its home's key" in details
 
 
 def test_a_checkpoint_that_is_gone_is_missing(scene: Scene) -> None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import pytest
 
+from memolith.adapters import jwk
 from memolith.adapters.layered import Call, Fault, Strike
 from memolith.adapters.memory import MemoryErasableObjects
 from memolith.app.replication import rotating_audit
@@ -69,6 +70,19 @@ def test_an_altered_version_rings_within_an_hour_and_is_named_in_the_log(
     assert broken(scene) == 1
     [record] = [one for one in caplog.records if one.message == "an object is not what was acknowledged"]
     assert vars(record)["key"] == key
+
+
+def test_what_a_replaced_key_signed_does_not_ring_and_is_told_once_for_each_key(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene.cloud.seal_keys[HOME] = jwk.made(b"n" * 32)
+    with caplog.at_level(logging.WARNING):
+        tick(scene, HOUR_S)
+    assert (broken(scene), scene.cloud.metrics.total("seal_key_unknown")) == (0, 1)
+    [record] = [
+        one for one in caplog.records if one.message == "checkpoints are signed by a key that is not known here"
+    ]
+    assert (vars(record)["key"], vars(record)["checkpoints"]) == (str(CheckpointKey(HOME, 1)), 3)
 
 
 def test_a_checkpoint_that_was_taken_away_rings(scene: Scene) -> None:

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from memolith.adapters import jwk
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.memory import MemoryErasableObjects
+from memolith.adapters.saved_keys import SavedKeys
 from memolith.app.operations.audit import make_audit
 from memolith.app.operations.audit_report import AuditReport
 from memolith.core.audit import Flaw
@@ -196,12 +198,67 @@ def test_a_checkpoint_that_cannot_be_true_is_not_folded_and_is_counted(scene: Sc
     }[wrong]
     overwrite(scene, AWAY, key, changed.to_json())
     if wrong == "signature":
-        signed = replace(changed, seal=scene.cloud.sealing_of(AWAY).sign(changed.statement))
-        overwrite(scene, AWAY, key, signed.to_json())
+        seal = last(scene)[0].seal
+        assert seal is not None
+        others = scene.cloud.sealing_of(AWAY).sign(changed.statement)
+        overwrite(scene, AWAY, key, replace(changed, seal=seal._replace(signature=others.signature)).to_json())
     before = scene.cloud.metrics.total("integrity_broken")
     minute(scene)
     assert folded(scene) == at
     assert scene.cloud.metrics.total("integrity_broken") > before
+
+
+def replace_key(scene: Scene) -> None:
+    """A destroyed stack is deployed again: the bucket stays, and another key stands behind the alias."""
+    scene.cloud.seal_keys[HOME] = jwk.made(b"n" * 32)
+
+
+def test_a_checkpoint_that_a_replaced_key_signed_is_folded_and_its_key_is_counted_and_logged_once(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two were not folded when the key was replaced. Nobody tells their signatures from somebody else's."""
+    written(scene, "/a")
+    keys = []
+    for path in ("/b", "/c"):
+        scene.create(path)
+        scene.clock.pause(MINUTE_S)
+        scene.cloud.sites[HOME].reconciling.tick()
+        keys.append(last(scene)[0].key)
+    key_id = next(iter(scene.cloud.sealing_of(HOME).public(HOME)))
+    replace_key(scene)
+    written(scene, "/d")
+    assert folded(scene) >= last(scene)[0].period > keys[1].period
+    assert (scene.cloud.metrics.total("integrity_broken"), scene.cloud.metrics.total("seal_key_unknown")) == (0, 1)
+    [record] = [one for one in caplog.records if "a key that is not known here" in one.message]
+    assert (vars(record)["key"], vars(record)["key_id"]) == (str(keys[0]), key_id)
+    seen = [witnessed(scene, period) for period in (keys[0].period, keys[1].period, last(scene)[0].period)]
+    assert [one and one.signed for one in seen] == [None, None, True]
+
+
+def test_a_region_that_is_rebuilt_after_the_key_was_replaced_follows_the_home_to_its_end(scene: Scene) -> None:
+    written(scene, "/a")
+    at = folded(scene)
+    replace_key(scene)
+    region = scene.cloud.sites[AWAY].region
+    row_key = CompletenessRow.key(region.index.generation)
+    region.index.commit([Change(row_key, region.index.read([row_key])[row_key], None)])
+    for _ in range(3):
+        minute(scene)
+    assert folded(scene) == at + 3
+    assert scene.cloud.metrics.total("integrity_broken") == 0
+
+
+def test_what_a_replaced_key_signed_is_altered_in_an_audit_until_the_saved_key_is_trusted(scene: Scene) -> None:
+    written(scene, "/a")
+    checkpoint, _ = last(scene)
+    sealing = scene.cloud.sealing_of(HOME)
+    saved = {HOME: sealing.public(HOME)}
+    replace_key(scene)
+    written(scene, "/b")
+    found = {(one.flaw, one.period): one.detail for one in audited(scene).findings}
+    assert "--keys has those that were replaced" in found[Flaw.CHECKPOINT_ALTERED, checkpoint.period]
+    assert {flaw for flaw, _ in found} == {Flaw.CHECKPOINT_ALTERED}
+    assert make_audit(scene.cloud.sites[HOME].region, SavedKeys(sealing, saved)).run(HOME).findings == []
 
 
 def test_checkpoints_of_an_earlier_release_are_folded_as_ever(scene: Scene) -> None:
