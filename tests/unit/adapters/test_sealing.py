@@ -85,6 +85,46 @@ def test_a_key_that_replaced_another_is_asked_for_when_a_signature_names_it() ->
         assert verifying.is_signed(HOME, STATEMENT, earlier), "a process keeps what it has seen"
 
 
+def test_a_process_that_outlives_its_key_names_the_new_one_in_what_that_signs() -> None:
+    """A wrong name would be a signature that a known key did not make: the other regions stop at such a checkpoint."""
+    with mock_aws():
+        clients = Clients()
+        with_key(clients, HOME)
+        signing = KmsSealing(clients, DEPLOYMENT)
+        earlier = signing.sign(STATEMENT)
+        with_key(clients, HOME)
+        seal = signing.sign(STATEMENT)
+        assert seal.key_id != earlier.key_id
+        assert KmsSealing(clients, DEPLOYMENT).is_signed(HOME, STATEMENT, seal)
+        assert signing.is_signed(HOME, STATEMENT, seal)
+        assert signing.is_signed(HOME, STATEMENT, earlier), "a process keeps what it has seen"
+
+
+def test_a_signature_by_a_key_that_the_alias_does_not_show_yet_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """KMS says where an alias points at different times to different calls, for some seconds."""
+    with mock_aws():
+        clients = Clients()
+        with_key(clients, HOME)
+        kms, signing = clients.kms(HOME), KmsSealing(clients, DEPLOYMENT)
+        before = kms.get_public_key(KeyId=DEPLOYMENT.seal_alias)
+        with_key(clients, HOME)
+        with monkeypatch.context() as patched, pytest.raises(Unavailable, match="try again"):
+            patched.setattr(kms, "get_public_key", lambda **_: before)
+            signing.sign(STATEMENT)
+        assert signing.is_signed(HOME, STATEMENT, signing.sign(STATEMENT))
+
+
+def test_a_signature_is_one_call_and_the_key_is_read_once_a_process() -> None:
+    with mock_aws():
+        clients, called = Clients(), list[str]()
+        with_key(clients, HOME)
+        clients.kms(HOME).meta.events.register("before-call.kms", lambda model, **_: called.append(model.name))
+        signing = KmsSealing(clients, DEPLOYMENT)
+        for _ in range(3):
+            signing.sign(STATEMENT)
+    assert called == ["Sign", "GetPublicKey", "Sign", "Sign"]
+
+
 def test_a_key_that_the_alias_does_not_show_is_asked_for_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """A history that a replaced key signed is long: each of its checkpoints names the key."""
     now_s = [0.0]
