@@ -135,6 +135,12 @@ def test_a_write_of_which_memolith_does_not_say_that_nothing_was_done_is_sent_on
     assert len(answers) == 1
 
 
+def test_a_write_that_a_gateway_throttles_is_sent_again_as_nothing_was_handed_on() -> None:
+    answers = [httpx2.Response(429, json={"message": "Too Many Requests"}), done()]
+    caller, _ = caller_of(answers)
+    assert caller.call("POST", f"/v1/memory_stores/{STORE}/memories", body={}).status == 200
+
+
 @pytest.mark.parametrize("max_retries", [0, 2])
 def test_a_write_is_sent_again_as_often_as_the_client_repeats_anything(max_retries: int) -> None:
     answers = [httpx2.Response(503, content=json.dumps(BUSY)) for _ in range(5)]

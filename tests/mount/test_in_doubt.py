@@ -38,6 +38,27 @@ def waiting(desk: Desk) -> Desk:
     return desk
 
 
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+def test_an_append_that_is_done_though_the_gateway_answers_a_5xx_of_its_own_is_made_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    """API Gateway waits thirty seconds for the function and answers itself; the function goes on, and writes."""
+    desk.save("/log.md", "one\n")
+    carry = desk.network.handle_request
+
+    def given_up(request: httpx2.Request) -> httpx2.Response:
+        answer = carry(request)
+        own = httpx2.Response(status, json={"message": "Service Unavailable"}, request=request)
+        return answer if request.method == "GET" else own
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match=f"the answer was a {status}"):
+        patched.setattr(desk.network, "handle_request", given_up)
+        desk.save("/log.md", "two\n", append=True)
+    desk.others_write("/log.md", "one\ntwo\ntheirs\n")
+    desk.copy.commit_waiting(all=True)
+    assert desk.stored() == {"/log.md": "one\ntwo\ntheirs\n"}
+
+
 @pytest.mark.parametrize("killed", [False, True])
 def test_an_append_whose_two_answers_are_lost_is_made_once(waiting: Desk, killed: bool) -> None:
     waiting.others_write("/log.md", "one\ntwo\nthree\n")

@@ -49,6 +49,8 @@ MESSAGE_MAX_CHARS = 2_000
 """A message may quote the request, which can be long; the quotation ends here."""
 
 _NO_RETRY = {"x-should-retry": "false"}
+_THROTTLED = 429
+_OVERLOADED = (503, 529)
 
 
 class UnknownRoute(Exception):
@@ -153,3 +155,12 @@ def trace(error: BaseException) -> list[str]:
     frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in extract_tb(error.__traceback__, limit=-20)]
     cause = error.__cause__ or error.__context__
     return [*(trace(cause) if cause is not None else []), *frames, type(error).__qualname__]
+
+
+def says_not_done(status: int, kind: str) -> bool:
+    """Tell a client whether an error response says that nothing was done. `kind`: its `error.type`, empty for none.
+
+    A gateway answers 503 itself, without a type, when it has waited long enough: the function goes on, and may do the
+    write yet. What is throttled was never handed on, whoever says so. Source: docs/api-compatibility.md §1.13.
+    """
+    return status == _THROTTLED or (status in _OVERLOADED and bool(kind))

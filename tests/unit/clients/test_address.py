@@ -13,9 +13,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from memolith.clients.api.http import ApiRefused
 from memolith.clients.cli import main
 from memolith.clients.cli.api_address import Address, find_address
-from memolith.clients.cli.failures import Exit, exit_of, explain, refusal
+from memolith.clients.cli.api_client import speaking
+from memolith.clients.cli.failures import ApiFailed, Exit, exit_of, explain, refusal
 from memolith.clients.cli.output import show_rows
 from memolith.core.errors import InvalidRequest
 
@@ -177,6 +179,27 @@ def test_each_kind_of_refusal_has_its_exit_code(status: int, kind: str, code: Ex
 @pytest.mark.parametrize("body", [None, "<html>", {"error": "no"}, {}])
 def test_an_answer_that_is_not_memoliths_is_told(body: object) -> None:
     assert "not as Memolith answers" in refusal(502, body).message
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (503, {"message": "Service Unavailable"}),
+        (502, None),
+        (500, {"error": {"type": "api_error", "message": "internal error"}}),
+        (504, {"error": {"type": "timeout_error", "message": "the outcome is not known"}}),
+        (503, {"error": {"type": "overloaded_error", "message": "the last of several answers"}}),
+    ],
+)
+def test_a_write_of_which_no_answer_says_that_it_was_not_done_ends_with_the_code_for_that(
+    status: int, body: object
+) -> None:
+    with pytest.raises(ApiFailed) as failed, speaking():
+        raise ApiRefused(status, body, maybe_done=True)
+    assert (failed.value.exit, failed.value.advice) == (
+        Exit.UNKNOWN,
+        "It may have been done: check before you repeat it.",
+    )
 
 
 # ---- the help -----------------------------------------------------------------------------------------------------

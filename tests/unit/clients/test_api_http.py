@@ -106,6 +106,36 @@ def test_a_write_is_sent_once_and_its_lost_reply_is_told_as_unknown() -> None:
     assert (refused.value.kind, refused.value.message) == ("overloaded_error", "not now")
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "maybe_done"),
+    [
+        (503, {"message": "Service Unavailable"}, True),
+        (500, {"message": "Internal Server Error"}, True),
+        (504, {"error": {"type": "timeout_error", "message": "look first"}}, True),
+        (503, {"error": {"type": "overloaded_error", "message": "not now"}}, False),
+        (429, {"message": "Too Many Requests"}, False),
+        (409, {"error": {"type": "conflict_error", "message": "no"}}, False),
+        (413, {"message": "Request Too Long"}, False),
+    ],
+)
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_a_refused_write_may_be_done_unless_memolith_or_a_throttle_says_that_it_is_not(
+    method: str, status: int, body: object, maybe_done: bool
+) -> None:
+    replies = [reply(status, body)] * (1 if method == "POST" or status in (409, 413) else 3)
+    with answering(replies) as (url, _), pytest.raises(ApiRefused) as refused:
+        HttpApi(url, "key", ManualClock()).send(method, "/v1/x")
+    assert refused.value.maybe_done is (maybe_done and method == "POST")
+
+
+def test_a_repeated_write_may_be_done_where_a_gateway_answered_first_and_nobody_after_it() -> None:
+    gateways = reply(503, {"message": "Service Unavailable"})
+    for first, maybe_done in ((gateways, True), (BUSY, False)):
+        with answering([first, BUSY, BUSY]) as (url, _), pytest.raises(ApiRefused) as refused:
+            HttpApi(url, "key", ManualClock()).repeating_writes().send("POST", "/v1/x", None, {"a": 1})
+        assert refused.value.maybe_done is maybe_done
+
+
 def test_a_caller_who_can_repeat_writes_has_them_sent_again() -> None:
     with answering([BUSY, b"", DONE]) as (url, requests):
         HttpApi(url, "key", ManualClock()).repeating_writes().send("POST", "/v1/x", None, {"a": 1})

@@ -7,8 +7,16 @@ import json
 import pytest
 
 from memolith.core import errors
-from memolith.core.errors import InvalidRequest, MemolithError, NotFound, PathConflict
-from memolith.wire.errors import MESSAGE_MAX_CHARS, MethodNotAllowed, UnknownRoute, failure_of, trace
+from memolith.core.errors import (
+    Busy,
+    InvalidRequest,
+    MemolithError,
+    NotFound,
+    OutcomeUnknown,
+    PathConflict,
+    Unavailable,
+)
+from memolith.wire.errors import MESSAGE_MAX_CHARS, MethodNotAllowed, UnknownRoute, failure_of, says_not_done, trace
 
 
 def test_every_error_of_the_core_has_its_answer() -> None:
@@ -43,6 +51,15 @@ def test_what_is_no_error_of_the_core_is_told_nothing() -> None:
 def test_a_write_that_failed_for_unknown_reasons_is_not_repeated_blindly() -> None:
     assert failure_of(ValueError(), writes=True).headers == {"x-should-retry": "false"}
     assert failure_of(ValueError(), writes=False).headers == {}
+
+
+def test_a_client_takes_a_write_for_not_done_only_where_memolith_or_a_throttle_says_so() -> None:
+    for error, not_done in ((Busy("x"), True), (Unavailable("x"), True), (OutcomeUnknown("x"), False)):
+        failure = failure_of(error, writes=True)
+        assert says_not_done(failure.status, failure.type) is not_done
+    internal = failure_of(ValueError(), writes=True)
+    assert not says_not_done(internal.status, internal.type)
+    assert {status for status in (200, 408, 409, 429, 500, 502, 503, 504, 529) if says_not_done(status, "")} == {429}
 
 
 @pytest.mark.parametrize("id", ["\ud800", "x" * 100_000, "\x00\n\u2028"])

@@ -15,7 +15,7 @@ from memolith.adapters.system import SystemClock
 from memolith.clients.api.client import ApiClient, ApiStaged, Record
 from memolith.clients.api.http import ApiRefused, ApiUnanswered, HttpApi
 from memolith.clients.cli.api_address import find_address, is_this_machine
-from memolith.clients.cli.failures import ApiFailed, Exit, refusal
+from memolith.clients.cli.failures import CHECK_FIRST, ApiFailed, Exit, refusal
 from memolith.core.errors import InvalidRequest
 
 
@@ -89,7 +89,7 @@ def speaking() -> Iterator[None]:
     try:
         yield
     except ApiRefused as error:
-        raise refusal(error.status, error.body) from error
+        raise refusal(error.status, error.body, maybe_done=error.maybe_done) from error
     except ApiUnanswered as error:
         raise _no_answer(error) from error
     except ApiStaged as staged:
@@ -101,8 +101,7 @@ def speaking() -> Iterator[None]:
 def _no_answer(error: ApiUnanswered) -> ApiFailed:
     """Describe a request that got no answer: one that never reached a server has changed nothing."""
     if error.maybe_done:
-        advice = "It may have been done: check before you repeat it."
-        return ApiFailed(f"{error.url} did not say what became of it", Exit.UNKNOWN, advice)
+        return ApiFailed(f"{error.url} did not say what became of it", Exit.UNKNOWN, CHECK_FIRST)
     start = "Start it with `memolith serve`" if is_this_machine(error.url) else "Is the address right, and reachable?"
     advice = f"Nothing was changed. {start}; --api-url gives another address."
     return ApiFailed(f"{error.url} does not answer", Exit.NO_ANSWER, advice)

@@ -55,11 +55,12 @@ _EXITS: dict[type[errors.MemolithError], Exit] = {
     PlaceMissing: Exit.NOT_FOUND,
     PlaceUnanswered: Exit.NO_ANSWER,
 }
+CHECK_FIRST = "It may have been done: check before you repeat it."
 _ADVICE: dict[type[errors.MemolithError], str] = {
     errors.Unavailable: (
         "Nothing was changed. Try again, or check the region with `memolith dev status` or the console."
     ),
-    errors.OutcomeUnknown: "It may have been done: check before you repeat it.",
+    errors.OutcomeUnknown: CHECK_FIRST,
     errors.Busy: "Nothing was changed. Try again.",
 }
 _REFUSALS: dict[str, tuple[Exit, str]] = {
@@ -80,7 +81,7 @@ _REFUSALS: dict[str, tuple[Exit, str]] = {
     ),
     "memory_snapshot_incomplete_error": (Exit.NO_ANSWER, ""),
     "overloaded_error": (Exit.NO_ANSWER, "Nothing was changed. Try again."),
-    "timeout_error": (Exit.UNKNOWN, "It may have been done: check before you repeat it."),
+    "timeout_error": (Exit.UNKNOWN, CHECK_FIRST),
 }
 _LISTED_BY = {
     "api_key": "memolith keys list",
@@ -96,23 +97,25 @@ _LISTED_BY = {
 """The first word of "… was not found" to the command that shows what there is."""
 
 
-def refusal(status: int, body: object) -> ApiFailed:
+def refusal(status: int, body: object, *, maybe_done: bool = False) -> ApiFailed:
     """Make the error with which a command reports an error response.
 
     Args:
         status: the HTTP status.
         body: the answer's JSON, or whatever came instead.
+        maybe_done: the request was a write, and the response does not say that it was not done.
     """
     told = body.get("error") if isinstance(body, Mapping) else None
     if not isinstance(told, Mapping):
-        return ApiFailed(
-            f"the answer was a {status}, and not as Memolith answers", Exit.FAILED, "Is the address right?"
-        )
+        exit_code, advice = (Exit.UNKNOWN, CHECK_FIRST) if maybe_done else (Exit.FAILED, "Is the address right?")
+        return ApiFailed(f"the answer was a {status}, and not as Memolith answers", exit_code, advice)
     message, kind = str(told.get("message")), str(told.get("type"))
     if findings := told.get("findings"):
         return ApiFailed(message, Exit.SCANNER, _findings(findings))
     if kind == "api_error" and status == 503:
         kind = "overloaded_error"
+    if maybe_done and kind in ("api_error", "overloaded_error"):
+        kind = "timeout_error"
     exit_code, advice = _REFUSALS.get(kind, (Exit.FAILED, ""))
     if kind == "not_found_error" and (command := _LISTED_BY.get(message.partition(" ")[0])):
         advice = f"`{command}` lists what exists."

@@ -27,13 +27,11 @@ from pydantic import BaseModel
 
 from memolith.adapters.system import SystemClock, SystemRandomness
 from memolith.ports.clock import Clock
+from memolith.wire.errors import says_not_done
 from memolith.wire.memory_tool import texts
 from memolith.wire.memory_tool.texts import ToolFailure
 from memolith.wire.memory_tool.tool import MemoryTool
 from memolith.wire.memory_tool.tree import Reply, Tree
-
-NOT_DONE = frozenset({429, 503})
-"""Statuses with which Memolith says that nothing was done."""
 
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.5, 60.0
 """How long to wait before a write is sent again: at first where the answer does not say, and at most where it does."""
@@ -90,11 +88,10 @@ class SdkCaller:
 
 
 def _says_not_done(error: anthropic.APIStatusError) -> bool:
-    """Tell whether Memolith itself answered, and not something before it, that nothing was done and to try again."""
+    """Tell whether the answer says that nothing was done, and does not say to leave it at that."""
     told = error.body.get("error") if isinstance(error.body, Mapping) else None
-    by_memolith = isinstance(told, Mapping) and "type" in told
-    again = error.response.headers.get("x-should-retry") != "false"
-    return by_memolith and again and error.status_code in NOT_DONE
+    kind = str(told.get("type") or "") if isinstance(told, Mapping) else ""
+    return error.response.headers.get("x-should-retry") != "false" and says_not_done(error.status_code, kind)
 
 
 def _wanted_pause_s(error: anthropic.APIStatusError) -> float | None:

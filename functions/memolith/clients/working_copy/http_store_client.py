@@ -28,6 +28,7 @@ from memolith.clients.working_copy.store_client import (
 )
 from memolith.core.times import parse_rfc3339, rfc3339
 from memolith.ports.clock import Clock
+from memolith.wire.errors import says_not_done
 
 PAGE = 100
 PAGE_WITH_TEXT = 20
@@ -40,7 +41,7 @@ PAUSE_S = 0.3
 BETA = "agent-memory-2026-07-22"
 COMPLETE_UNTIL = "x-memolith-complete-until"
 AT_HOME = {"x-memolith-consistency": "home"}
-TOO_LARGE, TOO_MANY, UNAVAILABLE = 413, 429, 503
+TOO_LARGE = 413
 
 
 class HttpStoreClient:
@@ -209,7 +210,7 @@ def _refusal(answer: httpx2.Response, writes: bool) -> Exception:
         return Refused(f"{message}: {reasons}" if reasons else message, scanner=bool(findings))
     if told.get("type") == "memory_damaged_error":
         return Damaged(message)
-    return NoAnswer(message, maybe_done=writes and status not in (TOO_MANY, UNAVAILABLE))
+    return NoAnswer(message, maybe_done=writes and not says_not_done(status, str(told.get("type") or "")))
 
 
 def _error_of(answer: httpx2.Response) -> Mapping[str, Any]:
