@@ -1,4 +1,4 @@
-"""The CDK app: every region's base stack, then every region's mesh stack.
+"""The CDK app: every region's base stack, then every region's mesh stack, that of the first region last.
 
 Run by the CDK command line (``cdk.json``). Asks nothing of AWS, needs no credentials and no Docker; the account, where
 the record does not name one, is the one whose credentials the command line uses.
@@ -20,12 +20,14 @@ from infra.stacks.mesh import MeshStack
 
 
 def compose(app: App, deployment: Deployment) -> None:
-    """Add the deployment's stacks to `app`, mesh stacks last."""
+    """Add the deployment's stacks to `app`, mesh stacks last, and of them that of the first region."""
     bases = [BaseStack(app, deployment, region) for region in deployment.regions]
-    for region in deployment.regions:
-        mesh = MeshStack(app, deployment, region)
+    first, *others = [MeshStack(app, deployment, region) for region in deployment.regions]
+    for mesh in (first, *others):
         for base in bases:
             mesh.add_stack_dependency(base, "S3 replicates only to buckets that exist")
+    for other in others:
+        first.add_stack_dependency(other, "its control rows let callers write, which every region's rules have to copy")
     Tags.of(app).add("memolith:stage", deployment.stage)
     if not deployment.emulated:
         Validations.of(app).add_plugins(AwsSolutionsChecks(app))

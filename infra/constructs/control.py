@@ -1,7 +1,10 @@
-"""The first row of ``{prefix}-control``: which index generation serves, and whether it is complete.
+"""The first row of every region's ``{prefix}-control``: which index generation serves, and whether it is complete.
 
-Written once, when the region is new. A region of a deployment that already holds records begins incomplete: it has to
-be filled and its index rebuilt before it may answer that something does not exist. Checkpoints alone are none.
+Each is written once, when its region is new. A region of a deployment that already holds records begins incomplete: it
+has to be filled and its index rebuilt before it may answer that something does not exist. Checkpoints alone are none.
+
+One function looks, and then writes all rows. If each region looked for itself, a caller could write through the first
+one that has a row, and the next one would take that for records of earlier.
 """
 
 from __future__ import annotations
@@ -14,38 +17,41 @@ from infra.constructs.once import ANSWERED_WITHIN, DeployTimeFunction
 from infra.deployment import Deployment
 
 
-class FirstControlRow(Construct):
-    """Puts the row if there is none. Never changes or deletes it."""
+class FirstControlRows(Construct):
+    """Puts the row of each region that has none, from the first region. Never changes or deletes one."""
 
-    def __init__(self, scope: Construct, deployment: Deployment, region: str) -> None:
-        """Put the row for the region's generation."""
+    def __init__(self, scope: Construct, deployment: Deployment) -> None:
+        """Put the rows for the regions' generations."""
         super().__init__(scope, "Control")
-        buckets = [{"Region": other, "Name": deployment.bucket(other)} for other in deployment.regions]
         table = f"{deployment.prefix}-control"
         puts = DeployTimeFunction(
             self,
             deployment,
-            region,
+            deployment.regions[0],
             name="first-control-row",
             handler="infra.custom_resources.control_row.handler",
             statements=[
                 iam.PolicyStatement(
                     sid="LookIntoBuckets",
                     actions=["s3:ListBucket"],
-                    resources=[deployment.arn("s3", "", bucket["Name"]) for bucket in buckets],
+                    resources=[deployment.arn("s3", "", deployment.bucket(region)) for region in deployment.regions],
                 ),
                 iam.PolicyStatement(
-                    sid="PutRow",
+                    sid="PutRows",
                     actions=["dynamodb:PutItem"],
-                    resources=[deployment.arn("dynamodb", region, f"table/{table}")],
+                    resources=[deployment.arn("dynamodb", region, f"table/{table}") for region in deployment.regions],
                 ),
             ],
         )
+        regions = [
+            {"Region": region, "Bucket": deployment.bucket(region), "Generation": str(deployment.generation(region))}
+            for region in deployment.regions
+        ]
         CustomResource(
             self,
             "Row",
             service_token=puts.function.function_arn,
             resource_type="Custom::MemolithFirstControlRow",
             service_timeout=ANSWERED_WITHIN,
-            properties={"Buckets": buckets, "Table": table, "Generation": str(deployment.generation(region))},
+            properties={"Table": table, "Regions": regions},
         )

@@ -1,4 +1,4 @@
-"""Puts a region's first control row; leaves every later one alone."""
+"""Puts every region's first control row; leaves every later one alone."""
 
 from __future__ import annotations
 
@@ -22,36 +22,44 @@ def handler(event: Mapping[str, Any], _context: object) -> None:
     def s3_of(region: str) -> Any:
         return boto3.client("s3", region_name=region)
 
-    dynamodb = boto3.client("dynamodb")
+    def dynamodb_of(region: str) -> Any:
+        return boto3.client("dynamodb", region_name=region)
+
     table = event["ResourceProperties"]["Table"]
-    answer(event, f"first-row-{table}", lambda request, properties: apply(s3_of, dynamodb, request, properties))
+    answer(event, f"first-row-{table}", lambda request, properties: apply(s3_of, dynamodb_of, request, properties))
 
 
-def apply(s3_of: Callable[[str], Any], dynamodb: Any, request: str, properties: Mapping[str, Any]) -> None:
-    """Put the row if the table has none.
+def apply(
+    s3_of: Callable[[str], Any], dynamodb_of: Callable[[str], Any], request: str, properties: Mapping[str, Any]
+) -> None:
+    """Put the row of each region whose table has none, once it is known for all of them whether they are complete.
 
-    The row is complete only if no bucket of the deployment holds a record: a region that joins others, or that was
+    The rows are complete only if no bucket of the deployment holds a record: a region that joins others, or that was
     destroyed and adopted again without its tables, has first to be filled and rebuilt. Checkpoints are no such record:
     the base stacks of a new deployment put them before this runs.
 
     Cost on create and update: of each bucket one LIST, and one for each region whose objects it holds; one conditional
-    PutItem. Nothing on delete.
+    PutItem a region. Nothing on delete.
     """
     if request == "Delete":
         return
-    row = {
-        "pk": {"S": "control"},
-        "sk": {"S": "index"},
-        "serving": {"N": str(properties["Generation"])},
-        "complete": {"BOOL": all(_is_empty(s3_of, bucket) for bucket in properties["Buckets"])},
-    }
-    with contextlib.suppress(dynamodb.exceptions.ConditionalCheckFailedException):
-        dynamodb.put_item(TableName=properties["Table"], Item=row, ConditionExpression="attribute_not_exists(pk)")
+    regions = properties["Regions"]
+    complete = all(_is_empty(s3_of, one) for one in regions)
+    for one in regions:
+        row = {
+            "pk": {"S": "control"},
+            "sk": {"S": "index"},
+            "serving": {"N": str(one["Generation"])},
+            "complete": {"BOOL": complete},
+        }
+        dynamodb = dynamodb_of(one["Region"])
+        with contextlib.suppress(dynamodb.exceptions.ConditionalCheckFailedException):
+            dynamodb.put_item(TableName=properties["Table"], Item=row, ConditionExpression="attribute_not_exists(pk)")
 
 
-def _is_empty(s3_of: Callable[[str], Any], bucket: Mapping[str, str]) -> bool:
-    """Tell whether the bucket holds nothing but what the reconcilers of an empty deployment put."""
-    s3, name = s3_of(bucket["Region"]), bucket["Name"]
+def _is_empty(s3_of: Callable[[str], Any], region: Mapping[str, str]) -> bool:
+    """Tell whether a region's bucket holds nothing but what the reconcilers of an empty deployment put."""
+    s3, name = s3_of(region["Region"]), region["Bucket"]
     regions = [found for found in _names(s3.list_objects_v2(Bucket=name, Delimiter="/")) if found != LOCAL]
     return all(_has_only_checkpoints(s3, name, region) for region in regions)
 

@@ -21,8 +21,8 @@ Act = Callable[[Clients, str, Properties], None]
 """(clients, region, properties)"""
 
 
-def _first_row(clients: Clients, region: str, properties: Properties) -> None:
-    control_row.apply(clients.s3, clients.dynamodb(region), "Create", properties)
+def _first_rows(clients: Clients, _region: str, properties: Properties) -> None:
+    control_row.apply(clients.s3, clients.dynamodb, "Create", properties)
 
 
 def _first_key(clients: Clients, region: str, properties: Properties) -> None:
@@ -41,7 +41,7 @@ def _first_region(_clients: Clients, _region: str, properties: Properties) -> No
 ACTS: Mapping[str, Act] = {
     "Custom::MemolithFirstRegion": _first_region,
     "Custom::MemolithFirstSigningKey": _first_key,
-    "Custom::MemolithFirstControlRow": _first_row,
+    "Custom::MemolithFirstControlRow": _first_rows,
     "Custom::MemolithReplication": _rules,
 }
 """What each kind does. A kind that is not here is a KeyError, so that none is left out."""

@@ -92,19 +92,46 @@ class Buckets:
         }
 
 
+class ControlTables:
+    """The DynamoDB of every region, as far as its control table goes: what was put where there was no row."""
+
+    def __init__(self, *rows: str, after_put: Callable[[str], None] = lambda region: None) -> None:
+        self.put: dict[str, Any] = {}
+        self._rows = set(rows)
+        self._after_put = after_put
+
+    def of(self, region: str) -> Any:
+        dynamodb: Any = FAKE.client("dynamodb")
+
+        def put_item(TableName: str, Item: Any, ConditionExpression: str) -> None:
+            assert (TableName, ConditionExpression) == ("t", "attribute_not_exists(pk)")
+            if region in self._rows:
+                raise dynamodb.exceptions.ConditionalCheckFailedException({}, "PutItem")
+            self._rows.add(region)
+            self.put[region] = Item
+            self._after_put(region)
+
+        dynamodb.put_item = put_item
+        return dynamodb
+
+    def completeness(self) -> dict[str, bool]:
+        return {region: row["complete"]["BOOL"] for region, row in self.put.items()}
+
+
+def properties_of(cloud: Cloud) -> dict[str, Any]:
+    """What a stack says of this cloud's regions, whose generations are 3, 4 and on."""
+    numbered = enumerate(cloud.regions, start=3)
+    regions = [{"Region": one, "Bucket": one, "Generation": str(number)} for number, one in numbered]
+    return {"Regions": regions, "Table": "t"}
+
+
 def completeness(cloud: Cloud) -> bool:
-    """Say what the first control row of a region of this cloud would say now."""
-    dynamodb: Any = FAKE.client("dynamodb")
-    buckets = Buckets(cloud)
-    row = {"Buckets": [{"Region": one, "Name": one} for one in cloud.regions], "Table": "t", "Generation": "3"}
-    put: list[Any] = []
-    dynamodb.put_item = lambda **request: put.append(request)
-    control_row.apply(buckets.of, dynamodb, "Create", row)
-    ((item, condition),) = [(one["Item"], one["ConditionExpression"]) for one in put]
-    assert condition == "attribute_not_exists(pk)"
-    assert item["serving"] == {"N": "3"}
+    """Say what the first control rows of this cloud would say now."""
+    tables, buckets = ControlTables(), Buckets(cloud)
+    control_row.apply(buckets.of, tables.of, "Create", properties_of(cloud))
+    assert {region: row["serving"] for region, row in tables.put.items()} == {HERE: {"N": "3"}, THERE: {"N": "4"}}
     assert buckets.asked <= len(cloud.regions) * (1 + len(cloud.regions))
-    complete: bool = item["complete"]["BOOL"]
+    (complete,) = set(tables.completeness().values())
     return complete
 
 
@@ -158,20 +185,30 @@ def test_what_the_first_row_looks_past_is_what_the_functions_call_so() -> None:
     assert str(CheckpointKey(HERE, 1)).startswith(f"{HERE}/{control_row.CHECKPOINTS}")
 
 
+def test_every_region_begins_complete_though_a_caller_writes_as_soon_as_one_has_its_row() -> None:
+    cloud = Cloud((HERE, THERE, FAR))
+
+    def written(region: str) -> None:
+        cloud.sites[region].region.objects.put_if_absent(f"{region}/store/one", b"", {})
+
+    tables = ControlTables(after_put=written)
+    control_row.apply(Buckets(cloud).of, tables.of, "Create", properties_of(cloud))
+    assert tables.completeness() == {HERE: True, THERE: True, FAR: True}
+
+
 @pytest.mark.parametrize("request_type", ["Create", "Update"])
-def test_a_row_that_is_there_is_left_alone(request_type: str) -> None:
-    cloud = Cloud((HERE, THERE))
-    row = {"Buckets": [{"Region": HERE, "Name": HERE}], "Table": "t", "Generation": "3"}
-    dynamodb = FAKE.client("dynamodb")
-    with Stubber(dynamodb) as put:
-        put.add_client_error("put_item", "ConditionalCheckFailedException", http_status_code=400)
-        control_row.apply(Buckets(cloud).of, dynamodb, request_type, row)
-        put.assert_no_pending_responses()
+def test_rows_that_are_there_are_left_alone_and_a_region_that_joins_records_begins_incomplete(
+    request_type: str,
+) -> None:
+    cloud = Cloud((HERE, THERE, FAR))
+    cloud.sites[HERE].region.objects.put_if_absent(f"{HERE}/store/one", b"", {})
+    tables = ControlTables(HERE, THERE)
+    control_row.apply(Buckets(cloud).of, tables.of, request_type, properties_of(cloud))
+    assert tables.completeness() == {FAR: False}
 
 
-def test_the_row_stays_when_the_stack_goes() -> None:
-    with Stubber(dynamodb := FAKE.client("dynamodb")):
-        control_row.apply(lambda region: pytest.fail(region), dynamodb, "Delete", {})
+def test_the_rows_stay_when_the_stack_goes() -> None:
+    control_row.apply(lambda region: pytest.fail(region), lambda region: pytest.fail(region), "Delete", {})
 
 
 EVENT = {

@@ -50,7 +50,8 @@ def test_one_region_alone_replicates_nothing(one_region: App) -> None:
 @pytest.mark.parametrize("region", REGIONS)
 def test_a_mesh_stack_waits_for_every_base_stack_and_no_base_stack_for_another(three_regions: App, region: str) -> None:
     bases = {f"memolith-test-base-{other}" for other in REGIONS}
-    assert three_regions.dependencies(f"memolith-test-mesh-{region}") == bases
+    meshes = {f"memolith-test-mesh-{other}" for other in REGIONS[1:]} if region == REGIONS[0] else set()
+    assert three_regions.dependencies(f"memolith-test-mesh-{region}") == bases | meshes
     assert three_regions.dependencies(f"memolith-test-base-{region}") == set()
 
 
@@ -102,16 +103,39 @@ def test_what_puts_the_rules_may_do_that_and_hand_over_one_role(three_regions: A
 def test_what_puts_the_first_control_row_may_do_that_and_look_into_the_buckets(three_regions: App) -> None:
     assert deploy_time_grants(three_regions, "first-control-row") == {
         *(("s3:ListBucket", bucket(region)) for region in REGIONS),
-        ("dynamodb:PutItem", f"arn:aws:dynamodb:{HERE}:{ACCOUNT}:table/memolith-test-control"),
+        *(
+            ("dynamodb:PutItem", f"arn:aws:dynamodb:{region}:{ACCOUNT}:table/memolith-test-control")
+            for region in REGIONS
+        ),
     }
 
 
-@pytest.mark.parametrize(("region", "generation"), [(HERE, "1"), (THERE, "3")])
-def test_the_first_control_row_names_the_regions_generation(two_regions: App, region: str, generation: str) -> None:
-    (row,) = two_regions.mesh(region).properties("Custom::MemolithFirstControlRow")
-    assert row["Table"] == "memolith-test-control"
-    assert row["Generation"] == generation
-    assert row["Buckets"] == [{"Region": other, "Name": f"memolith-test-{ACCOUNT}-{other}"} for other in (HERE, THERE)]
+def test_the_first_control_rows_name_each_regions_bucket_and_generation(two_regions: App) -> None:
+    (rows,) = two_regions.mesh(HERE).properties("Custom::MemolithFirstControlRow")
+    assert rows["Table"] == "memolith-test-control"
+    assert rows["Regions"] == [
+        {"Region": region, "Bucket": f"memolith-test-{ACCOUNT}-{region}", "Generation": generation}
+        for region, generation in ((HERE, "1"), (THERE, "3"))
+    ]
+
+
+def test_the_first_region_alone_puts_control_rows_and_after_every_replication_rule(three_regions: App) -> None:
+    """The row of a region lets callers write there. Who looks into the buckets after that takes it for old records."""
+    kind = "Custom::MemolithFirstControlRow"
+    assert [bool(three_regions.mesh(region).resources(kind)) for region in REGIONS] == [True, False, False]
+    first = three_regions.mesh(HERE)
+    (rows,) = first.resources(kind).values()
+    (rules,) = first.resources("Custom::MemolithReplication")
+    assert rules in rows["DependsOn"]
+    assert three_regions.dependencies(f"memolith-test-mesh-{HERE}") >= {
+        f"memolith-test-mesh-{THERE}",
+        f"memolith-test-mesh-{FAR}",
+    }
+
+
+def test_one_region_alone_puts_its_control_row(one_region: App) -> None:
+    (rows,) = one_region.mesh(HERE).properties("Custom::MemolithFirstControlRow")
+    assert [one["Region"] for one in rows["Regions"]] == [HERE]
 
 
 def test_no_two_stacks_make_a_role_of_the_same_name(three_regions: App) -> None:

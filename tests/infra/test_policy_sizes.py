@@ -24,7 +24,7 @@ def test_no_roles_policies_outgrow_iam_in_the_most_regions_with_the_longest_name
     monkeypatch.setenv("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "1")
     deployment = parse(record(*LONGEST, emulated=True, dreams=DREAMS) | {"stage": "a" * 16})
     app = App(outdir=str(tmp_path))
-    stacks = (BaseStack(app, deployment, LONGEST[1]), MeshStack(app, deployment, LONGEST[1]))
+    stacks = (BaseStack(app, deployment, LONGEST[1]), MeshStack(app, deployment, LONGEST[0]))
     assembly = app.synth()
     sizes = {}
     for stack in stacks:
