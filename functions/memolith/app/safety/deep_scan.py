@@ -21,6 +21,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.app.log.store_log import StoreLog
 from memolith.app.log.verified_reads import verified_entry
+from memolith.app.safety.sightings import REPEATED_IN, Sightings
 from memolith.app.safety.store_findings import quotation, repeated
 from memolith.app.safety.verdicts import SCANNER, Verdicts
 from memolith.app.safety.write_gate import (
@@ -30,7 +31,6 @@ from memolith.app.safety.write_gate import (
     policy_of,
     secrets_of,
 )
-from memolith.core import verdicts
 from memolith.core.errors import MemolithError, Unavailable
 from memolith.core.fingerprints import (
     Fingerprint,
@@ -48,15 +48,10 @@ from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.store_record import StoreState
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
 from memolith.core.rows.identity import StoreRow
-from memolith.core.rows.safety import SightingRow, VerdictRow
 from memolith.ports import errors as port_errors
 from memolith.ports.guardrail import Confidence, Guardrail, Opinion
-from memolith.ports.index import Query
 from memolith.scanner import Family, Finding, Policy, Report, Severity, Verdict
 from memolith.scanner.findings import judge
-
-REPEATED_IN = 3
-"""In so many memories of a store a phrase that a rule found is no chance any more: it spreads."""
 
 FINGERPRINTS_MAX = 8
 """Of one verdict: each is a row that every region keeps."""
@@ -64,9 +59,6 @@ FINGERPRINTS_MAX = 8
 ASKING_US = 15_000_000
 """For how long after its objects are read a batch begins questions to the guardrail. One that hangs would take the time
 of every version: none got its rules' verdict, and no function lived to count the silence."""
-
-SECRETS_COMPARED_MAX = 2_000
-"""Known secrets of one store that a text is compared with; the first by digest, so always the same ones."""
 
 _PHRASES = frozenset({Family.INJECTION, Family.PERSONA, Family.EXFILTRATION})
 
@@ -243,58 +235,17 @@ class DeepScan:
     # ---- what other memories of the store say -------------------------------------------------------------------
 
     def _across(self, view: View, subject: _Subject, report: Report) -> Iterator[Finding]:
-        yield from self._quoted(view, subject, report)
+        sightings = Sightings(self._region, view, subject.store.store_id, subject.entry.memory_id)
+        yield from _quoted(sightings, subject, report)
         for finding in report.findings:
             if finding.family in _PHRASES and finding.severity is Severity.MEDIUM:
-                memories = self._memories_with(view, subject, finding)
+                phrase = phrase_at(subject.text, offset_of(subject.text, finding.line, finding.column))
+                if phrase is None:
+                    continue
+                memories = sightings.of_phrase(digest_of(subject.salt, Kind.PHRASE, phrase))
                 if len(memories) + 1 >= REPEATED_IN:
                     yield repeated(finding, len(memories) + 1)
                     return
-
-    def _quoted(self, view: View, subject: _Subject, report: Report) -> Iterator[Finding]:
-        """Yield the worst secret of another memory that this text contains too, unless the scan itself found it."""
-        known = self._known_secrets(view, subject)
-        if not known:
-            return
-        own = {fingerprint.digest for fingerprint in _fingerprints(subject, report)}
-        words = {digest_of(subject.salt, Kind.SECRET, value): value for value in secrets_in(subject.text)}
-        met = [row for digest, row in known.items() if digest in words and digest not in own]
-        met = [row for row in met if not self._released(view, row)]
-        for row in sorted(met, key=lambda row: (row.severity != Severity.HIGH, row.digest))[:1]:
-            position = subject.text.index(words[row.digest])
-            yield quotation(subject.text, position, Severity(row.severity))
-
-    def _known_secrets(self, view: View, subject: _Subject) -> dict[str, SightingRow]:
-        """Return secrets from verdicts on other memories of the store, by digest; of several sightings, the worst."""
-        rows = self._sightings(view, subject, SightingRow.prefix(Kind.SECRET), SECRETS_COMPARED_MAX)
-        known: dict[str, SightingRow] = {}
-        for row in rows:
-            if row.digest not in known or row.severity == Severity.HIGH:
-                known[row.digest] = row
-        return known
-
-    def _memories_with(self, view: View, subject: _Subject, finding: Finding) -> set[str]:
-        """Return other memories of the store that have a finding's phrase, except texts that a person released."""
-        phrase = phrase_at(subject.text, offset_of(subject.text, finding.line, finding.column))
-        if phrase is None:
-            return set()
-        prefix = SightingRow.prefix(Kind.PHRASE, digest_of(subject.salt, Kind.PHRASE, phrase))
-        rows = self._sightings(view, subject, prefix, REPEATED_IN + 1)
-        if any(self._released(view, row) for row in rows):
-            return set()
-        return {row.memory_id for row in rows}
-
-    def _sightings(self, view: View, subject: _Subject, prefix: str, limit: int) -> list[SightingRow]:
-        found = view.index.query(Query("verdicts", subject.store.store_id, prefix=prefix, limit=limit))
-        rows = [SightingRow.from_attributes(one.attributes) for one in found]
-        return [row for row in rows if row.memory_id != subject.entry.memory_id]
-
-    def _released(self, view: View, row: SightingRow) -> bool:
-        """Tell whether a person has released the text in which it was seen."""
-        key = VerdictRow.key(row.store_id, row.content_hmac)
-        attributes = self._region.read(view.index, [key]).get(key)
-        judged = None if attributes is None else VerdictRow.from_attributes(attributes)
-        return bool(verdicts.releases(judged)) and not verdicts.withholdings(judged)
 
     # ---- what a model makes of it -------------------------------------------------------------------------------
 
@@ -340,6 +291,20 @@ _INSPECTED = {
 
 def _worth_telling(report: Report) -> Sequence[Finding]:
     return [finding for finding in report.findings if finding.severity is not Severity.LOW]
+
+
+def _quoted(sightings: Sightings, subject: _Subject, report: Report) -> Iterator[Finding]:
+    """Yield the worst secret of another memory that this text contains too, unless the scan itself found it."""
+    known = sightings.of_secrets()
+    if not known:
+        return
+    own = {fingerprint.digest for fingerprint in _fingerprints(subject, report)}
+    words = {digest_of(subject.salt, Kind.SECRET, value): value for value in secrets_in(subject.text)}
+    met = [row for digest, row in known.items() if digest in words and digest not in own]
+    met = [row for row in met if not sightings.any_released([row])]
+    for row in sorted(met, key=lambda row: (row.severity != Severity.HIGH, row.digest))[:1]:
+        position = subject.text.index(words[row.digest])
+        yield quotation(subject.text, position, Severity(row.severity))
 
 
 def _fingerprints(subject: _Subject, report: Report) -> list[Fingerprint]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from memolith.app.safety.sightings import REPEATED_IN, Sightings
 from memolith.app.safety.write_gate import QUOTED_RULE, REPEATED_RULE
 from memolith.core.objects.verdict_record import VerdictOutcome
+from memolith.core.rows.safety import SightingRow
 from tests.unit.app.looking import SECRET, SUSPECT, WEAK_SECRET
 from tests.unit.app.safety.second_look import Looked
 from tests.unit.app.scene import AWAY, HOME
@@ -73,6 +77,56 @@ def test_a_phrase_of_a_released_text_does_not_count_any_more(scene: Looked) -> N
     fourth = scene.write("/d", f"4 {SUSPECT}")
     assert not scene.withheld(HOME, fourth)
     assert not scene.withheld(HOME, third)
+
+
+@pytest.mark.parametrize("before", [3, 4, 5, 6, 7])
+def test_a_phrase_that_spread_far_counts_no_more_once_the_text_of_its_last_memory_is_released(
+    scene: Looked, monkeypatch: pytest.MonkeyPatch, before: int
+) -> None:
+    monkeypatch.setattr("memolith.app.safety.sightings.SIGHTINGS_PER_QUERY", 2)
+    for number in range(before):
+        last = scene.write(f"/{number}", f"{number} {SUSPECT}")
+    assert scene.withheld(HOME, last)
+    scene.release(last)
+    following = scene.write("/next", f"next {SUSPECT}")
+    assert not scene.withheld(HOME, following)
+    assert not scene.withheld(HOME, last)
+
+
+def test_a_released_text_is_looked_for_among_so_many_memories_that_have_a_phrase_and_no_more(
+    scene: Looked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memolith.app.safety.sightings.SIGHTINGS_PER_QUERY", 1)
+    monkeypatch.setattr("memolith.app.safety.sightings.RELEASES_SOUGHT_MAX", REPEATED_IN + 2)
+    memories = [scene.write(f"/{number}", f"{number} {SUSPECT}") for number in range(REPEATED_IN + 3)]
+    scene.release(memories[-1])
+    assert scene.withheld(HOME, scene.write("/beyond", f"beyond {SUSPECT}"))
+    scene.release(memories[-2])
+    assert not scene.withheld(HOME, scene.write("/within", f"within {SUSPECT}"))
+
+
+def test_a_phrase_costs_one_query_until_it_spreads_and_then_one_read_besides(
+    scene: Looked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    query, any_released = Sightings._query, Sightings.any_released
+
+    def counted_query(self: Sightings, prefix: str, limit: int, after: str | None = None) -> object:
+        asked.append(prefix.split("#")[1])
+        return query(self, prefix, limit, after)
+
+    def counted_read(self: Sightings, rows: Sequence[SightingRow]) -> bool:
+        asked.append("released?")
+        return any_released(self, rows)
+
+    monkeypatch.setattr(Sightings, "_query", counted_query)
+    monkeypatch.setattr(Sightings, "any_released", counted_read)
+    scene.write("/plain", "nothing to see")
+    assert asked == ["secret"]
+    for number, extra in enumerate([[], [], ["released?"]]):
+        asked.clear()
+        scene.write(f"/{number}", f"{number} {SUSPECT}")
+        assert asked == ["secret", "phrase", *extra]
 
 
 def test_what_was_seen_where_comes_back_with_a_rebuild_and_is_the_same_everywhere(scene: Looked) -> None:
