@@ -8,10 +8,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from operator import itemgetter
 
 from memolith.scanner.findings import Family, Finding, Severity
+
+MOST_SECRETS = 20
+"""Of one text that are told: the rest would only repeat that there are some."""
+
+RANK = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
 
 EXCERPT_LENGTH = 80
 _MARGIN = 16
@@ -40,11 +48,32 @@ class Spot:
     weight: float = 0.0
 
 
-def show(spots: Iterable[Spot], text: str) -> list[Finding]:
-    """Return the findings of a text's spots, with every secret among them masked in every excerpt."""
+def show(spots: Iterable[Spot], text: str, allow: frozenset[str] = frozenset()) -> list[Finding]:
+    """Return the findings of a text's spots, with every secret among them masked in every excerpt.
+
+    Of the secrets, at most `MOST_SECRETS` are told: those of the highest severity, and of these the first given.
+
+    Args:
+        spots: of every rule, those of `allow` too: what is not told is masked all the same.
+        text: in which they stand.
+        allow: ids of rules whose finds are not told.
+    """
     spots = list(spots)
-    secrets = [(spot.start, spot.end) for spot in spots if spot.family is Family.SECRET]
-    return [_finding(spot, text, secrets) for spot in spots]
+    secrets = _masks(text, ((spot.start, spot.end) for spot in spots if spot.family is Family.SECRET))
+    told = [spot for spot in spots if spot.rule not in allow]
+    worst = sorted((spot for spot in told if spot.family is Family.SECRET), key=lambda spot: RANK[spot.severity])
+    untold = set(map(id, worst[MOST_SECRETS:]))
+    return [_finding(spot, text, secrets) for spot in told if id(spot) not in untold]
+
+
+def _masks(text: str, secrets: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the ranges of secrets to the last character that may be a part of one, in order; no two touch."""
+    return _joined((start, _end_of_secret(text, end)) for start, end in secrets)
+
+
+def _end_of_secret(text: str, end: int) -> int:
+    rest = _PART_OF_SECRET.match(text, end)
+    return rest.end() if rest else end
 
 
 def _finding(spot: Spot, text: str, secrets: Sequence[tuple[int, int]]) -> Finding:
@@ -62,7 +91,7 @@ def line_and_column(text: str, position: int) -> tuple[int, int]:
 
 def excerpt(text: str, start: int, end: int, secrets: Sequence[tuple[int, int]]) -> str:
     """Return what stands at a range of a text and a little around it, at most `EXCERPT_LENGTH` characters, fit to be
-    shown.
+    shown. `secrets`: ranges to hide, in order; no two touch.
     """
     left = max(text.rfind("\n", 0, start) + 1, start - _MARGIN)
     right = min(end + _MARGIN, left + 2 * EXCERPT_LENGTH)
@@ -89,16 +118,19 @@ def _secret_ranges(text: str, left: int, right: int, secrets: Sequence[tuple[int
     first, last = max(0, left - _AROUND), min(len(text), right + _AROUND)
     ranges = [match.span() for match in _TOKEN_LIKE.finditer(text, first, last)]
     ranges += (match.span(1) for match in _NAMED_VALUE.finditer(text, first, last))
-    for start, end in secrets:
-        rest = _PART_OF_SECRET.match(text, end)
-        ranges.append((start, rest.end() if rest else end))
-    merged: list[tuple[int, int]] = []
+    reaching = bisect_left(secrets, left, key=itemgetter(1))
+    ranges += takewhile(lambda secret: secret[0] <= right, secrets[reaching:])
+    return _joined(ranges)
+
+
+def _joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
-            merged.append((start, end))
-    return merged
+            joined.append((start, end))
+    return joined
 
 
 def _visible(text: str) -> str:

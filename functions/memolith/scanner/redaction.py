@@ -21,7 +21,10 @@ Find = Callable[[str], Sequence[Spot]]
 """Every place of a secret in a text."""
 
 ROUNDS = 12
-"""How often a text is searched: one search reports at most `memolith.scanner.secrets.MOST_FINDINGS` places."""
+"""How often a text is searched, for `AT_ONCE` places each time."""
+
+AT_ONCE = 20
+"""Places that are taken out for one search: each is looked for in the whole text."""
 
 EVERYWHERE_FROM = 8
 """Characters from which a value is taken out wherever it stands. A shorter one may be part of ordinary words."""
@@ -60,7 +63,7 @@ def redact(text: str, find: Find) -> Redacted:
     """
     given, taken = text, list[_Range]()
     for _ in range(ROUNDS):
-        spots = [spot for spot in find(text) if spot.severity is not Severity.LOW]
+        spots = [spot for spot in find(text) if spot.severity is not Severity.LOW][:AT_ONCE]
         if not spots:
             break
         ranges = _merged([one for spot in spots for one in _ranges(text, spot, find)])

@@ -274,7 +274,7 @@ class Scanner:
         hits = [hit for hit in told if hit.rule.id not in allow]
         weighed = weigh(hits, seen.text, everything=everything)
         spots = [*self._other_spots(seen, budget), *weighed]
-        return [*show(spots, text), *_unfinished(budget, "the second look reads on")]
+        return [*show(spots, text, allow), *_unfinished(budget, "the second look reads on")]
 
     def _deep_findings(self, text: str, allow: frozenset[str], everything: bool = False) -> list[Finding]:
         deep = self._deep
@@ -293,7 +293,7 @@ class Scanner:
         told = found if everything else told_once(found)
         hits = [hit for hit in told if hit.rule.id not in allow]
         weighed = weigh(hits, seen.text, hidden_emphasis(seen.text), everything)
-        return [*show([*others, *weighed], text), *_unfinished(budget, "no look could finish it")]
+        return [*show([*others, *weighed], text, allow), *_unfinished(budget, "no look could finish it")]
 
     def _slices(self, seen: _Seen, budget: Budget) -> Iterator[tuple[int, list[Hit], list[Spot]]]:
         """Yield what the rules of the write path find in each part of a text that was too much at once.

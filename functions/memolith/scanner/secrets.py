@@ -18,7 +18,7 @@ from typing import Protocol
 
 from memolith.scanner.budget import Budget
 from memolith.scanner.engine import Match
-from memolith.scanner.excerpts import Spot
+from memolith.scanner.excerpts import RANK, Spot
 from memolith.scanner.findings import Family, Severity
 from memolith.scanner.split_secrets import BROKEN, find_split
 
@@ -148,7 +148,6 @@ LONG_LINE = 1_000
 """Bytes from which a line is cut into pieces of `PIECE_BYTES`: a minified file is one line."""
 PIECE_BYTES = 600
 PIECE_OVERLAP = 80
-MOST_FINDINGS = 20
 HIGH_WEIGHT = 8.0
 
 REMEDY = "Remove the secret and keep it in a secret manager; if it is real, revoke it, for it has been written here."
@@ -257,16 +256,13 @@ def _own_spots(matches: Iterable[Match]) -> Iterator[Spot]:
             yield Spot(rule.id, Family.SECRET, severity, rule.reason, rule.remedy, start, end)
 
 
-_RANK = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
-
-
 def _distinct(spots: Iterable[Spot]) -> list[Spot]:
     """Of spots that overlap, the most severe one, and of these the first found."""
     kept: list[Spot] = []
-    for spot in sorted(spots, key=lambda spot: _RANK[spot.severity]):
+    for spot in sorted(spots, key=lambda spot: RANK[spot.severity]):
         if all(spot.end <= other.start or other.end <= spot.start for other in kept):
             kept.append(spot)
-    return kept[:MOST_FINDINGS]
+    return kept
 
 
 def _place(text: str, encoded: bytes, match: SecretMatch, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:

@@ -62,3 +62,13 @@ def test_a_secret_whose_rule_is_allowed_stays(scanner: Scanner) -> None:
     [rule] = {finding.rule for finding in scanner.scan(given).secret} - {"secret-password"}
     allowed = frozenset({rule, "secret-vendor-token"})
     assert scanner.redact(given, allowed).text == f"a {TOKEN}\nPasswort: [REDACTED:password]\n"
+
+
+def test_a_secret_after_more_than_one_search_reports_is_taken_out_though_their_rules_are_allowed(
+    scanner: Scanner,
+) -> None:
+    tokens = "".join(f"ghp_{number:03d}t3mW0xKcVbN5rYs2LdJ7fHgP1aEuR4oTi\n" for number in range(30))
+    allowed = frozenset({finding.rule for finding in scanner.scan(tokens).secret})
+    given = f"{tokens}Passwort: Blau7!Kiesel\n"
+    assert scanner.redact(given, allowed).text == f"{tokens}Passwort: [REDACTED:password]\n"
+    assert [finding.rule for finding in scanner.scan(given, allow=allowed).secret] == ["secret-password"]
