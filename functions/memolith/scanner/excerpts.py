@@ -15,6 +15,7 @@ from itertools import takewhile
 from operator import itemgetter
 
 from memolith.scanner.findings import Family, Finding, Severity
+from memolith.scanner.passwords import end_of_password
 
 MOST_SECRETS = 20
 """Of one text that are told: the rest would only repeat that there are some."""
@@ -68,12 +69,12 @@ def show(spots: Iterable[Spot], text: str, allow: frozenset[str] = frozenset()) 
 
 def _masks(text: str, secrets: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the ranges of secrets to the last character that may be a part of one, in order; no two touch."""
-    return _joined((start, _end_of_secret(text, end)) for start, end in secrets)
+    return _joined((start, _end_of_secret(text, start, end)) for start, end in secrets)
 
 
-def _end_of_secret(text: str, end: int) -> int:
+def _end_of_secret(text: str, start: int, end: int) -> int:
     rest = _PART_OF_SECRET.match(text, end)
-    return rest.end() if rest else end
+    return max(rest.end() if rest else end, end_of_password(text, start, end))
 
 
 def _finding(spot: Spot, text: str, secrets: Sequence[tuple[int, int]]) -> Finding:

@@ -16,6 +16,8 @@ from operator import itemgetter
 
 from memolith.scanner.excerpts import Spot
 from memolith.scanner.findings import RedactedSecret, Severity
+from memolith.scanner.passwords import end_of_password
+from memolith.scanner.split_secrets import end_of_token
 
 Find = Callable[[str], Sequence[Spot]]
 """Every place of a secret in a text."""
@@ -33,12 +35,16 @@ _TOKEN = string.ascii_letters + string.digits + "_~-"
 _TOKEN_ENDS = _TOKEN + "+/="
 _TOKEN_MAX = 4_096
 _KEY_BEGINS = re.compile(r"-----BEGIN[A-Z ]{0,40}-----")
+_LINE_BEGINS = r"(?:\\{1,4}[nrt]|[\s>#|*\"'`,]){0,80}"
+"""What stands between two lines of a key: in a quotation, in a comment, between marks; or a break that is escaped."""
 _KEY_REST = re.compile(
     r"(?:(?!-----(?:BEGIN|END))[\s\S]){0,16000}-----END[A-Z ]{0,40}-----"
-    r"|(?:\s{0,4}[A-Za-z-]{3,24}: [^\n]{0,80}\n)*(?:\s*[A-Za-z0-9+/=]{16,}(?![^\s\"'`\\]))*"
+    r"|(?:(?:\s{0,4}(?:[>#|*] ?){0,3}|\\{1,4}n)[A-Za-z-]{3,24}: [^\n\\]{0,80}(?=\n|\\))*"
+    rf"(?:{_LINE_BEGINS}[A-Za-z0-9+/=]{{16,}}(?![^\s\"'`\\,;)]))*"
 )
 """To the line that ends a key; where there is none, over the lines that could be of it."""
 
+_PASSWORDS = frozenset({"secret-password", "secret-generic-password"})
 _PREFIX = "secret-"
 _NO_KIND = re.compile(r"[^a-z0-9-]+")
 
@@ -94,7 +100,19 @@ def _ranges(text: str, spot: Spot, find: Find) -> list[_Range]:
     places = [start]
     if len(value) >= EVERYWHERE_FROM:
         places = [match.start() for match in re.finditer(re.escape(value), text)]
-    return [(*_whole_token(text, place, place + len(value)), kind) for place in places]
+    return [(*_whole(text, place, place + len(value), spot.rule, find), kind) for place in places]
+
+
+def _whole(text: str, start: int, end: int, rule: str, find: Find) -> tuple[int, int]:
+    """Return the range of all of a secret of which one on a single line was found."""
+    start, end = _whole_token(text, start, end)
+    if rule in _PASSWORDS:
+        return start, end_of_password(text, start, end)
+
+    def is_token(token: str) -> bool:
+        return any(spot.severity is Severity.HIGH and (spot.start, spot.end) == (0, len(token)) for spot in find(token))
+
+    return start, end_of_token(text, text[start:end], end, is_token)
 
 
 def _lines_with(text: str, spot: Spot, find: Find) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from memolith.scanner.budget import Budget
@@ -176,13 +177,17 @@ def find_spots(
     """
     lines = {kind: of_kind for kind, of_kind in ends.items() if kind != _BREAK}
     breaks = (len(encoded[:end].decode("utf-8", "ignore")) for end in sorted(set(ends.get(_BREAK, ()))))
-    split = find_split(text, breaks, lambda piece: _is_token(engine, piece), budget)
+    has_token, is_token = partial(_has_token, engine), partial(_has_token, engine, whole=True)
+    split = find_split(text, breaks, has_token, is_token, budget)
     return _distinct([*_engine_spots(text, encoded, lines, engine, budget), *_own_spots(matches), *split])
 
 
-def _is_token(engine: SecretEngine, text: str) -> bool:
-    """Whether a text has a secret by its form alone, and not by a name beside it."""
-    return any(match.rule not in GENERIC and severity_of(match) is Severity.HIGH for match in engine.find(text))
+def _has_token(engine: SecretEngine, text: str, whole: bool = False) -> bool:
+    """Whether a text has a secret by its form alone, and not by a name beside it; or is one, from end to end."""
+    return any(
+        match.rule not in GENERIC and severity_of(match) is Severity.HIGH and (match.value == text or not whole)
+        for match in engine.find(text)
+    )
 
 
 def _engine_spots(

@@ -31,6 +31,10 @@ def scanner(scanner_database: Path) -> Scanner:
         (f"{BEGIN}\n{KEY_LINE}\n{KEY_LINE}\n\nThis prose stays.", "[REDACTED:private-key]\n\nThis prose stays."),
         ('{"api_key": "q8Zt3mW0xKcVbN5rYs2LdJ7f", "n": 2}', '{"api_key": "[REDACTED:generic-api-key]", "n": 2}'),
         ("Authorization: Bearer q8Zt3mW0xKcVbN5rYs2LdJ7fHgP1", "Authorization: Bearer [REDACTED:bearer-token]"),
+        (f"> {BEGIN}\n" + f"> {KEY_LINE}\n" * 12 + "end", "> [REDACTED:private-key]\nend"),
+        (f"# {BEGIN}\n" + f"#   {KEY_LINE}\n" * 12 + "# end", "# [REDACTED:private-key]\n# end"),
+        (f'"{BEGIN}\\n' + f"{KEY_LINE}\\n" * 12 + '", "n": 2', '"[REDACTED:private-key]\\n", "n": 2'),
+        (f'["{BEGIN}",\n' + f' "{KEY_LINE}",\n' * 12 + ' "end"]', '["[REDACTED:private-key]",\n "end"]'),
         ("Builds run with make; the password is in the vault.", "Builds run with make; the password is in the vault."),
     ],
 )  # fmt: skip
@@ -41,6 +45,34 @@ def test_each_secret_becomes_the_name_of_its_kind_and_the_rest_of_the_text_stays
     assert redacted.text == stored
     assert scanner.redact(stored).text == stored
     assert scanner.scan(stored).secret == ()
+
+
+PASSWORDS = [
+    ("password=*\nok", "Kestrel!9Stone,Marble#41"),
+    ("password=*\nok", "Kestrel!9Stone;Marble#41"),
+    ("The password for staging: *\nok", 'Kestrel!9Stone"Marble#41'),
+    ("The password for staging: * is old", "Kestrel!9Stone<Marble#41"),
+    ("Server=db;User Id=sa;Password=*;Database=x", "Kestrel!9St;one#41x"),
+    ("Server=db;Password=*;Initial Catalog=x", "Kestrel!9St;one#41x"),
+    ("{user: bob, password: *,host: db}", "Kestrel!9Stone,Marble#41"),
+    ('{"user": "a", "password": "*", "n": 2}', 'Kestrel!9St\\"one#41'),
+    ('{"password":"*","user":"a"}', "Kestrel!9Stone,Marble#41;x"),
+    ('{"password":"*","user":"a"}', "Kestrel!9Stone"),
+    ('{"cmd":"login password=*","user":"a"}', "Kestrel!9Stone"),
+    ("connect(password='*', user='a')", "Kestrel!9 Stone Marble#41"),
+    ("<td>password: *</td>", "Kestrel!9Stone"),
+    ("password: *, then log in", "Kestrel!9Stone"),
+    ("password=* and again *, or so", "Kestrel!9Stone,Marble#41"),
+]
+
+
+@pytest.mark.parametrize(("around", "password"), PASSWORDS)
+def test_a_password_is_taken_out_to_its_end_and_not_what_the_text_around_it_is_built_of(
+    scanner: Scanner, around: str, password: str
+) -> None:
+    redacted = scanner.redact(around.replace("*", password)).text
+    kinds = (around.replace("*", f"[REDACTED:{kind}]") for kind in ("password", "generic-password"))
+    assert redacted in kinds
 
 
 def test_what_was_taken_out_is_told_by_kind_and_by_its_place_in_the_text_as_given(scanner: Scanner) -> None:

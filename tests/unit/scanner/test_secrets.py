@@ -74,6 +74,12 @@ def test_no_finding_shows_a_secret_however_many_the_text_has(
     assert len(report.secret) == min(tokens + 1, MOST_SECRETS)
 
 
+def test_the_rest_of_a_password_of_which_a_rule_knows_the_beginning_is_masked(scanner: Scanner) -> None:
+    report = scanner.scan(f'The password for staging: Kestrel!9Stone"Marble#41 {ORDER}')
+    assert report.secret
+    assert not [finding for finding in report.findings if "Stone" in finding.excerpt or "Marble" in finding.excerpt]
+
+
 def test_of_many_secrets_the_worst_are_told() -> None:
     weak = [Spot("secret-a", Family.SECRET, Severity.MEDIUM, "", "", 10 * one, 10 * one + 3) for one in range(25)]
     severe = Spot("secret-b", Family.SECRET, Severity.HIGH, "", "", 300, 303)
