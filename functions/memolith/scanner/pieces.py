@@ -29,7 +29,8 @@ PIECES_SECONDS = 5.0
 """CPU that the texts of one call may take; a megabyte of ordinary text takes a fifth of it."""
 
 _BEARER = re.compile(r"(?i)\bbearer[ \t]+([A-Za-z0-9._~+/=-]{16,})")
-_KEY_BLOCK = re.compile(r"-----BEGIN[A-Z ]{0,40}PRIVATE KEY-----.*?-----END[A-Z ]{0,40}-----", re.DOTALL)
+_KEY_BEGINS = re.compile(r"-----BEGIN[A-Z ]{0,40}PRIVATE KEY-----")
+_KEY_ENDS = re.compile(r"-----END[A-Z ]{0,40}-----")
 
 Find = Callable[[str, Budget], Sequence[Spot]]
 """Returns every place of a secret in a text; notes in the budget what it left unread."""
@@ -47,7 +48,9 @@ def keep(text: str, find: Find, budget: Budget) -> Kept:
     """Return the text without the secrets that are found in it."""
     if len(text) < SHORTEST:
         return Kept(text)
-    text, blocks = _KEY_BLOCK.subn(mark_of("private-key"), text)
+    if budget.spent():
+        return Kept(UNREAD, 1)
+    text, blocks = _without_key_blocks(text)
     text, bearers = _BEARER.subn(_without_token, text)
     count = blocks + bearers
     for first in (PIECE, PIECE // 2):
@@ -55,6 +58,20 @@ def keep(text: str, find: Find, budget: Budget) -> Kept:
             pieces = [_keep_piece(piece, find, budget) for piece in _pieces(text, first)]
             text, count = "".join(one.text for one in pieces), count + sum(one.count for one in pieces)
     return Kept(text, count)
+
+
+def _without_key_blocks(text: str) -> tuple[str, int]:
+    """Return the text without its keys that have an end, and how many they were. Linear: one end is looked for once."""
+    kept, done, count = list[str](), 0, 0
+    for begins in _KEY_BEGINS.finditer(text):
+        if begins.start() < done:
+            continue
+        ends = _KEY_ENDS.search(text, begins.end())
+        if ends is None:
+            break
+        kept += [text[done : begins.start()], mark_of("private-key")]
+        done, count = ends.end(), count + 1
+    return "".join([*kept, text[done:]]), count
 
 
 def _without_token(match: re.Match[str]) -> str:

@@ -7,7 +7,7 @@ import string
 
 import pytest
 
-from memolith.scanner import Scanner
+from memolith.scanner import Scanner, pieces
 from memolith.scanner.budget import Budget
 from memolith.scanner.excerpts import Spot
 from memolith.scanner.findings import Family, Severity
@@ -83,6 +83,27 @@ def test_what_is_never_read_to_its_end_is_left_out() -> None:
         return [Spot("secret-x", Family.SECRET, Severity.HIGH, "a reason", "a remedy", start, start + 3)]
 
     assert keep("abcdefghij" * 3, find, budget).text == UNREAD
+
+
+def test_the_end_of_a_key_is_looked_for_once_where_many_keys_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    ends = pieces._KEY_ENDS
+
+    class Counted:
+        def search(self, text: str, position: int) -> object:
+            looks.append(position)
+            return ends.search(text, position)
+
+    monkeypatch.setattr(pieces, "_KEY_ENDS", Counted())
+    keep(BLOCK + "\n" + "-----BEGIN PRIVATE KEY-----\n" * 1_000, lambda text, budget: [], Budget(9e9))
+    assert len(looks) == 2
+
+
+def test_no_text_is_searched_for_keys_once_the_budget_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "_KEY_BEGINS", None)
+    clock = iter(range(100))
+    spent = Budget(1, lambda: float(next(clock)))
+    assert keep(BLOCK, lambda text, budget: [], spent) == pieces.Kept(UNREAD, 1)
 
 
 @pytest.mark.slow
