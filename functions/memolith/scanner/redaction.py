@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import string
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -48,34 +48,49 @@ _PASSWORDS = frozenset({"secret-password", "secret-generic-password"})
 _PREFIX = "secret-"
 _NO_KIND = re.compile(r"[^a-z0-9-]+")
 
-_Range = tuple[int, int, str]
+Range = tuple[int, int, str]
 """Start, end and kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """A text without its secrets, and what was taken out, with its place in the text as it was given."""
+    """A text without its secrets, and what was taken out, with its place in the text as it was given.
+
+    Attributes:
+        text: without them.
+        secrets: what was taken out, in order.
+        ranges: where each of them stood.
+        clean: whether the last search found nothing; else the rounds were too few.
+    """
 
     text: str
     secrets: tuple[RedactedSecret, ...]
+    ranges: tuple[Range, ...] = ()
+    clean: bool = True
 
 
-def redact(text: str, find: Find) -> Redacted:
+def redact(text: str, find: Find, rounds: int = ROUNDS, at_once: int = AT_ONCE) -> Redacted:
     """Replace every secret that `find` reports as more than a hint. Pure; a search for each round, and one for a line
     that had to be decoded.
 
     A text without secrets comes back as it is; so does a text that was redacted before. A text with more secrets than
     its rounds find still has some: whoever stores it scans it once more.
+
+    Args:
+        text: as given.
+        find: searches it, and what is left of it.
+        rounds: how often, at most.
+        at_once: places that are taken out for one search, at most.
     """
-    given, taken = text, list[_Range]()
-    for _ in range(ROUNDS):
-        spots = [spot for spot in find(text) if spot.severity is not Severity.LOW][:AT_ONCE]
+    given, taken = text, list[Range]()
+    for _ in range(rounds):
+        spots = [spot for spot in find(text) if spot.severity is not Severity.LOW][:at_once]
         if not spots:
-            break
-        ranges = _merged([one for spot in spots for one in _ranges(text, spot, find)])
-        taken = _in_given(given, text, taken, ranges)
-        text = _replaced(text, ranges)
-    return Redacted(text, _told(given, taken))
+            return Redacted(text, _told(given, taken), tuple(taken))
+        ranges = _over_marks(merged([one for spot in spots for one in _ranges(text, spot, find)]), taken)
+        taken = _in_given(taken, ranges)
+        text = replaced(text, ranges)
+    return Redacted(text, _told(given, taken), tuple(taken), clean=False)
 
 
 def mark_of(kind: str) -> str:
@@ -87,7 +102,7 @@ def _kind(spot: Spot) -> str:
     return _NO_KIND.sub("-", spot.rule.removeprefix(_PREFIX).lower())[:60] or "secret"
 
 
-def _ranges(text: str, spot: Spot, find: Find) -> list[_Range]:
+def _ranges(text: str, spot: Spot, find: Find) -> list[Range]:
     """Return what has to go for one find."""
     kind, start, end = _kind(spot), spot.start, spot.end
     key = _KEY_BEGINS.match(text, start)
@@ -132,46 +147,63 @@ def _whole_token(text: str, start: int, end: int) -> tuple[int, int]:
     return start - len(before) + len(before.rstrip(_TOKEN)), end + len(after) - len(after.lstrip(_TOKEN_ENDS))
 
 
-def _merged(ranges: Sequence[_Range]) -> list[_Range]:
+def merged(ranges: Sequence[Range]) -> list[Range]:
     """Return the ranges in order; those that overlap as one, of the first's kind, and of equal ones the one given
     first, which is of the more severe find.
     """
-    merged: list[_Range] = []
+    joined: list[Range] = []
     for start, end, kind in sorted(ranges, key=itemgetter(0)):
-        if merged and start < merged[-1][1]:
-            first, last, of_kind = merged[-1]
-            merged[-1] = (first, max(last, end), of_kind)
+        if joined and start < joined[-1][1]:
+            first, last, of_kind = joined[-1]
+            joined[-1] = (first, max(last, end), of_kind)
         else:
-            merged.append((start, end, kind))
-    return merged
+            joined.append((start, end, kind))
+    return joined
 
 
-def _replaced(text: str, ranges: Sequence[_Range]) -> str:
+def replaced(text: str, ranges: Sequence[Range], mark: Callable[[str], str] = mark_of) -> str:
+    """Return the text with the mark of its kind in the place of each range."""
     pieces, done = [], 0
     for start, end, kind in ranges:
-        pieces += [text[done:start], mark_of(kind)]
+        pieces += [text[done:start], mark(kind)]
         done = end
     return "".join([*pieces, text[done:]])
 
 
-def _in_given(given: str, text: str, taken: Sequence[_Range], ranges: Sequence[_Range]) -> list[_Range]:
+def _over_marks(ranges: Sequence[Range], taken: Sequence[Range]) -> list[Range]:
+    """Return the ranges of a text over all of each mark that they have a part of: no half of one stays in the text."""
+    ends, _ = _moves(taken)
+    starts = [end - len(mark_of(kind)) for end, (_, _, kind) in zip(ends[1:], taken, strict=True)]
+    wider = []
+    for start, end, kind in ranges:
+        first, last = bisect_right(starts, start) - 1, bisect_left(starts, end) - 1
+        start = starts[first] if first >= 0 and ends[first + 1] > start else start
+        wider.append((start, max(end, ends[last + 1]), kind))
+    return merged(wider)
+
+
+def _in_given(taken: Sequence[Range], ranges: Sequence[Range]) -> list[Range]:
     """Return what was taken from the text as given before, and now: `ranges` are places in what was left of it."""
-    if not taken:
-        return list(ranges)
-    starts, given_starts, grown = [0], [0], 0
+    ends, given = _moves(taken)
+
+    def moved(position: int) -> int:
+        before = bisect_right(ends, position) - 1
+        return given[before] + position - ends[before]
+
+    return merged([*((moved(start), moved(end), kind) for start, end, kind in ranges), *taken])
+
+
+def _moves(taken: Sequence[Range]) -> tuple[list[int], list[int]]:
+    """Return where each mark ends in what is left of a text, and in the text as given; first, where both begin."""
+    ends, given, grown = [0], [0], 0
     for start, end, kind in taken:
         grown += len(mark_of(kind)) - (end - start)
-        starts.append(end + grown)
-        given_starts.append(end)
-    now = []
-    for start, end, kind in ranges:
-        piece = bisect_right(starts, start) - 1
-        moved = given_starts[piece] + (start - starts[piece])
-        now.append((min(moved, len(given)), min(moved + end - start, len(given)), kind))
-    return _merged([*taken, *now])
+        ends.append(end + grown)
+        given.append(end)
+    return ends, given
 
 
-def _told(given: str, taken: Sequence[_Range]) -> tuple[RedactedSecret, ...]:
+def _told(given: str, taken: Sequence[Range]) -> tuple[RedactedSecret, ...]:
     told, line, counted = [], 1, 0
     for start, _, kind in taken:
         line += given.count("\n", counted, start)

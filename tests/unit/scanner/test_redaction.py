@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from memolith.scanner import Scanner
+from memolith.scanner.excerpts import Spot
+from memolith.scanner.findings import Family, Severity
+from memolith.scanner.redaction import redact
 
 TOKEN = "ghp_" + "q8Zt3mW0xKcVbN5rYs2LdJ7fHgP1aEuR4oTi"
 KEY_LINE = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW"
@@ -73,6 +76,31 @@ def test_a_password_is_taken_out_to_its_end_and_not_what_the_text_around_it_is_b
     redacted = scanner.redact(around.replace("*", password)).text
     kinds = (around.replace("*", f"[REDACTED:{kind}]") for kind in ("password", "generic-password"))
     assert redacted in kinds
+
+
+def test_a_find_over_a_mark_takes_all_of_it_and_is_told_at_its_place_in_the_text_as_given() -> None:
+    given = "alpha BRAVO_CHARLIE delta echo foxtrot golf"
+    rounds = iter([("a", "BRAVO_CHARLIE"), ("b", "CTED:a] delta"), ("c", "echo")])
+
+    def find(text: str) -> list[Spot]:
+        kind, value = next(rounds, ("", ""))
+        place = text.find(value)
+        one = Spot(f"secret-{kind}", Family.SECRET, Severity.HIGH, "", "", place, place + len(value))
+        return [one] if value else []
+
+    redacted = redact(given, find)
+    assert redacted.text == "alpha [REDACTED:b] [REDACTED:c] foxtrot golf"
+    assert [(given[start:end], kind) for start, end, kind in redacted.ranges] == [
+        ("BRAVO_CHARLIE delta", "b"),
+        ("echo", "c"),
+    ]
+
+
+def test_a_text_with_more_than_its_rounds_find_is_not_said_to_be_clean() -> None:
+    text = "one two three"
+    spots = [Spot("secret-x", Family.SECRET, Severity.HIGH, "", "", 0, 3)]
+    assert not redact(text, lambda text: spots, rounds=3).clean
+    assert redact(text, lambda text: spots if text == "one two three" else []).clean
 
 
 def test_what_was_taken_out_is_told_by_kind_and_by_its_place_in_the_text_as_given(scanner: Scanner) -> None:
