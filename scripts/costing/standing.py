@@ -10,6 +10,7 @@ from memolith.adapters.layered import InterceptedErasableObjects, InterceptedQue
 from memolith.adapters.limits import LIST_PAGE_MAX_KEYS
 from memolith.adapters.memory import MemoryErasableObjects, MemoryQueue
 from memolith.adapters.sqlite import SqlitePacks
+from memolith.app.erasure.dream_step_removal import DreamStepRemoval
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.erasure.pack_removal import PackRemoval
 from memolith.app.erasure.proposal_erasure import ProposalErasure
@@ -62,7 +63,8 @@ def _older_versions(played: Played) -> None:
     parts = IndexParts.of(region)
     eraser = Eraser(region, erasable, RetentionPass(region, parts.logs, parts.projector), parts.logs, parts.store_log)
     packs = PackRemoval(region, erasable, parts.store_log)
-    proposals, transcripts = ProposalErasure(region, erasable, parts.store_log), TranscriptPurge(region, erasable)
+    transcripts = TranscriptPurge(region, erasable, DreamStepRemoval(region, packs))
+    proposals = ProposalErasure(region, erasable, parts.store_log)
     stores = StorePurge(region, erasable, eraser, packs, parts, proposals, transcripts)
     VersionPurge(region, erasable, eraser, stores, transcripts).run(played.cloud.clock.now_us() + 1)
 
