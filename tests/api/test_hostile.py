@@ -168,3 +168,27 @@ def test_no_event_brings_the_boundary_down(settled: tuple[Backend, list[str]], e
     complete["requestContext"] = complete["requestContext"] or {"http": {"method": "GET"}}
     complete["requestContext"].setdefault("http", {"method": "GET"})
     assert backend.answer(complete)["statusCode"] in {400, 401, 403, 404, 405}
+
+
+LONG_REGION = "a" * 2_100
+"""Longer than a key of a row may be."""
+
+
+@pytest.mark.parametrize("header", ["authorization", "x-api-key"])
+def test_an_api_key_with_a_long_region_is_answered_with_401(header: str) -> None:
+    backend = memolith_backend()
+    text = f"sk-memolith-main-{LONG_REGION}_{'0' * 26}-{'x' * 32}"
+    sent = {"authorization": "", header: f"Bearer {text}" if header == "authorization" else text}
+    for method, path in (("GET", STORES), ("POST", STORES), ("GET", "/v1/sessions")):
+        assert backend.raw(method, path, headers=sent).status == 401, (method, path)
+
+
+def test_a_store_id_with_a_long_region_is_answered_with_404() -> None:
+    backend = memolith_backend()
+    store = f"memstore_{LONG_REGION}_{'0' * 26}"
+    attached = {"resources": [{"type": "memory_store", "memory_store_id": store}]}
+    statuses = [
+        backend.raw("GET", "/v1/search", f"query=x&memory_store_ids={store}").status,
+        backend.raw("POST", "/v1/sessions", body=attached).status,
+    ]
+    assert statuses == [404, 404]

@@ -13,13 +13,15 @@ import re
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _VALUES = {character: value for value, character in enumerate(_ALPHABET)}
 _ULID = r"[0-7][0-9a-hjkmnp-tv-z]{25}"
+_REGION = r"[a-z0-9]{1,40}"
+"""Bounded, because an id is part of keys of rows and objects, which are too. Names of regions are far shorter."""
 
-STORE = re.compile(rf"memstore_([a-z0-9]+)_({_ULID})")
+STORE = re.compile(rf"memstore_({_REGION})_({_ULID})")
 MEMORY = re.compile(rf"mem_({_ULID})")
 VERSION = re.compile(rf"memver_({_ULID})")
-KEY = re.compile(rf"apikey_([a-z0-9]+)_({_ULID})")
-DREAM = re.compile(rf"drm_([a-z0-9]+)_({_ULID})")
-SESSION = re.compile(rf"sesn_([a-z0-9]+)_({_ULID})")
+KEY = re.compile(rf"apikey_({_REGION})_({_ULID})")
+DREAM = re.compile(rf"drm_({_REGION})_({_ULID})")
+SESSION = re.compile(rf"sesn_({_REGION})_({_ULID})")
 PROPOSAL = re.compile(rf"prop_({_ULID})")
 CONFLICT = re.compile(r"conf_[0-9a-f]{40}")
 STATEMENT = re.compile(r"stmt_[0-9a-f]{40}")

@@ -16,7 +16,9 @@ from memolith.app.kernel.results import Credentials, SessionCredentials
 from memolith.core import ids
 from memolith.core.errors import PermissionDenied, Unauthenticated
 
-_KEY = re.compile(r"sk-memolith-(?P<workspace>[a-z0-9]{1,40})-(?P<key>[a-z0-9]+_[a-z0-9]{26})-[A-Za-z0-9_-]{16,128}")
+_KEY = re.compile(
+    r"sk-memolith-(?P<workspace>[a-z0-9]{1,40})-(?P<key>[a-z0-9]{1,40}_[a-z0-9]{26})-[A-Za-z0-9_-]{16,128}"
+)
 
 
 def credentials(

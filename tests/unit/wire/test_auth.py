@@ -43,3 +43,13 @@ def test_every_key_that_is_issued_is_taken_apart_into_what_it_was_made_of(
 def test_anything_else_is_unauthenticated(headers: dict[str, str]) -> None:
     with pytest.raises(Unauthenticated):
         credentials(headers, _no_token)
+
+
+def test_a_key_whose_region_is_longer_than_any_is_ignored_beside_a_key_of_memolith() -> None:
+    secret = "s" * 32
+    key, other = (key_text("wrkspc_main", f"apikey_{region}_{ULID}", secret) for region in ("a" * 40, "a" * 41))
+    found = credentials({"authorization": f"Bearer {other}", "x-api-key": key}, _no_token)
+    assert isinstance(found, Credentials)
+    assert found.key_id == f"apikey_{'a' * 40}_{ULID}"
+    with pytest.raises(Unauthenticated, match="not an API key of Memolith"):
+        credentials({"x-api-key": other}, _no_token)

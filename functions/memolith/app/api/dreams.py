@@ -39,7 +39,7 @@ SCHEDULED = "pipeline:schedule"
 PUT_ATTEMPTS = 5
 ROWS_PER_QUERY = 100
 PAGES_MAX = 10
-_POSITION = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}#drm_[a-z0-9]+_[0-7][0-9a-hjkmnp-tv-z]{25}", re.ASCII)
+_POSITION = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}#drm_[a-z0-9]{1,40}_[0-7][0-9a-hjkmnp-tv-z]{25}", re.ASCII)
 
 Change = Callable[[RunRecord, int], RunRecord | None]
 """What becomes of a dream at an instant; None where it is so already."""
