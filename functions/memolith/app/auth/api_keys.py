@@ -153,7 +153,9 @@ class ApiKeys:
         Raises:
             Unavailable: the bucket does not answer; or no search is left, and the index is not complete.
         """
-        if self._searches.is_missing(credentials.key_id):
+        # With the workspace: a stranger may present the id of a key that exists for another one.
+        presented = f"{credentials.workspace_id}/{credentials.key_id}"
+        if self._searches.is_missing(presented):
             return None
         if not self._searches.take():
             if complete:
@@ -166,7 +168,7 @@ class ApiKeys:
             )
         row = self.search(credentials.workspace_id, credentials.key_id)
         if row is None:
-            self._searches.note_missing(credentials.key_id)
+            self._searches.note_missing(presented)
         elif hmac.compare_digest(row.secret_sha256, credentials.secret_sha256):
             self._searches.give_back()
         return row

@@ -33,9 +33,9 @@ class KeySearches:
         self._left: float = SEARCHES_AT_ONCE
         self._counted_us = clock.now_us()
 
-    def is_missing(self, key_id: str) -> bool:
-        """Tell whether the key was searched for moments ago, and not found."""
-        return key_id in self._missing
+    def is_missing(self, key: str) -> bool:
+        """Tell whether the key, with the workspace that it was presented for, was searched for just now in vain."""
+        return key in self._missing
 
     def take(self) -> bool:
         """Take one search; return False where none is left."""
@@ -52,6 +52,6 @@ class KeySearches:
         """Give a search back that found a key and its secret: it was no stranger's."""
         self._left += 1
 
-    def note_missing(self, key_id: str) -> None:
-        """Remember that a key was not found; forget what was remembered longest."""
-        self._missing.note(key_id)
+    def note_missing(self, key: str) -> None:
+        """Remember that a key was not found in its workspace; forget what was remembered longest."""
+        self._missing.note(key)

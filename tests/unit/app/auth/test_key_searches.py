@@ -113,6 +113,17 @@ def test_in_an_index_that_is_being_rebuilt_a_key_that_cannot_be_searched_for_is_
     assert scene.at(HOME).stores.retrieve(scene.call(api_key), scene.store).id == scene.store
 
 
+def test_a_key_whose_row_is_lost_opens_after_a_stranger_presented_it_for_another_workspace(scene: Scene) -> None:
+    restore = scene.remember_index()
+    api_key = issue(scene)
+    scene.deliver()
+    restore()
+    rebuilding(scene)
+    key_id = scene.call(api_key).credentials.key_id  # type: ignore[union-attr]
+    knock(scene, RequestContext(Credentials("wrkspc_stranger", key_id, "0" * 64)))
+    assert scene.at(HOME).stores.retrieve(scene.call(api_key), scene.store).id == scene.store
+
+
 def test_a_key_is_revoked_however_many_strangers_knock(scene: Scene) -> None:
     restore = scene.remember_index()
     api_key = issue(scene)
