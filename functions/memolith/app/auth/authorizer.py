@@ -11,7 +11,7 @@ It is also here that a read's demand is met: what is the home's to answer, or ha
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
@@ -298,16 +298,21 @@ class Authorizer:
         """Admit a session whose token's signature was checked, unless it, or a key that it comes from, has ended.
         The call counts as one of each of those keys.
 
-        What it was shown is in its row. Where the row has not arrived, or its table was emptied, no one here knows:
-        what it writes is of unknown class. Whether it has ended, the bucket says then, for a GET for each region.
+        Its row says what it was shown, and a key's row who holds it. Where one has not arrived, or its table was
+        emptied, what it writes is of unknown class. The bucket says then whether it ended, for a GET for each region.
         """
         workspace_id, session_id = credentials.workspace_id, credentials.session_id
         attributes = view.rows.get(SessionRow.key(workspace_id, session_id))
         session = None if attributes is None else SessionRow.from_attributes(attributes)
         if self._sessions.ended_at(view, workspace_id, session_id, session) is not None:
             raise Unauthenticated("the token's session has been ended")
+        read = None if session is None or not view.complete else session.trust or USER
         holders: list[str | None] = []
-        for key in self._keys_behind(view, credentials, session):
+        for key_id in _keys_behind(credentials, session):
+            key = self.find_key(view, workspace_id, key_id)
+            if key is None:
+                read = None
+                continue
             holders.append(key.holder)
             ended = why_ended(key, self._region.clock.now_us())
             if ended is not None:
@@ -315,19 +320,7 @@ class Authorizer:
             if counts:
                 self._rates.take(key)
         _require(Scope.write, scope, "a session's token may at most")
-        read = None if session is None or not view.complete else session.trust or USER
         return Access(view, workspace_id, credentials.actor, Scope.write, trust=of_session(holders, read))
-
-    def _keys_behind(self, view: View, credentials: SessionCredentials, row: SessionRow | None) -> Iterator[ApiKeyRow]:
-        """Find the keys that a token comes from. A token outlives the release that signed it, which named no keys."""
-        key_ids = credentials.key_ids
-        if not key_ids and row is not None:
-            record = SessionRecord.from_json(row.record.encode())
-            key_ids = () if record.key_id is None else (record.key_id,)
-        for key_id in key_ids:
-            key = self.find_key(view, credentials.workspace_id, key_id)
-            if key is not None:
-                yield key
 
     def find_key(self, view: View, workspace_id: str, key_id: str) -> ApiKeyRow | None:
         """Find a key by its id, whoever asks: None where no object of it has arrived. Raises Unavailable.
@@ -340,6 +333,14 @@ class Authorizer:
         if place in rows:
             return self._keys.with_its_end(view, ApiKeyRow.from_attributes(rows[place]))
         return self._keys.search(workspace_id, key_id)
+
+
+def _keys_behind(credentials: SessionCredentials, row: SessionRow | None) -> Sequence[str]:
+    """Name the keys that a token comes from. A token outlives the release that signed it, which named no keys."""
+    if credentials.key_ids or row is None:
+        return credentials.key_ids
+    key_id = SessionRecord.from_json(row.record.encode()).key_id
+    return () if key_id is None else (key_id,)
 
 
 _SCOPES = {"read_only": Scope.read, "read_write": Scope.write}

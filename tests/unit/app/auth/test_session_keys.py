@@ -19,6 +19,7 @@ from memolith.core.errors import Unauthenticated
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.identity import ApiKeyRow, SessionRow
+from memolith.core.trust import name_of
 from memolith.ports.index import Change
 from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -158,3 +159,23 @@ def test_a_token_names_the_sessions_key_though_it_has_not_arrived_where_the_toke
     revoke(scene, issued.api_key)
     scene.deliver()
     assert not opens(scene, renewed.token, at=AWAY)
+
+
+def test_what_a_session_writes_where_its_services_key_has_not_arrived_is_of_unknown_class(scene: Scene) -> None:
+    """An agent's class is above a service's: that nobody knows who holds the key must not raise the session's."""
+    issued = scene.at(HOME).api_keys.create(WORKSPACE, "n", "write", holder="service")
+    key_events, scene.cloud.pending[:] = list(scene.cloud.pending), []
+    token = begin(scene, issued.api_key).token
+    scene.deliver()
+
+    def written(path: str, token: str | None, at: str) -> str:
+        memolith = scene.at(at)
+        call = RequestContext(memolith.sessions.verify(token or ""))
+        return name_of(memolith.memories.create(call, scene.store, path=path, content="x", full=False).trust)
+
+    assert written("/a.md", token, AWAY) == "unknown"
+    assert written("/b.md", without_keys(token), AWAY) == "unknown"
+    assert written("/c.md", token, HOME) == "tool_internal"
+    scene.cloud.pending += key_events
+    scene.deliver()
+    assert written("/d.md", token, AWAY) == written("/e.md", without_keys(token), AWAY) == "tool_internal"
