@@ -214,12 +214,16 @@ class AutomaticPipelines:
                 self._finished.note(name)
 
     def _as_session(self, view: View, store: StoreRow, one: _Recorded) -> StoreAccess | None:
-        """Return what the session itself may, also one that has ended; None where the key that began it has ended."""
+        """Return what the session itself may, also one that has ended; None where the key that began it has ended.
+
+        Where that key has not arrived, nobody here knows who holds it: what the session taught is of unknown class.
+        """
         key_id = one.record.key_id
         key = None if key_id is None else self._authorizer.find_key(view, store.workspace_id, key_id)
         if key is not None and why_ended(key, self._region.clock.now_us()) is not None:
             return None
-        trust = of_session([] if key is None else [key.holder], one.row.trust or USER)
+        read = None if key is None and key_id is not None else one.row.trust or USER
+        trust = of_session([] if key is None else [key.holder], read)
         actor = f"session:{one.record.session_id}"
         return StoreAccess(view, store.workspace_id, actor, Scope.write, trust=trust, store=store, asks_withheld=False)
 

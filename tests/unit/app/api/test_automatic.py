@@ -230,18 +230,6 @@ def test_an_extraction_whose_model_fails_is_tried_each_hour_three_times_and_agai
     assert look(stage).extracted == {"proposed": 1}
 
 
-def test_what_a_session_of_strangers_words_teaches_is_no_more_trusted_than_they(stage: Stage) -> None:
-    choose(stage, auto_extract="propose")
-    session_id = told(stage)
-    stage.memolith.session_trust.lower(stage.workspace, session_id, "d")
-    stage.scene.deliver()
-    wait(stage, 7)
-    assert look(stage).extracted == {"proposed": 1}
-    [proposal] = open_proposals(stage)
-    found = stage.memolith.proposals.retrieve(stage.scene.call(), stage.scene.store, proposal.id)
-    assert [edit.trust for edit in found.edits or ()] == ["d"]
-
-
 @pytest.mark.parametrize("noticed", [False, True])
 def test_a_session_is_not_extracted_by_the_row_of_its_begin_where_its_table_was_emptied(
     stage: Stage, noticed: bool
