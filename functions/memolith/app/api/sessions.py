@@ -283,7 +283,7 @@ class Sessions:
 
         For the session's own token and for API keys. An index read, a GET of the pins, an index read of what has become
         of them, and for each store its texts at once and what the verdicts say of them. With `refresh` as much as for a
-        new session, and its PUT, before.
+        new session, and its PUT, before; so it is where the session began without a context, after a GET or two.
 
         Raises:
             InvalidRequest: a refresh of a session that has been ended. NotFound, OutcomeUnknown, Unauthenticated.
@@ -291,15 +291,22 @@ class Sessions:
             this region is being rebuilt.
         """
         access, record, rank = self._access.enter(call, session_id)
-        if refresh or rank is None:
-            record = self._pin_again(access, record, rank)
-        else:
-            record = self._records.context(_key_at(record, rank))
+        record = self._pin_again(access, record, rank) if refresh else self._pinned(access, record, rank)
         context = self._contexts.build(access, record, min_trust)
         shown = least((one.trust for one in context.stores if one.text), AGENT)
         if shown != AGENT:
             self._trust.lower(access.workspace_id, session_id, shown)
         return context
+
+    def _pinned(self, access: Access, record: SessionRecord, rank: str | None) -> SessionRecord:
+        """Return the version with a session's context; pin it where the session began without one.
+
+        A row names no context also where another version of the session came here before its beginning.
+        """
+        if rank is not None:
+            return self._records.context(_key_at(record, rank))
+        began = self._records.began(record.workspace_id, record.session_id)
+        return self._pin_again(access, record, rank) if began is None or began.pinned_at is None else began
 
     def _pin_again(self, access: Access, record: SessionRecord, rank: str | None) -> SessionRecord:
         """Pin a session's context as it is now, and keep it. A second one of the same second is the first."""

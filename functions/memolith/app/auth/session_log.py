@@ -68,7 +68,7 @@ class SessionLog:
         What `ended_at` costs, and where there is no row, a GET or two for how it began, in this bucket or its birth
         region's. Raises Unavailable.
         """
-        record = self._began(workspace_id, session_id) if row is None else record_of(row)
+        record = self.began(workspace_id, session_id) if row is None else record_of(row)
         ended_at = None if record is None else self.ended_at(view, workspace_id, session_id, row)
         return None if record is None else replace(record, archived_at=ended_at)
 
@@ -87,7 +87,11 @@ class SessionLog:
         ends = [SessionRecord.from_json(body).archived_at for body in bodies]
         return min((end for end in ends if end is not None), default=None)
 
-    def _began(self, workspace_id: str, session_id: str) -> SessionRecord | None:
+    def began(self, workspace_id: str, session_id: str) -> SessionRecord | None:
+        """Read the record as the session began, with its context if it began with one; None where it is not found.
+
+        One GET, a second one where it has not arrived. Raises Unavailable.
+        """
         birth = ids.birth_region(session_id, self._region.origins)
         if birth is None:
             return None

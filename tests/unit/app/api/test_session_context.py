@@ -11,7 +11,9 @@ from memolith.core.errors import Unavailable
 from memolith.core.objects.verdict_record import VerdictOutcome
 from memolith.core.rows.control import ControlRow
 from memolith.core.rows.identity import SessionRow
+from memolith.core.trust import TOOL_INTERNAL
 from memolith.ports.index import Change
+from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.app.trace import Trace
 
@@ -73,6 +75,23 @@ def test_a_session_whose_row_was_lost_has_the_context_that_it_began_with(scene: 
     first = ask(scene, session)
     forget()
     assert ask(scene, session) == first
+
+
+def test_a_session_that_sinks_where_it_has_not_arrived_keeps_the_context_that_it_began_with(scene: Scene) -> None:
+    """Its row is made there of the version that says so, which has no context."""
+    service = scene.call(scene.cloud.key("write", holder="service"))
+    scene.at(HOME).memories.create(service, scene.store, path="/MEMORY.md", content="one", full=False)
+    scene.deliver()
+    session = begin(scene)
+    first = ask(scene, session, at=AWAY)
+    row = SessionRow.from_attributes(scene.cloud.rows(AWAY, "keys")[WORKSPACE, session])
+    assert (row.trust, row.context) == (TOOL_INTERNAL, None)
+    scene.clock.advance(5)
+    objects = scene.objects(AWAY)
+    assert ask(scene, session, at=AWAY) == first
+    assert scene.objects(AWAY) == objects
+    scene.deliver()
+    assert ask(scene, session) == ask(scene, session, at=AWAY) == first
 
 
 def test_contexts_may_be_folded_in_any_order_and_the_newest_one_stays(scene: Scene) -> None:
