@@ -39,7 +39,7 @@ from memolith.core.errors import InvalidRequest, NotFound, Unavailable
 from memolith.core.limits import LIST_MAX, SESSION_STORES_MAX
 from memolith.core.listing import check_position
 from memolith.core.metadata import patched
-from memolith.core.object_keys import SESSION_END, SessionKey
+from memolith.core.object_keys import SESSION_END, SESSION_UPDATES_FROM, SessionKey
 from memolith.core.objects.session_record import Attachment, SessionRecord
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
 from memolith.core.trust import AGENT, least
@@ -314,6 +314,8 @@ class Sessions:
             raise InvalidRequest("session_id", "names a session that has been ended")
         access.view.require_complete()
         before = SESSION_END if rank is None else int(rank.partition("/")[0])
+        if before >= SESSION_UPDATES_FROM:  # an earlier release took a change for a context
+            before = SESSION_END
         sequence = max(self._region.clock.now_us() // 1_000_000, before + 1)
         pinned = self._contexts.pinned(access.view, record)
         if pinned.pinned_at is None:

@@ -28,6 +28,9 @@ from memolith.ports.index import Change, Index
 
 UPDATE_ATTEMPTS = 6
 
+_FIRST_CHANGE = f"{SESSION_UPDATES_FROM:010d}"
+"""Below the rank of every change of title or metadata, and above that of every context."""
+
 
 class SessionLog:
     """Puts, folds and finds."""
@@ -41,10 +44,13 @@ class SessionLog:
         """Join one version of a session's record, which is `at` its key, into every generation of tables.
 
         The earliest end absorbs, and so does the least trust class; of contexts, as of changes, the one of the highest
-        rank. `name` is the record's
-        object, if it is of this home: it is logged as acknowledged where the record was new to the index, or the
-        caller is about to acknowledge it as its `own`.
+        rank. What stands at the key of a change is a change and no context, also where an earlier release put a context
+        there: none that is pinned later would be newer. `name` is the record's object, if it is of this home: it is
+        logged as acknowledged where the record was new to the index, or the caller is about to acknowledge it as its
+        `own`.
         """
+        if at.is_update:
+            record = replace(record, pinned_at=None, pins=(), updated=at.rank)
         key = SessionRow.key(record.workspace_id, record.session_id)
         context = at.rank if record.pinned_at is not None else None
         commit_joined_everywhere(
@@ -138,7 +144,7 @@ class SessionLog:
             last = SESSION_UPDATES_FROM if record.updated is None else int(record.updated.partition("/")[0])
             sequence = max(SESSION_UPDATES_FROM + now_us // 1_000_000, last + 1)
             key = SessionKey(self._region.name, record.workspace_id, record.session_id, sequence)
-            changed = replace(patched(record), updated=key.rank, updated_at=now_us)
+            changed = replace(_alone(patched(record)), updated=key.rank, updated_at=now_us)
             body = changed.to_json()
             is_mine = partial(has_body, self._region, str(key), body)
             if put_if_absent(self._region, str(key), body, {}, is_mine=is_mine) is Put.MINE:
@@ -154,7 +160,7 @@ class SessionLog:
         Raises:
             Unavailable, OutcomeUnknown.
         """
-        lowered = replace(record, archived_at=None, pinned_at=None, pins=(), trust=trust)
+        lowered = replace(_alone(record), trust=trust)
         body = lowered.to_json()
         mine = put_if_absent(self._region, str(at), body, {}) is Put.MINE
         return replace(lowered, archived_at=record.archived_at), named_record(at, body) if mine else Named(str(at))
@@ -185,14 +191,20 @@ def record_of(row: SessionRow) -> SessionRecord:
     return replace(SessionRecord.from_json(row.record.encode()), archived_at=row.archived_at)
 
 
+def _alone(record: SessionRecord) -> SessionRecord:
+    """Return a record without what versions of their own say: an end, a context, a class that was shown."""
+    return replace(record, archived_at=None, pinned_at=None, pins=(), trust=None)
+
+
 def _join(before: SessionRow | None, record: SessionRecord, context: str | None) -> SessionRow:
     """Join the record as it began or was last changed, the earliest end that is known, the newest context, and the
     least class that the session was shown.
     """
-    contexts = [rank for rank in (context, before.context if before else None) if rank is not None]
+    ranks = (context, before.context if before else None)
+    contexts = [rank for rank in ranks if rank is not None and rank < _FIRST_CHANGE]
     ends = [end for end in (record.archived_at, before.archived_at if before else None) if end is not None]
     stands = before is not None and (before.updated or "") > (record.updated or "")
-    began = replace(record, archived_at=None, pinned_at=None, pins=(), trust=None).to_json().decode()
+    began = _alone(record).to_json().decode()
     shown = [trust for trust in (record.trust, before.trust if before else None) if trust is not None]
     return SessionRow(
         workspace_id=record.workspace_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -147,6 +148,94 @@ def test_a_change_that_has_not_been_projected_is_not_taken_for_projected(scene: 
     scene.deliver()
     rows = {place: scene.cloud.rows(AWAY, "keys")[WORKSPACE, session_id]}
     assert _shows(rows, place, change)
+
+
+def row_of(scene: Scene, session_id: str, at: str = HOME) -> SessionRow:
+    return SessionRow.from_attributes(scene.cloud.rows(at, "keys")[WORKSPACE, session_id])
+
+
+def asked(scene: Scene, session_id: str, at: str = HOME, refresh: bool = False) -> str:
+    return scene.at(at).sessions.context(scene.call(), session_id, refresh=refresh).text
+
+
+def test_a_change_of_a_session_that_has_not_arrived_is_no_context(scene: Scene) -> None:
+    """Its row is made there of the change, beside which the beginning and its context come later."""
+    made = scene.create("/MEMORY.md", "one")
+    scene.deliver()
+    session_id = begin(scene)
+    first = asked(scene, session_id)
+    retitle(scene, session_id, "there", at=AWAY)
+    [change] = [key for key, _ in scene.objects(AWAY) if f"{AWAY}/session/" in key]
+    body = SessionRecord.from_json(dict(scene.objects(AWAY))[change])
+    assert (body.title, body.pinned_at, body.pins) == ("there", None, ())
+    assert row_of(scene, session_id, AWAY).context is None
+    scene.update(made, "two")
+    assert asked(scene, session_id, AWAY) == first
+    scene.deliver()
+    assert row_of(scene, session_id) == row_of(scene, session_id, AWAY)
+    assert row_of(scene, session_id).context == f"0000000001/{HOME}"
+    assert asked(scene, session_id) == asked(scene, session_id, AWAY) == first
+
+
+def test_a_session_is_changed_twice_where_it_has_not_arrived_and_its_context_is_refreshed(scene: Scene) -> None:
+    made = scene.create("/MEMORY.md", "one")
+    scene.deliver()
+    session_id = begin(scene)
+    retitle(scene, session_id, "second", at=AWAY)
+    scene.deliver()
+    scene.clock.advance(1)
+    retitle(scene, session_id, "third", at=AWAY)
+    scene.update(made, "two")
+    scene.deliver()
+    refreshed = asked(scene, session_id, AWAY, refresh=True)
+    assert "two" in refreshed
+    scene.deliver()
+    assert asked(scene, session_id) == asked(scene, session_id, AWAY) == refreshed
+    assert shown(scene, session_id) == shown(scene, session_id, AWAY) == ("third", {})
+
+
+def test_a_context_that_an_earlier_release_put_at_the_key_of_a_change_is_a_change_alone(scene: Scene) -> None:
+    """Its change had the session's pins, and the refresh after it took the next key of a change."""
+    made = scene.create("/MEMORY.md", "one")
+    session_id = begin(scene)
+    scene.deliver()
+    first = asked(scene, session_id)
+    at_home, away = (SessionLog(scene.cloud.sites[region].region) for region in (HOME, AWAY))
+    began = at_home.began(WORKSPACE, session_id)
+    assert began is not None and began.pins
+    earlier: list[tuple[SessionRecord, SessionKey]] = []
+    for sequence in (6_790_000_000, 6_790_000_001):
+        record, key, _ = away.put(replace(began, title="t", updated=f"6790000000/{AWAY}", updated_at=7), sequence)
+        earlier.append((record, key))
+    place = SessionRow.key(WORKSPACE, session_id)
+    stuck = replace(row_of(scene, session_id), context=earlier[-1][1].rank, updated=f"6790000000/{AWAY}")
+    scene.cloud.sites[HOME].region.index.commit([Change(place, None, stuck.to_attributes(), unconditional=True)])
+    scene.update(made, "two")
+    scene.deliver()
+    rows = {place: scene.cloud.rows(HOME, "keys")[WORKSPACE, session_id]}
+    assert all(_shows(rows, place, key) for _, key in earlier)
+    assert row_of(scene, session_id).context is None
+    assert asked(scene, session_id) == asked(scene, session_id, AWAY) == first
+    refreshed = asked(scene, session_id, refresh=True)
+    assert "two" in refreshed
+    scene.deliver()
+    assert asked(scene, session_id) == asked(scene, session_id, AWAY) == refreshed
+
+
+def test_a_refresh_counts_though_the_row_has_a_change_for_its_context(scene: Scene) -> None:
+    made = scene.create("/MEMORY.md", "one")
+    session_id = begin(scene)
+    scene.deliver()
+    stuck = replace(row_of(scene, session_id), context=f"6790000000/{AWAY}")
+    place = SessionRow.key(WORKSPACE, session_id)
+    scene.cloud.sites[HOME].region.index.commit([Change(place, None, stuck.to_attributes(), unconditional=True)])
+    scene.update(made, "two")
+    refreshed = asked(scene, session_id, refresh=True)
+    assert "two" in refreshed
+    scene.deliver()
+    assert row_of(scene, session_id) == row_of(scene, session_id, AWAY)
+    assert row_of(scene, session_id).context == f"{scene.clock.now_us() // 1_000_000:010d}/{HOME}"
+    assert asked(scene, session_id) == asked(scene, session_id, AWAY) == refreshed
 
 
 def test_sessions_of_all_regions_are_listed_by_their_birth_in_every_region(scene: Scene) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from memolith.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
 from memolith.adapters.memory import MemoryIndex
+from memolith.app.kernel.results import StoreToAttach
 from memolith.app.replication import checkpoints as periods
 from memolith.app.replication.watermark import FETCH_AFTER_US
 from memolith.core.rows.base import RowKey
@@ -193,6 +194,22 @@ def test_a_write_in_flight_while_its_period_is_published_is_not_claimed_before_i
     assert (until(scene) or 0) <= told_us, "its object has not arrived"
     settle(scene)
     assert (until(scene) or 0) > told_us
+
+
+def test_a_watermark_moves_on_over_a_refresh_after_a_change_where_the_session_had_not_arrived(scene: Scene) -> None:
+    scene.create("/MEMORY.md", "one")
+    settle(scene)
+    attached = [StoreToAttach(scene.store, "read_only", "")]
+    began = scene.at(HOME).sessions.create(scene.call(), attached, title=None, metadata={}, token_lifetime_s=60)
+    session_id = began.record.session_id
+    scene.at(AWAY).sessions.update(scene.call(), session_id, title="t", metadata=None)
+    scene.deliver()
+    scene.clock.advance(5)
+    scene.at(AWAY).sessions.context(scene.call(), session_id, refresh=True)
+    told_us = scene.clock.now_us()
+    settle(scene)
+    settled_us = until(scene, HOME, AWAY)
+    assert settled_us is not None and settled_us > told_us
 
 
 def settle_without_delivery(scene: Scene) -> None:
