@@ -226,15 +226,20 @@ class Sessions:
         """Change the title, the metadata or both; UNSET and None leave it alone. Refused once the session has ended.
 
         Metadata is a merge patch in which None deletes a key. Of changes in two regions at once, one absorbs the other.
-        One index read, one PUT, one index read and write; nothing is put where nothing changes.
+        One index read, one PUT, one index read and write; nothing is put where nothing changes. One index read more
+        where the session has no row.
 
         Raises:
             InvalidRequest: the session has been ended, or would have too many pairs. NotFound, PermissionDenied,
-            Unavailable, Busy, OutcomeUnknown; Unauthenticated.
+            Busy, OutcomeUnknown; Unauthenticated.
+            Unavailable: also while the index is being rebuilt, which may lack earlier changes that this would undo.
         """
         access, record = self._access.find(call, Scope.write, session_id)
         if record.archived_at is not None:
             raise InvalidRequest("session_id", "names a session that has been ended")
+        access.view.require_complete()
+        if SessionRow.key(record.workspace_id, session_id) not in access.view.rows:
+            self._region.require_whole(access.view, "keys")
 
         def changed(before: SessionRecord) -> SessionRecord:
             to_show = before.title if title is UNSET else str(title) or None

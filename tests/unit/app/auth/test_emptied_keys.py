@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from memolith.adapters.layered import CallCounts
-from memolith.app.kernel.results import Credentials, RequestContext
-from memolith.core.errors import InvalidRequest, NotFound, Unauthenticated
+from memolith.app.kernel.results import UNSET, Credentials, RequestContext
+from memolith.core.errors import InvalidRequest, NotFound, Unauthenticated, Unavailable
 from memolith.core.log_position import Epoch, Slot
+from memolith.core.metadata import patched
 from memolith.core.object_keys import ApiKeyKey, SessionKey, StoreKey
 from memolith.core.rows.control import ControlRow
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
@@ -131,6 +132,37 @@ def test_a_stranger_who_names_a_key_of_an_emptied_table_has_nothing_looked_up(sc
     with scene.intercepted_by(counts), pytest.raises(Unauthenticated, match="not known"):
         scene.at(HOME).stores.retrieve(stranger, scene.store)
     assert counts.requests == {"dynamodb.BatchGetItem": 1}
+
+
+@pytest.mark.parametrize("metadata", [{"b": "2"}, {"a": None}], ids=["another pair", "without the pair"])
+@pytest.mark.parametrize(
+    ("noticed", "came_again"),
+    [
+        pytest.param(False, False, id="just now"),
+        pytest.param(True, False, id="before the last tick"),
+        pytest.param(True, True, id="before the last tick, and the session's first record came again"),
+    ],
+)
+def test_a_change_of_a_session_undoes_no_earlier_one_though_the_table_with_that_was_emptied(
+    scene: Scene, noticed: bool, came_again: bool, metadata: dict[str, str | None]
+) -> None:
+    session = begin(scene, scene.api_key).record.session_id
+    scene.deliver()
+    scene.at(HOME).sessions.update(scene.call(), session, title="title", metadata={"a": "1"})
+    scene.deliver()
+    settle(scene)
+    empty(scene, "keys")
+    if came_again:
+        scene.cloud.sites[HOME].indexing.object_arrived(str(SessionKey(HOME, WORKSPACE, session, 1)))
+    if noticed:
+        tick(scene, HOME)
+    assert scene.cloud.sites[HOME].region.view().complete is not noticed
+    before = scene.objects()
+    with pytest.raises(Unavailable, match="try another region"):
+        scene.at(HOME).sessions.update(scene.call(), session, title=UNSET, metadata=metadata)
+    assert scene.objects() == before
+    changed = scene.at(AWAY).sessions.update(scene.call(), session, title=UNSET, metadata=metadata).record
+    assert (changed.title, dict(changed.metadata)) == ("title", patched({"a": "1"}, metadata))
 
 
 @pytest.mark.parametrize("ordered_in", [HOME, AWAY])
