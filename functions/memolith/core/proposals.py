@@ -69,8 +69,15 @@ def join(before: ProposalRow | None, record: ProposalRecord) -> ProposalRow:
             return replace(row, **mark, endorsed_by=record.by)
         case ProposalStep.REVERTING:
             return replace(row, **mark, reverting_at=record.at)
+        case ProposalStep.ERASED:
+            return replace(row, **mark, redacted=None)
         case _:
             return replace(row, **mark)
+
+
+def with_redaction(row: ProposalRow) -> ProposalRow:
+    """Return the row of a proposal once a version that it planned is redacted: its texts are due, if they are there."""
+    return row if row.erased is not None else replace(row, redacted=True)
 
 
 def outranks(row: ProposalRow | None, step: ProposalStep, epoch: Epoch) -> bool:
@@ -131,7 +138,8 @@ def status_of(row: ProposalRow) -> str:
 def due_at(row: ProposalRow) -> int | None:
     """Return when something is to be done about a proposal: expire it, carry it out to its end, erase its texts.
 
-    One whose texts are erased can still be reverted, and a failover may have lost its decision.
+    One whose texts are erased can still be reverted, and a failover may have lost its decision. The texts go at once
+    where a version that came from them is redacted.
     """
     if row.opened is None:
         return None
@@ -142,8 +150,10 @@ def due_at(row: ProposalRow) -> int | None:
             return (row.decided_at or 0) + PROPOSAL_RESUMED_US
         case "revert":
             return (row.reverting_at or 0) + PROPOSAL_RESUMED_US
+        case _ if row.erased is not None:
+            return None
         case _:
-            return None if row.erased is not None else (row.decided_at or 0) + PROPOSAL_KEPT_US
+            return (row.decided_at or 0) + (0 if row.redacted else PROPOSAL_KEPT_US)
 
 
 def derived_rows(row: ProposalRow) -> dict[RowKey, Row]:

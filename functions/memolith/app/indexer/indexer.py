@@ -297,7 +297,8 @@ class Indexer:
     def _fold_redaction(self, view: View, order: Redaction, own: Named | None) -> list[Callable[[], object]]:
         """Erase the text where the order says that it is, and wherever the rows have it once the order is projected.
 
-        Only what is read after the projection shows a replay that ran beside it; see `places_of`.
+        Only what is read after the projection shows a replay that ran beside it; see `places_of`. The same goes for the
+        decision of a proposal that planned the version: its copy of the text is to be erased, too.
         """
         key = VersionRow.key(order.store_id, order.version_id)
         attributes = self._region.read(view.index, [key]).get(key)
@@ -311,8 +312,11 @@ class Indexer:
             place = LogRef.parse(version.position).key_in(order.store_id)
             if before is None or before.position != version.position:
                 self._erasures.project_followers(view, place, version.memory_id, version.generation or 0)
-        erasures: list[Callable[[], object]] = [partial(self._erasures.erase, key) for key in keys]
-        return [*erasures, lambda: self._projector.order_carried_out(view, order)]
+        reactions: list[Callable[[], object]] = [partial(self._erasures.erase, key) for key in keys]
+        proposal_id = self._proposals.note_redaction(view, order.store_id, order.version_id)
+        if proposal_id is not None:
+            reactions.append(partial(self._writer.erase_due_proposal, order.store_id, proposal_id))
+        return [*reactions, lambda: self._projector.order_carried_out(view, order)]
 
     def _fold_verdict(self, view: View, key: VerdictKey, verdict: VerdictRecord, journal: bool) -> None:
         if verdict.key != key:
@@ -340,9 +344,11 @@ class Indexer:
         self._proposals.fold(view, record, Named(str(key)) if journal and key.home == self._region.name else None)
         row = self._proposals.row(view.index, key.store_id, key.proposal_id)
         ordered = row is not None and row.erased is not None
-        if not ordered and not (record.has_text and self._erasures.is_deleted(view, key.store_id)):
-            return []
-        return [lambda: ask_eraser(self._region, {"call": "erase_proposal", "key": str(key)})]
+        if ordered or (record.has_text and self._erasures.is_deleted(view, key.store_id)):
+            return [lambda: ask_eraser(self._region, {"call": "erase_proposal", "key": str(key)})]
+        if row is not None and row.redacted:
+            return [lambda: self._writer.erase_due_proposal(key.store_id, key.proposal_id)]
+        return []
 
     def _fold_resolution(self, view: View, key: ResolutionKey, record: ResolutionRecord, own: Named | None) -> None:
         if record.key != key:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from memolith.app.kernel.port_calls import repeatable
@@ -40,6 +41,14 @@ class WriterClient:
         """Have an abort entry end half a rename of a closed epoch."""
         if "error" in self._call({"call": "seal", "key": str(moved_in)}):
             raise Unavailable("a rename of a closed epoch was not ended yet; try again")
+
+    def erase_due_proposal(self, store_id: str, proposal_id: str) -> None:
+        """Have the texts of a proposal erased which its row says are due, if this is its store's home.
+
+        What fails here is done later: the row stays due, and the reconciler of the home goes by that.
+        """
+        with suppress(Unavailable):
+            self._call({"call": "proposal_due", "store_id": store_id, "proposal_id": proposal_id})
 
     def complete_rename(self, moved_in: LogKey) -> bool:
         """Have a half-done rename completed; return False if its store is deleted.

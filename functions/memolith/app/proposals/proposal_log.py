@@ -15,13 +15,15 @@ from memolith.core.object_keys import ProposalKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.proposal_record import ProposalRecord, ProposalStep
 from memolith.core.objects.store_record import parse_epoch
-from memolith.core.proposals import derived_rows, join, outranks, planned_rows
-from memolith.core.rows.base import RowKey
+from memolith.core.proposals import derived_rows, join, outranks, planned_rows, with_redaction
+from memolith.core.rows.base import Attributes, RowKey
+from memolith.core.rows.content import VersionRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.rows.proposals import ProposalRow
+from memolith.core.rows.proposals import ProposalRow, ProposedVersionRow
 from memolith.ports.index import Change, Index
 
 FOLD_ATTEMPTS = 20
+_CONTENDED = "the proposal's row stayed contended; repeat the call"
 
 
 class ProposalLog:
@@ -123,8 +125,9 @@ class ProposalLog:
     def fold(self, view: View, record: ProposalRecord, name: Named | None = None, own: bool = False) -> None:
         """Join one record into every generation of tables. Repeatable, in any order.
 
-        An index read and a transaction, where the record is new here. `name` is its object, if this home put it: it is
-        logged as acknowledged where rows change, and in any case if it is the caller's `own`.
+        An index read and a transaction, where the record is new here; for a decision that is not the caller's `own`,
+        another read. `name` is its object, if this home put it: it is logged as acknowledged where rows change, and in
+        any case if it is the caller's `own`.
 
         Raises:
             Unavailable, OutcomeUnknown: the index could not be brought so far; the record itself stands.
@@ -135,9 +138,54 @@ class ProposalLog:
             partial(self._changes, record=record),
             name,
             own=own,
-            contended="the proposal's row stayed contended; repeat the call",
+            contended=_CONTENDED,
             attempts=FOLD_ATTEMPTS,
         )
+        if record.step == ProposalStep.DECIDED and not own:
+            self._look_for_redactions(view, record)
+
+    def _look_for_redactions(self, view: View, decision: ProposalRecord) -> None:
+        """Note a redaction of what a decision planned, if one came before the decision."""
+        planned = {VersionRow.key(decision.store_id, one.version_id): one.version_id for one in decision.plan}
+        rows = self._region.read(view.index, list(planned)) if planned else {}
+        for key, attributes in rows.items():
+            if attributes.get("redacted_at") is not None:
+                self.note_redaction(view, decision.store_id, planned[key])
+
+    def note_redaction(self, view: View, store_id: str, version_id: str) -> str | None:
+        """Note that the texts of the proposal that planned a redacted version are due; return the proposal's id.
+
+        Return None for a version that no proposal planned, as far as is known here, or whose proposal is erased. An
+        order and a decision may come in either order. Each is projected first and then looks for the other, so that one
+        of the two finds it. The row is due in every region: whichever is the home by then does what is due.
+
+        An index read; for a version that was proposed another, and a third and a transaction where texts are due.
+
+        Raises:
+            Unavailable, OutcomeUnknown: as `fold`.
+        """
+        key = ProposedVersionRow.key(store_id, version_id)
+        attributes = self._region.read(view.index, [key]).get(key)
+        if attributes is None:
+            return None
+        proposal_id = ProposedVersionRow.from_attributes(attributes).proposal_id
+        row = self.row(view.index, store_id, proposal_id)
+        if row is None or row.erased is not None:
+            return None
+        work_out = partial(self._redacted, key=ProposalRow.key(store_id, proposal_id))
+        commit_joined_everywhere(
+            self._region, view, work_out, None, own=False, contended=_CONTENDED, attempts=FOLD_ATTEMPTS
+        )
+        return proposal_id
+
+    def _redacted(self, index: Index, key: RowKey) -> list[Change]:
+        """Return what changes where a version is redacted. After a rebuild every order is carried out again."""
+        attributes = self._region.read(index, [key]).get(key)
+        if attributes is None:
+            return []
+        before = ProposalRow.from_attributes(attributes)
+        after = with_redaction(before)
+        return [] if after == before else _replacing(key, attributes, after)
 
     def _changes(self, index: Index, record: ProposalRecord) -> list[Change]:
         """Return what a record says that the index does not have yet. The proposal's own row guards the others.
@@ -150,16 +198,22 @@ class ProposalLog:
         after = join(before, record)
         if after == before:
             return self._plan_beside(index, record)
-        stale: dict[RowKey, None] = dict.fromkeys(() if before is None else derived_rows(before))
-        rows = derived_rows(after) | planned_rows(record)
-        return [
-            Change(key, attributes, after.to_attributes()),
-            *(Change(one, None, None, unconditional=True) for one in stale if one not in rows),
-            *(Change(one, None, row.to_attributes(), unconditional=True) for one, row in rows.items()),
-        ]
+        plan = [Change(one, None, row.to_attributes(), unconditional=True) for one, row in planned_rows(record).items()]
+        return [*_replacing(key, attributes, after), *plan]
 
     def _plan_beside(self, index: Index, record: ProposalRecord) -> list[Change]:
         """Return the rows of a plan that are missing beside a decision that holds. No call for any other record."""
         rows = planned_rows(record)
         known = self._region.read(index, list(rows)) if rows else {}
         return [Change(one, None, row.to_attributes()) for one, row in rows.items() if one not in known]
+
+
+def _replacing(key: RowKey, before: Attributes | None, after: ProposalRow) -> list[Change]:
+    """Return the changes by which a proposal's row, and what follows from it, become what is given."""
+    stale = {} if before is None else derived_rows(ProposalRow.from_attributes(before))
+    rows = derived_rows(after)
+    return [
+        Change(key, before, after.to_attributes()),
+        *(Change(one, None, None, unconditional=True) for one in stale if one not in rows),
+        *(Change(one, None, row.to_attributes(), unconditional=True) for one, row in rows.items()),
+    ]

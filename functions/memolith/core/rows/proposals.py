@@ -16,7 +16,8 @@ class ProposalRow(Row):
 
     `opened`, `decided`, `applied`, `reverting`, `reverted`, `erased` and `endorsed` name the epoch, as text, of the
     record of that step that holds: its home is where the object is. A copy of the row stands in the listing of its
-    status.
+    status. `redacted` says that a version which the proposal planned is redacted, until the proposal's texts are
+    ordered to be erased.
     """
 
     store_id: str
@@ -37,6 +38,7 @@ class ProposalRow(Row):
     erased: str | None = None
     endorsed: str | None = None
     endorsed_by: str | None = None
+    redacted: bool | None = None
 
     @staticmethod
     def key(store_id: str, proposal_id: str) -> RowKey:

@@ -1,0 +1,44 @@
+"""A proposal's row is the same, in whatever order its records and a redaction of what it planned are joined into it."""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import permutations
+
+import pytest
+
+from memolith.core.limits import PROPOSAL_KEPT_US
+from memolith.core.log_position import Epoch
+from memolith.core.objects.proposal_record import ProposalRecord, ProposalStep
+from memolith.core.proposals import due_at, join, with_redaction
+from memolith.core.rows.proposals import ProposalRow
+
+EPOCH = str(Epoch(1, "us-east-1"))
+DECIDED_AT = 100
+
+
+def _record(step: ProposalStep) -> ProposalRecord:
+    outcome = "rejected" if step == ProposalStep.DECIDED else None
+    return ProposalRecord("memstore_1", "prop_1", step, EPOCH, DECIDED_AT, "person", outcome=outcome)
+
+
+OPENED, DECIDED, ERASED = (_record(step) for step in (ProposalStep.OPENED, ProposalStep.DECIDED, ProposalStep.ERASED))
+
+
+def _joined(*facts: ProposalRecord | None) -> ProposalRow:
+    """None stands for the redaction."""
+    empty = ProposalRow(store_id="memstore_1", proposal_id="prop_1")
+    return reduce(lambda row, fact: with_redaction(row) if fact is None else join(row, fact), facts, empty)
+
+
+@pytest.mark.parametrize("facts", [(OPENED, DECIDED, None), (OPENED, DECIDED, None, ERASED)])
+def test_a_redaction_and_the_records_of_a_proposal_come_to_one_row_in_any_order(
+    facts: tuple[ProposalRecord | None, ...],
+) -> None:
+    assert {_joined(*some, *some) for some in permutations(facts)} == {_joined(*facts)}
+
+
+def test_texts_of_a_decided_proposal_are_due_after_their_time_and_at_once_when_a_version_is_redacted() -> None:
+    assert due_at(_joined(OPENED, DECIDED)) == DECIDED_AT + PROPOSAL_KEPT_US
+    assert due_at(_joined(OPENED, DECIDED, None)) == DECIDED_AT
+    assert due_at(_joined(OPENED, DECIDED, None, ERASED)) is None
