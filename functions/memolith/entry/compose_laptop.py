@@ -342,31 +342,41 @@ def _erasing(calls: Rpc, tables: Database, root: Path) -> Handler:
     """Wrap the eraser, so that nothing of what it erased stays in the tables' log or in what was set aside.
 
     What was set aside and cannot be removed is told in the log, and tried again by every sweep: the erasure is done.
+    A sweep that fails may have erased something before.
     """
     kept = False
 
     def answer(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            answered = calls(payload)
+        except Exception:
+            forget(payload["call"], {"erased": payload["call"] == "sweep"})
+            raise
+        forget(payload["call"], answered)
+        return answered
+
+    def forget(call: str, answered: Mapping[str, Any]) -> None:
         nonlocal kept
-        answered = calls(payload)
-        if answered.get("erased") or payload["call"] in ("erase_store", "sweep"):
+        if answered.get("erased") or call in ("erase_store", "sweep"):
             tables.forget()
-        if any(answered.get(name) for name in ERASURES) or (kept and payload["call"] == "sweep"):
+        if any(answered.get(name) for name in ERASURES) or (kept and call == "sweep"):
             try:
                 forget_set_aside(root)
                 kept = False
             except Unavailable as error:
                 kept = True
                 _log.error("a copy of what was erased may be left", extra={"cause": error.message})
-        return answered
 
     return answer
 
 
 def _sweep(erasing: Handler, due: DueProposals, clock: Clock) -> Callable[[], None]:
-    """Return what goes on with erasures and with what is due of proposals: in a deployment, schedules do."""
+    """Return what goes on with erasures and with what is due of proposals: in a deployment, two schedules do."""
 
     def sweep() -> None:
-        erasing({"call": "sweep"})
-        due.run(clock.now_us() + DUE_BUDGET_US)
+        try:
+            erasing({"call": "sweep"})
+        finally:
+            due.run(clock.now_us() + DUE_BUDGET_US)
 
     return sweep

@@ -69,7 +69,8 @@ class Deadlines:
     def run(self, is_time_up: Callable[[], bool]) -> int:
         """Make every deletion final whose time is over and whose home this is; return how many. Repeatable.
 
-        One query; for each store that is due what `note` costs, and a PUT. One that fails does not stop the next.
+        One query; for each store that is due what `note` costs, and a PUT. One that fails does not stop the next, nor
+        does one whose record cannot be read.
 
         Raises:
             Unavailable: the index does not answer.
@@ -80,8 +81,8 @@ class Deadlines:
                 break
             try:
                 ended += self._look(row)
-            except MemolithError as error:
-                _log.warning("a deletion is not final yet", extra={"reason": error.message})
+            except (MemolithError, ValueError) as error:
+                _log.warning("a deletion is not final yet", extra={"store_id": row.store_id, "reason": str(error)})
         if ended:
             self._region.metrics.count("deletions_final", ended)
         return ended

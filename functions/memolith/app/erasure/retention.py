@@ -10,16 +10,19 @@ arrive.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
 from memolith.app.index.projector import Projector
+from memolith.app.kernel.damage_report import report_damage
 from memolith.app.kernel.port_calls import commit_as_owner
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.core import ids
+from memolith.core.integrity import Damage
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.entry import Entry
@@ -35,6 +38,8 @@ VERSIONS_PER_PAGE = 100
 STORES_PER_PAGE = 1_000
 GRACE_DAYS = 1
 """How much longer a region keeps what another wrote: the writer's own blank is then here by replication."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +172,12 @@ class RetentionPass:
             page = self._region.objects.list(prefix, row.after, STORES_PER_PAGE)
             blanked = 0
             for store_id, last in _stores(page.keys):
-                within, count = self._store(view, store_id, row.within, on_pass)
+                try:
+                    within, count = self._store(view, store_id, row.within, on_pass)
+                except ValueError as error:
+                    facts = {"store_id": store_id, "reason": str(error)}
+                    _log.error("the retention of a store is left out: a record cannot be read", extra=facts)
+                    within, count = None, 0
                 blanked += count
                 if within is not None:
                     yield replace(row, within=within), blanked
@@ -243,10 +253,14 @@ class RetentionPass:
         """Return those whose objects are here, once each was blanked. A HEAD for each, and what a blank costs."""
 
         def one(version: _Due) -> bool:
-            entry = self._logs.entry(version.key)
-            if entry is None or entry.version_id != version.row.version_id:
+            try:
+                entry = self._logs.entry(version.key)
+                if entry is None or entry.version_id != version.row.version_id:
+                    return False
+                blank(entry)
+            except ValueError:
+                report_damage(self._region, {(version.key, self._region.name): Damage.UNREADABLE})
                 return False
-            blank(entry)
             return True
 
         found = self._region.parallel.run([partial(one, version) for version in due])
@@ -257,7 +271,11 @@ def _stores(keys: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield each store of a page of records, with the last of its keys there."""
     last: dict[str, str] = {}
     for key in keys:
-        name = parse_key(key)
+        try:
+            name = parse_key(key)
+        except ValueError:
+            _log.error("an object among the records of stores is not Memolith's, and is left", extra={"key": key})
+            continue
         if isinstance(name, StoreKey) and ids.STORE.fullmatch(name.store_id) is not None:
             last[name.store_id] = key
     yield from last.items()

@@ -22,7 +22,7 @@ from memolith.app.erasure.verification import SearchTerms, Verification
 from memolith.app.erasure.version_purge import VersionPurge
 from memolith.app.index.parts import IndexParts
 from memolith.app.kernel.region import Region
-from memolith.core.errors import Busy, Unavailable
+from memolith.core.errors import Busy
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import parse_key
 from memolith.core.retention import DAY_US
@@ -36,6 +36,9 @@ CALL_BUDGET_S = 20.0
 
 SWEEP_BUDGET_S = 240.0
 """How long one sweep goes on before it leaves the rest to the next."""
+
+_DAILY = frozenset(("blanked", "mended", "transcript_parts"))
+"""The parts of a sweep that are daily passes: they are left out where the time is up."""
 
 
 class Erasures:
@@ -126,31 +129,42 @@ class Erasures:
         These are retention, of versions, counts of uses and transcripts, and the check of older S3 versions. What
         dreams kept that are over is removed in every sweep.
 
-        Repeatable; several may run at once.
+        Repeatable; several may run at once. What fails stops nothing else.
 
         Raises:
-            Unavailable: a port does not answer; the next sweep goes on.
+            Exception: the first that a part of the sweep has raised, once every other part has had its turn. The next
+            sweep goes on; Unavailable says that a port does not answer.
         """
         deadline_us = self._region.clock.now_us() + round(budget_s * 1_000_000)
         is_time_up = self._deadline(budget_s)
-        ended = self._deadlines.run(is_time_up)
+        retaining = RetentionCallbacks(self._eraser.blank, self._take_up, self._counts.run, is_time_up)
+        passes: dict[str, Callable[[], int]] = {
+            "ended": lambda: self._deadlines.run(is_time_up),
+            "pending": lambda: self._finish_all(is_time_up),
+            "steps": lambda: self._steps.sweep(is_time_up),
+            "blanked": lambda: self._retaining.work(retaining),
+            "mended": lambda: self._versions.run(deadline_us).repaired,
+            "transcript_parts": lambda: self._transcripts.run(deadline_us).repaired,
+        }
+        done, failures = dict.fromkeys(passes, 0), list[Exception]()
+        for name, run in passes.items():
+            if is_time_up() and name in _DAILY:
+                continue
+            try:
+                with suppress(Busy):
+                    done[name] = run()
+            except Exception as error:  # noqa: BLE001 - raised below
+                _log.error("a part of the sweep failed", extra={"pass": name, "reason": str(error)})
+                failures.append(error)
+        if failures:
+            raise failures[0]
+        return done
+
+    def _finish_all(self, is_time_up: Callable[[], bool]) -> int:
+        """Go on with every store that is not done; return how many are left."""
         left = [store_id for store_id in self._stores.pending() if not self._finish(store_id, is_time_up)]
         self._region.metrics.count("erasures_pending", len(left))
-        self._steps.sweep(is_time_up)
-        blanked = 0
-        if not is_time_up():
-            blanked = self._retaining.work(
-                RetentionCallbacks(self._eraser.blank, self._take_up, self._counts.run, is_time_up)
-            )
-        mended = 0
-        if not is_time_up():
-            with suppress(Busy):
-                mended = self._versions.run(deadline_us).repaired
-        parts = 0
-        if not is_time_up():
-            with suppress(Busy):
-                parts = self._transcripts.run(deadline_us).repaired
-        return {"ended": ended, "pending": len(left), "blanked": blanked, "mended": mended, "transcript_parts": parts}
+        return len(left)
 
     def _take_up(self, store_id: str) -> None:
         """Note what is to be done with a deleted store, where the note was lost."""
@@ -163,8 +177,8 @@ class Erasures:
             return False
         try:
             return self._stores.work(store_id, is_time_up)
-        except Unavailable as error:
-            _log.warning("a store is not erased yet", extra={"reason": error.message})
+        except Exception as error:  # noqa: BLE001 - it counts as pending
+            _log.warning("a store is not erased yet", extra={"store_id": store_id, "reason": str(error)})
             return False
 
     def _deadline(self, seconds: float) -> Callable[[], bool]:

@@ -14,17 +14,20 @@ Whatever erases words of a session, dreams of it that are under way lose what th
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Iterator
 from functools import partial
 
 from memolith.app.erasure.dream_step_removal import DreamStepRemoval
 from memolith.app.index.resumable_scan import ScanProgress, resume_scan
 from memolith.app.index.transcript_log import has_order
+from memolith.app.kernel.damage_report import report_damage
 from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
-from memolith.core.errors import InvalidRequest
+from memolith.core.errors import Damaged, InvalidRequest
 from memolith.core.ids import SESSION, WORKSPACE
+from memolith.core.integrity import Damage
 from memolith.core.object_keys import TranscriptKey, parse_key
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.store_record import StoreState
@@ -44,6 +47,12 @@ GRACE_DAYS = 1
 
 PASS = RowKey("control", "erasure#transcripts", "pass")
 """Where the pass goes on: among the rows that the eraser may write."""
+
+
+ERASER = "service_account:eraser"
+"""Who is named in the blank of a part of which nobody can read who recorded it."""
+
+_log = logging.getLogger(__name__)
 
 
 class TranscriptPurge:
@@ -180,20 +189,43 @@ class TranscriptPurge:
         return blanked
 
     def _blank_one(self, key: TranscriptKey, keep_ids: bool) -> bool:
-        """Put a blank over one part, and delete what is older; return whether it had text."""
-        found = find(self._region.objects, str(key))
-        if found is None:
-            return False
-        part = TranscriptPart.from_lines(found.body)
+        """Put a blank over one part, and delete what is older; return whether it had text.
+
+        One that cannot be read is left where only its time is over: the ends of its events' ids would be lost with it.
+        """
+        now_us = self._region.clock.now_us()
+        try:
+            found = find(self._region.objects, str(key))
+            if found is None:
+                return False
+            part = TranscriptPart.from_lines(found.body)
+        except (ValueError, Damaged) as error:
+            self._report_unreadable(key, error, is_left=keep_ids)
+            if keep_ids:
+                return False
+            blank = TranscriptPart(key.workspace_id, key.session_id, now_us, ERASER, erased_at=now_us)
+            return self._put(key, blank)
         if part.erased_at is not None and (keep_ids or not part.kept_ids):
             self._erasable.delete_older(str(key))
             return False
-        blank = part.blanked(self._region.clock.now_us(), keep_ids=keep_ids)
+        return self._put(key, part.blanked(now_us, keep_ids=keep_ids)) and bool(part.events)
+
+    def _put(self, key: TranscriptKey, blank: TranscriptPart) -> bool:
+        """Put a blank over a part; return whether the part was there."""
         try:
             self._erasable.erase(str(key), blank.to_lines(), {})
         except port_errors.ObjectNotFound:
             return False
-        return bool(part.events)
+        return True
+
+    def _report_unreadable(self, key: TranscriptKey, error: ValueError | Damaged, is_left: bool) -> None:
+        report_damage(self._region, {(key, self._region.name): Damage.UNREADABLE})
+        done = (
+            "its time is over, and its text is left: delete the session, or deploy the release that can read the part"
+            if is_left
+            else "it was to be erased, and a blank is put over it"
+        )
+        _log.error("a part of a transcript cannot be read: %s", done, extra={"key": str(key), "reason": str(error)})
 
 
 def stores_of(region: Region, view: View, workspace_id: str, session_id: str) -> list[str]:
