@@ -71,19 +71,17 @@ class SearchTerms:
         """Return the kind of the first term in these bytes, as it is or as metadata and records encode it."""
         for kind, needles in (("text", self.texts), ("path", self.paths), ("hash", self.hashes)):
             for needle in needles:
-                forms = (needle.encode(), *_encoded(needle)) if kind == "path" else (needle.encode(), _in_json(needle))
+                forms = [needle.encode(), _in_json(needle)]
+                if kind == "path":
+                    forms.append(base64.urlsafe_b64encode(needle.encode()).rstrip(b"="))
                 if any(form in data for form in forms):
                     return kind
         return None
 
 
 def _in_json(text: str) -> bytes:
-    """Return a text as the record of a proposal has it."""
+    """Return a text as the record of a proposal, or a part of a transcript, has it."""
     return json.dumps(text, ensure_ascii=False)[1:-1].encode()
-
-
-def _encoded(path: str) -> tuple[bytes, ...]:
-    return (base64.urlsafe_b64encode(path.encode()).rstrip(b"="),)
 
 
 @dataclass(slots=True)

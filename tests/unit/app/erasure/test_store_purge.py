@@ -14,6 +14,7 @@ from memolith.app.kernel.results import Memory, StoreToAttach
 from memolith.core.errors import NotFound, OutcomeUnknown, Unavailable
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.store_record import StoreRecord
+from memolith.core.proposed_edits import EditRequest
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import PathRow
 from memolith.ports.index import Change
@@ -260,6 +261,16 @@ def test_a_search_finds_an_original_that_came_late_and_no_blank_under_it(scene: 
     let_time_pass(scene)
     scene.cloud.buckets.arrive(original, AWAY)
     assert search(scene, AWAY) == ["not blank"]
+
+
+@pytest.mark.parametrize("path", ['/private/a "b"', "/private/a\\b"])
+def test_a_search_finds_a_path_of_a_proposal_though_json_writes_it_with_a_backslash(scene: Scene, path: str) -> None:
+    edits = (EditRequest("create", path, content="proposed"),)
+    scene.at(HOME).proposals.open(scene.call(), scene.store, why="w", edits=edits, key=None)
+    scene.deliver()
+    for region in (HOME, AWAY):
+        assert search(scene, region, paths=[path]) == ["path"]
+    assert search(scene, HOME, paths=[f"{path} not there"]) == []
 
 
 def test_a_search_for_next_to_nothing_is_refused(scene: Scene) -> None:
