@@ -343,6 +343,13 @@ def _kind_in(attributes: Attributes, needles: SearchTerms) -> str | None:
 
 def _not_blank(version: ObjectVersion, stored: StoredObject) -> str | None:
     """Return what text is left of a deleted store. One blank may lie over another, this region's over the home's."""
+    try:
+        return _text_left(version, stored)
+    except ValueError:
+        return "unreadable"
+
+
+def _text_left(version: ObjectVersion, stored: StoredObject) -> str | None:
     if version.key.startswith(PACKS_PREFIX):
         return "a pack"
     if version.key.startswith(STEPS_PREFIX):

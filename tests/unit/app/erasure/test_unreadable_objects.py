@@ -21,7 +21,7 @@ from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.transcript import TranscriptPart
 from memolith.ports.objects import Objects, StoredObject
 from tests.support.cloud import WORKSPACE
-from tests.unit.app.erasure.test_store_purge import begin, say, sweep, transcripts
+from tests.unit.app.erasure.test_store_purge import begin, say, search, sweep, transcripts
 from tests.unit.app.scene import HOME, Scene
 
 DAY_S = 24 * 3600
@@ -262,3 +262,17 @@ def test_a_deleted_store_whose_record_cannot_be_read_holds_up_the_end_of_no_othe
     scene.cloud.buckets.damage(HOME, _last_record(scene, stores[0]), _nonsense(scene, _last_record(scene, stores[0])))
     scene.clock.advance(8 * DAY_S)
     assert sweep(scene, HOME)["ended"] == 1
+
+
+# ---- showing that something is gone -------------------------------------------------------------------------------
+
+
+def test_a_search_for_anything_that_is_left_of_a_store_names_what_cannot_be_read_and_goes_on(scene: Scene) -> None:
+    """What is there of the store is told, also behind the object."""
+    scene.create("/a", "secret")
+    scene.deliver()
+    whole = search(scene, HOME)
+    assert set(whole) == {"not blank"}
+    record = _last_record(scene, scene.store)
+    scene.cloud.buckets.damage(HOME, record, _nonsense(scene, record))
+    assert sorted(search(scene, HOME)) == [*whole[1:], "unreadable"]
