@@ -44,6 +44,7 @@ EVENTS = [
             "head log",
             "delete_older log",
             "versions dream",
+            "list dream",
         ],
         [],
         Stage.brought_blank,
