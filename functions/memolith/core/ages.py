@@ -78,7 +78,7 @@ def _begin(text: str, now_us: int) -> int | None:
 def _of_date(text: str, date: re.Match[str] | None) -> int | None:
     try:
         if date is None:
-            moment = datetime.fromisoformat(text)
+            moment = datetime.fromisoformat(text.upper())
             moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         else:
             moment = datetime(int(date["year"]), int(date["month"]), int(date["day"] or 1), tzinfo=UTC)
