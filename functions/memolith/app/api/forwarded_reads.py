@@ -136,7 +136,9 @@ def _question(call: RequestContext, operation: str, arguments: Mapping[str, Any]
 
 
 def _known(view: View, arguments: Mapping[str, Any]) -> str | None:
-    key = MemoryRow.key(arguments["store_id"], arguments.get("memory_id", ""))
+    """Return the key of an object of the memory that is asked for, also in a filter; None if it is not indexed here."""
+    memory_id = arguments.get("memory_id") or (arguments.get("filter") or {}).get("memory_id") or ""
+    key = MemoryRow.key(arguments["store_id"], memory_id)
     if key not in view.rows:
         return None
     row = MemoryRow.from_attributes(view.rows[key])

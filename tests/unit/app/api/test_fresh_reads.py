@@ -22,6 +22,7 @@ from memolith.core.rows.control import ControlRow
 from memolith.ports.index import Change
 from memolith.wire.rpc import keys_calls
 from tests.support.cloud import WORKSPACE
+from tests.unit.app.failing import hold_back
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 PUT = "objects.put_if_absent"
@@ -131,6 +132,22 @@ def test_a_history_begins_with_the_head_of_the_log(scene: Scene, made: Memory) -
         scene.delete(made)
     assert scene.history(made) == ["created"]
     assert [version.operation for version in Reader(scene, AWAY, HOMES).versions(made).items] == ["deleted", "created"]
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_a_history_has_the_creation_that_only_its_copy_elsewhere_was_indexed_of(scene: Scene, region: str) -> None:
+    with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_AFTER, PUT)):
+        scene.create("/n/a", "first")
+    [event] = hold_back(scene)
+    scene.cloud.buckets.replicate(event, AWAY)
+    scene.cloud.sites[AWAY].indexing.object_arrived(event.key)
+    scene.drop_events()
+    assert scene.paths() == []
+    [memory] = scene.page(at=AWAY).items
+    assert isinstance(memory, Memory)
+    assert scene.history(memory, at=AWAY) == ["created"]
+    asked = [Reader(scene, at, HOMES).versions(memory, full=True).items for at in (AWAY, region)]
+    assert [[(one.operation, one.content) for one in answer] for answer in asked] == [[("created", "first")]] * 2
 
 
 @pytest.mark.parametrize("region", [HOME, AWAY])
