@@ -81,6 +81,24 @@ def mark_of(record: VerdictRecord) -> Mark:
     )
 
 
+def record_of(row: VerdictRow, mark: Mark) -> VerdictRecord:
+    """Return what a row's mark says of its verdict, as the record that joins to the same mark. It has no `position`."""
+    withholds = mark in withheld_ever(row)
+    return VerdictRecord(
+        store_id=row.store_id,
+        version_id=mark.version_id,
+        position="",
+        content_hmac=row.content_hmac,
+        outcome=VerdictOutcome.WITHHOLD if withholds else VerdictOutcome.RELEASE,
+        decided_at=mark.decided_at,
+        decided_by=mark.by,
+        reason=mark.reason,
+        findings=tuple({"rule": rule, "reason": mark.reason} for rule in mark.rules),
+        region=mark.region,
+        sequence=mark.sequence,
+    )
+
+
 def kept_rules(record: VerdictRecord) -> tuple[str, ...]:
     """Return the rules that a row names: at most 16 that are names without blanks or commas."""
     return tuple(rule for rule in record.rules if _RULE.fullmatch(rule))[:RULES_KEPT]

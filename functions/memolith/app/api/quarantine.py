@@ -32,7 +32,7 @@ from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.safety import VerdictRow
-from memolith.core.verdicts import releases, withheld_ever, withholdings
+from memolith.core.verdicts import record_of, releases, withheld_ever, withholdings
 from memolith.ports.index import Query
 
 ROWS_PER_QUERY = 1_000
@@ -129,11 +129,16 @@ class Quarantine:
         return row
 
     def _records(self, row: VerdictRow) -> tuple[VerdictRecord, ...]:
-        """List every verdict that was put for the versions that withheld it. A LIST for each, and a GET a verdict."""
+        """List every verdict that was put for the versions that withheld it. A LIST for each, and a GET a verdict.
+
+        Of a verdict whose object is not here, the list has what its mark in the row says.
+        """
         marks = (*withheld_ever(row), *releases(row))
         regions = sorted({mark.region for mark in marks})
         versions = sorted({mark.version_id for mark in marks})
         found = [record for id in versions for record in self._verdicts.put_for(row.store_id, id, regions)]
+        here = {record.key for record in found}
+        found += [record_of(row, mark) for mark in marks if mark.key(row.store_id) not in here]
         of_text = [record for record in found if record.content_hmac == row.content_hmac]
         return tuple(sorted(of_text, key=lambda one: (one.decided_at, one.version_id, one.sequence)))
 
@@ -211,7 +216,7 @@ class Quarantine:
         """Put a release for each version that withholds the text; return every verdict put for those versions."""
         view = self._region.view([VersionRow.key(store.store_id, request["version_id"])])
         row = self._row(view, store, request["version_id"])
-        standing = [self._verdicts.read(mark.key(store.store_id)) for mark in withholdings(row)]
+        standing = [self._verdicts.read(row, mark) for mark in withholdings(row)]
         for number, withholding in enumerate(standing):
             release = replace(
                 withholding,

@@ -68,8 +68,8 @@ class Verdicts:
         for attempt in range(WRITE_ATTEMPTS):
             row = self.row(view.index, record.store_id, record.content_hmac)
             standing = verdicts.says_nothing_new(row, record)
-            if standing is not None:
-                return self.read(standing.key(record.store_id))
+            if row is not None and standing is not None:
+                return self.read(row, standing)
             taken = max(taken, verdicts.last_sequence(row, record.version_id))
             last = self._last(view, replace(record, sequence=taken).key)
             if last is not None and last.sequence > taken:
@@ -105,12 +105,16 @@ class Verdicts:
         found = find(self._region.objects, str(key))
         return None if found is None else VerdictRecord.from_json(found.body)
 
-    def read(self, key: VerdictKey) -> VerdictRecord:
-        """Read an indexed verdict in full; its object is in this bucket too. One GET. Raises Unavailable."""
-        found = self._find(key)
-        if found is None:
-            raise Unavailable("a verdict that is indexed here is not in the bucket; try again")
-        return found
+    def read(self, row: VerdictRow, mark: verdicts.Mark) -> VerdictRecord:
+        """Read an indexed verdict in full; where its object is not here, return what the mark says. One GET.
+
+        A verdict that the store's home answered with is indexed before its object arrives. If that region is lost, the
+        object never arrives, and the verdict holds all the same.
+
+        Raises:
+            Unavailable.
+        """
+        return self._find(mark.key(row.store_id)) or verdicts.record_of(row, mark)
 
     # ---- folding ------------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ class VerdictRecord:
     """One verdict on the text of one version; the JSON body of its object. It outlives the text, and so holds none.
 
     Attributes:
-        position: where the version stands, as text of a `LogRef`.
+        position: where the version stands, as text of a `LogRef`; empty where nothing but a row told of the verdict.
         content_hmac: `core.verdicts.content_hmac` of the text's hash: what the verdict holds for, under any version.
         findings: as the API tells them, each with its ``rule``, without the excerpt.
         decided_by: ``scanner``, or who released it: ``api_key:…``.

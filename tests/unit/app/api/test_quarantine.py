@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
 from memolith.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
 from memolith.app.kernel.results import Memory, Page, QuarantinedText
+from memolith.app.safety.verdicts import Verdicts
 from memolith.core.errors import (
     InvalidRequest,
     NotFound,
@@ -17,7 +19,7 @@ from memolith.core.errors import (
     PreconditionFailed,
     Unavailable,
 )
-from memolith.core.objects.verdict_record import VerdictOutcome
+from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
 from memolith.core.rows.safety import SightingRow
 from memolith.ports.index import Change
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -49,6 +51,12 @@ class Ward:
     def seen(self, memory: Memory, at: str = HOME) -> str | None:
         """What a key that may only read is shown."""
         return self.scene.read(memory, at=at, key=self.scene.cloud.key("read")).content
+
+
+def tell(ward: Ward, verdict: VerdictRecord) -> None:
+    """What the home does with a verdict of another region, which was its home, before the object arrives."""
+    region = ward.scene.cloud.sites[HOME].region
+    Verdicts(region).fold(region.view(), replace(verdict, region=AWAY, sequence=verdict.sequence or 1))
 
 
 def verdict_keys(ward: Ward) -> list[str]:
@@ -246,6 +254,37 @@ def test_releasing_again_changes_nothing_and_tells_the_first(ward: Ward, bad: Me
     before = ward.scene.cloud.buckets.page(HOME, "", None, 10_000)
     ward.scene.deliver()
     assert ward.scene.cloud.buckets.page(HOME, "", None, 10_000) == before
+
+
+def test_a_text_that_only_the_answer_of_a_lost_home_told_to_be_withheld_is_released(ward: Ward) -> None:
+    scene = ward.scene
+    made = scene.create("/n/a", BAD)
+    tell(ward, scene.verdict(made))
+    assert ward.seen(made) is None
+    text = ward.release(made)
+    assert text.withheld is None
+    assert [(one.outcome, one.region, one.sequence) for one in text.verdicts or ()] == [
+        ("withhold", AWAY, 1),
+        ("release", HOME, 2),
+    ]
+    assert [one.rules for one in text.verdicts or ()] == [("deep-rule",), ()]
+    assert ward.seen(made) == BAD
+
+
+@pytest.mark.parametrize("at", [HOME, AWAY])
+def test_a_release_that_only_the_answer_of_a_lost_home_told_is_answered_where_it_is_asked_for_again(
+    ward: Ward, at: str
+) -> None:
+    scene = ward.scene
+    made = scene.create("/n/a", BAD)
+    scene.deliver()
+    tell(ward, scene.verdict(made))
+    tell(ward, replace(scene.verdict(made, VerdictOutcome.RELEASE, (), "api_key:apikey_x"), sequence=2))
+    text = ward.release(made, at)
+    assert [(one.outcome, one.region) for one in text.verdicts or ()] == [("withhold", AWAY), ("release", AWAY)]
+    assert verdict_keys(ward) == []
+    assert ward.show(made).verdicts == text.verdicts
+    assert [ward.seen(made, region) for region in (HOME, at)] == [BAD, BAD]
 
 
 def test_a_release_that_died_half_way_frees_nothing_and_is_taken_up_again(ward: Ward) -> None:

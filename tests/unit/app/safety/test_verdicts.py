@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -119,6 +120,22 @@ def test_a_person_may_withhold_again_what_a_person_released(scene: Scene, memory
         scene.judge(memory, outcome, by=PERSON)
     assert [key.sequence for key in objects(scene)] == [1, 2, 3]
     assert withholdings(known(scene, memory, HOME)) != ()
+
+
+@pytest.mark.parametrize("outcome", [VerdictOutcome.WITHHOLD, VerdictOutcome.RELEASE])
+def test_a_verdict_that_only_the_answer_of_a_lost_home_told_stands_as_its_row_says(
+    scene: Scene, memory: Memory, outcome: VerdictOutcome
+) -> None:
+    scene.judge(memory)
+    by = SCANNER if outcome is VerdictOutcome.WITHHOLD else PERSON
+    told = replace(scene.verdict(memory, outcome, by=by), region=AWAY, sequence=2)
+    verdicts(scene).fold(scene.cloud.sites[HOME].region.view(), told)
+    rows = dict(scene.cloud.rows(HOME, "verdicts"))
+    stands = scene.judge(memory)
+    assert (stands.key, stands.outcome, stands.decided_by) == (told.key, outcome, by)
+    assert (stands.version_id, stands.content_hmac) == (told.version_id, told.content_hmac)
+    verdicts(scene).fold(scene.cloud.sites[HOME].region.view(), stands)
+    assert scene.cloud.rows(HOME, "verdicts") == rows
 
 
 def test_verdicts_that_the_index_has_lost_are_met_and_folded_before_a_new_one_is_put(
