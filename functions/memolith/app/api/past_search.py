@@ -18,7 +18,7 @@ from memolith.app.auth.authorizer import StoreAccess
 from memolith.app.kernel.results import Memory
 from memolith.app.search.packs import Heads
 from memolith.app.search.retrieval import Found, retrieve
-from memolith.core.errors import InvalidRequest, Unavailable
+from memolith.core.errors import Unavailable
 from memolith.core.objects.search_pack import text_max_bytes
 from memolith.ports.packs import Document, Packs, Restriction
 
@@ -27,11 +27,6 @@ CHANGED_MAX = 200
 
 TEXT_BUDGET_BYTES = 4_000_000
 """How much of their former texts is searched."""
-
-TOO_MUCH = (
-    f"is too long ago for this: more than {CHANGED_MAX} memories have changed since. Name a later instant, or "
-    "list the memories as they were (as_of of the listing) and read them"
-)
 
 
 _Given = ParamSpec("_Given")
@@ -74,13 +69,11 @@ class FormerTexts:
         """Return the memories that have changed since, as they were and may be shown. Costs `Snapshots.changed_since`.
 
         Raises:
-            InvalidRequest: the instant is in the future, or too much has changed since. SnapshotIncomplete,
+            InvalidRequest: the instant is in the future, or there is too much to look at. SnapshotIncomplete,
             Unavailable.
         """
         self._snapshots.require(access, as_of)
         changed = self._snapshots.changed_since(access, as_of, CHANGED_MAX)
-        if changed is None:
-            raise InvalidRequest("as_of", TOO_MUCH)
         shown = [(one, one.content) for one in changed if one.content is not None and one.path]
         bound = text_max_bytes([one.content_size_bytes for one, _ in shown], TEXT_BUDGET_BYTES)
         return [(one, self._heads.document(one, text, bound)) for one, text in shown]

@@ -39,6 +39,8 @@ MEMORIES_LOOKED_AT = 1_000
 ROWS_MAX = 20_000
 """How many memories, gone ones too, are looked at for what has changed since an instant."""
 
+LISTED_INSTEAD = "list the memories as they were (as_of of the listing) and read them"
+
 MEMORIES_PER_PAGE = 500
 """A page that has looked at so many memories ends early, even empty, so that a rare prefix cannot stall a call."""
 
@@ -126,28 +128,35 @@ class Snapshots:
             listed = self._with_content(access, listed[:fit], self._texts.show_each)
         return Page(tuple(one.memory for one in listed), after)
 
-    def changed_since(self, access: StoreAccess, as_of: int, most: int) -> list[Memory] | None:
+    def changed_since(self, access: StoreAccess, as_of: int, most: int) -> list[Memory]:
         """Return the memories that were otherwise at the instant than they are, as they were, with their contents: None
-        for what may not be shown. None instead of a list where more than `most` have changed, or are to be looked at.
+        for what may not be shown.
 
         A query for a thousand memories that the store ever had, `ROWS_MAX` at most; for each that has changed a query
-        and a GET. Raises Unavailable.
+        and a GET.
+
+        Raises:
+            InvalidRequest: more than `most` have changed, or the store has had more than `ROWS_MAX`. Unavailable.
         """
         changed: list[MemoryRow] = []
         after: str | None = None
-        for _ in range(ROWS_MAX // MEMORIES_LOOKED_AT):
-            found = access.view.index.query(
-                Query("memories", access.store.store_id, after=after, limit=MEMORIES_LOOKED_AT)
-            )
+        for left in range(ROWS_MAX, 0, -MEMORIES_LOOKED_AT):
+            # The last query asks for one more, which tells a store that has just so many memories from a larger one.
+            limit = MEMORIES_LOOKED_AT + (left <= MEMORIES_LOOKED_AT)
+            found = access.view.index.query(Query("memories", access.store.store_id, after=after, limit=limit))
             rows = [MemoryRow.from_attributes(one.attributes) for one in found]
             changed += [row for row in rows if row.created_at <= as_of < row.updated_at]
             if len(changed) > most:
-                return None
-            if len(rows) < MEMORIES_LOOKED_AT:
+                message = (
+                    f"is too long ago for this: more than {most} memories have changed since. Name a later instant, or"
+                )
+                raise InvalidRequest("as_of", f"{message} {LISTED_INSTEAD}")
+            if len(rows) < limit:
                 stood = self._at(access.view, changed, as_of)
                 return [one.memory for one in self._with_content(access, stood, self._texts.show_each)]
             after = rows[-1].memory_id
-        return None
+        message = f"cannot be given for this: the store has had more than {ROWS_MAX:,} memories"
+        raise InvalidRequest("as_of", f"{message}; {LISTED_INSTEAD}")
 
     def require(self, access: StoreAccess, as_of: int) -> None:
         """Raise unless everything that can have a time up to `as_of` is here.

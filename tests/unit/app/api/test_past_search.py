@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memolith.app.api import past_search
+from memolith.app.api import past_search, snapshots
 from memolith.app.kernel.results import Hit
 from memolith.app.kernel.search_filter import SearchFilter
 from memolith.core.errors import InvalidRequest, SnapshotIncomplete
@@ -81,7 +81,7 @@ def test_what_cannot_be_searched_within_bounds_is_refused(monkeypatch: pytest.Mo
     settle(scene)
     assert len(past(scene, "wombat", then)) == 3
     monkeypatch.setattr(past_search, "CHANGED_MAX", 2)
-    with pytest.raises(InvalidRequest, match="as_of"):
+    with pytest.raises(InvalidRequest, match=r"more than 2 memories have changed since.*later instant"):
         past(scene, "wombat", then)
     with pytest.raises(InvalidRequest, match="as_of"):
         past(scene, "wombat", then, filter=SearchFilter(author="api_key:x"))
@@ -89,3 +89,23 @@ def test_what_cannot_be_searched_within_bounds_is_refused(monkeypatch: pytest.Mo
         past(scene, "wombat", scene.clock.now_us() + 1_000_000)
     with pytest.raises(SnapshotIncomplete):
         past(scene, "wombat", scene.clock.now_us())
+
+
+def test_a_store_that_has_had_too_many_memories_for_a_search_of_its_past_is_refused_for_that_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(snapshots, "MEMORIES_LOOKED_AT", 2)
+    monkeypatch.setattr(snapshots, "ROWS_MAX", 4)
+    scene = Searched()
+    made = [scene.create(f"/{number}.md", f"wombat {number}") for number in range(4)]
+    scene.delete(made[0])
+    settle(scene)
+    then = settle(scene)
+    scene.update(made[1], "changed")
+    settle(scene)
+    assert set(past(scene, "wombat", then)) == {"/1.md", "/2.md", "/3.md"}, "just as many as are looked at"
+    scene.create("/4.md", "wombat 4")
+    settle(scene)
+    with pytest.raises(InvalidRequest, match="the store has had more than 4 memories; list the memories") as refused:
+        past(scene, "wombat", then)
+    assert "later instant" not in str(refused.value)
