@@ -151,6 +151,24 @@ def test_redacted_versions_arrive_blank_and_say_who_redacted_them(desk: Desk, re
 
 
 @on_both
+@pytest.mark.parametrize("at_most", [50, 2])
+def test_a_head_that_was_redacted_after_its_import_is_redacted_with_the_next_import(desk: Desk, at_most: int) -> None:
+    """Also where the version that follows it comes in another call than the blank."""
+    desk.put("/first.md", "in the same call as the blank")
+    desk.put("/a.md", "secret")
+    store, _ = moved(desk, desk.store)
+    desk.put("/a.md", "clean")
+    api = desk.backend.client().beta.memory_stores
+    [_, secret] = api.memory_versions.list(desk.store, memory_id=live(desk, desk.store)["/a.md"][0])
+    api.memory_versions.redact(secret.id, memory_store_id=desk.store)
+    desk.patch.setattr("memolith.clients.transfer.history.IMPORT_MAX_VERSIONS", at_most)
+    desk.ok("export", desk.store, "again.tar", "--history")
+    report = desk.json("import", "again.tar", "--store", store)
+    assert report["versions"] == {"known": 2, "imported": 1}
+    assert history(desk, store) == history(desk, desk.store)
+    assert live(desk, store) == live(desk, desk.store)
+
+
 def test_a_live_memory_whose_older_versions_are_blank_is_read_listed_and_written(desk: Desk) -> None:
     api = desk.backend.client().beta.memory_stores
     versions = [desk.put("/n/a", text)["memory_version_id"] for text in ("1", "2", "3", "4")]

@@ -7,6 +7,9 @@ brought in is marked: its time and its actor are as an admin's call supplied the
 **A text that the scanner refuses is put and withheld**, verdict first, since leaving it out would tear the history; a
 path that it refuses cannot be withheld, and is refused. Erased versions arrive blank. A memory whose first versions are
 blank begins in a log of its own, which no path has, and moves to the first path that is known.
+
+**A version that is here with its text, and was redacted since where it comes from, is redacted here once it is
+superseded**, by a later version of the call at the latest: the head of a live memory would take the memory with it.
 """
 
 from __future__ import annotations
@@ -77,13 +80,24 @@ class ImportResult:
     redacted: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _ToGive:
+    """An order, the version that it is for, and where that is among the results; its row, if it was here before."""
+
+    order: Redaction
+    version: ImportedVersion
+    place: int
+    known: VersionRow | None
+
+
 @dataclass(slots=True)
 class _Imported:
-    """What a call has done so far, and all that another region is to fold."""
+    """What a call has done so far, all that another region is to fold, and orders kept for versions that are heads."""
 
     results: list[ImportResult] = field(default_factory=list)
     resolved: list[ResolvedEntry] = field(default_factory=list)
     orders: list[Redaction] = field(default_factory=list)
+    kept: list[_ToGive] = field(default_factory=list)
     verdicts: list[VerdictRecord] = field(default_factory=list)
 
 
@@ -135,12 +149,13 @@ class HistoryImport:
         None is more trusted than what the caller writes, nor, unless that is a person, than the text that it replaces.
 
         A version costs an index read and what a write of its kind costs; one that is withheld a verdict besides, one
-        that was redacted an order. A refused version stops only its own memory.
+        that was redacted an order. A refused version stops only its own memory. One that is here already and is to be
+        redacted costs a read more, and is refused if it is still the head of a live memory after the call.
 
         Raises:
             InvalidRequest: a version that no store can have had; nothing was done. NotFound: no such store.
-            Busy, Unavailable: none was imported. OutcomeUnknown: some were; repeat the call. Unauthenticated,
-            PermissionDenied.
+            Busy, Unavailable: none was imported or redacted. OutcomeUnknown: some were; repeat the call.
+            Unauthenticated, PermissionDenied.
         """
         access = self._authorizer.enter_store(call, Scope.admin, store_id)
         self._check(versions)
@@ -201,6 +216,16 @@ class HistoryImport:
 
     def _at_home(self, store: StoreRow, versions: Sequence[ImportedVersion]) -> _Imported:
         imported = _Imported()
+        try:
+            self._each(store, versions, imported)
+            self._give_kept(store, imported)
+        except (Busy, Unavailable) as error:
+            if not imported.orders and not any(one.status == "imported" for one in imported.results):
+                raise
+            raise in_doubt("some of these versions were imported or redacted", error, REPEAT) from error
+        return imported
+
+    def _each(self, store: StoreRow, versions: Sequence[ImportedVersion], imported: _Imported) -> None:
         stopped: set[str] = set()
         for version in versions:
             if version.memory_id in stopped:
@@ -210,14 +235,9 @@ class HistoryImport:
                 result = self._one(store, version, imported)
             except (InvalidRequest, NotFound, PathConflict) as error:
                 result = _refused(version, error)
-            except (Busy, Unavailable) as error:
-                if not any(one.status == "imported" for one in imported.results):
-                    raise
-                raise in_doubt("some of these versions were imported", error, REPEAT) from error
             imported.results.append(result)
             if result.status == "refused":
                 stopped.add(version.memory_id)
-        return imported
 
     def _one(self, store: StoreRow, version: ImportedVersion, imported: _Imported) -> ImportResult:
         command = ImportVersion(store.store_id, version)
@@ -248,14 +268,43 @@ class HistoryImport:
         if version.redacted_at is not None and (known is None or known.redacted_at is None):
             by = version.redacted_by or version.actor
             order = Redaction(store_id, version.version_id, position or "", version.redacted_at, by)
+            one = _ToGive(order, version, len(imported.results), None if done is None else known)
             try:
-                imported.orders.append(self._redactions.give(view, store, order))
-            except Unavailable as error:
-                raise in_doubt("a version was imported, and is not redacted yet", error, REPEAT) from error
+                self._give(view, store, one, imported)
+            except InvalidRequest:
+                imported.kept.append(one)
         status: Status = "imported" if done is None else "known"
         rules = tuple(str(one["rule"]) for one in scanned.findings) if scanned.withheld else ()
         told, kinds = tuple(dict.fromkeys(rules)), scanned.redacted
         return ImportResult(version.version_id, version.memory_id, status, withheld_rules=told, redacted=kinds)
+
+    def _give(self, view: View, store: StoreRow, one: _ToGive, imported: _Imported) -> None:
+        """Give an order.
+
+        Raises:
+            InvalidRequest: its version was here before, and is the head of a live memory. Unavailable, OutcomeUnknown.
+        """
+        if one.known is not None:
+            self._redactions.require_superseded(view, store, one.known)
+        try:
+            imported.orders.append(self._redactions.give(view, store, one.order))
+        except Unavailable as error:
+            if one.known is not None:
+                raise
+            raise in_doubt("a version was imported, and is not redacted yet", error, REPEAT) from error
+
+    def _give_kept(self, store: StoreRow, imported: _Imported) -> None:
+        """Give the orders for versions that were heads in their turn; refuse those that still are.
+
+        Raises:
+            Unavailable, OutcomeUnknown.
+        """
+        for one in imported.kept:
+            view = self._region.view([StoreRow.key(store.store_id)])
+            try:
+                self._give(view, self._now(view, store), one, imported)
+            except (InvalidRequest, NotFound) as error:
+                imported.results[one.place] = _refused(one.version, error)
 
     def _now(self, view: View, store: StoreRow) -> StoreRow:
         """Return the store's record as this batch has it. Raises NotFound; Unavailable for a home that has moved."""

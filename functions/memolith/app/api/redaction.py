@@ -112,7 +112,7 @@ class Redactions:
         row = self._version(view, store.store_id, request["version_id"])
         order = self._order(row)
         if row.redacted_at is None:
-            self._require_superseded(view, store, row)
+            self.require_superseded(view, store, row)
             order = replace(order, redacted_at=self._region.clock.now_us(), redacted_by=request["actor"])
             order = self.give(view, store, order)
         try:
@@ -183,7 +183,7 @@ class Redactions:
             raise NotFound("memory_version", version_id)
         return row
 
-    def _require_superseded(self, view: View, store: StoreRow, row: VersionRow) -> None:
+    def require_superseded(self, view: View, store: StoreRow, row: VersionRow) -> None:
         """Raise unless the version is superseded, and stays so if the home's term ends. No call within the lease.
 
         What is put after that may be shown as head, and is none in the next term: what it followed is the memory again.

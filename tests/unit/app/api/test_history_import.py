@@ -33,8 +33,22 @@ TOLD = [
 ]
 
 
-def bring(scene: Scene, at: str, told: list[ImportedVersion]) -> None:
-    scene.at(at).imports.import_versions(scene.call(), scene.store, told)
+REDACTED = replace(TOLD[0], path=None, content=None, redacted_at=1_790_000_000_000_007, redacted_by="user:user_1")
+"""The first version, as its source has it since it was redacted there."""
+FOLLOWING = replace(
+    TOLD[0],
+    version_id=f"memver_{ids.ulid(4, bytes(10))}",
+    operation="modified",
+    created_at=1_790_000_000_000_005,
+    content="clean",
+)
+HEAD = "the current version of a live memory cannot be redacted; write a new one first"
+
+
+def bring(scene: Scene, at: str, told: list[ImportedVersion]) -> list[tuple[str, str]]:
+    """Status and reason of each."""
+    results = scene.at(at).imports.import_versions(scene.call(), scene.store, told)
+    return [(one.status, one.reason) for one in results]
 
 
 def redacted(scene: Scene) -> list[int | None]:
@@ -95,6 +109,66 @@ def test_a_text_over_an_erased_version_waits_for_its_path_and_then_has_it(scene:
     assert listed == {"/told/1": memory_id if left else ours.id}
     with pytest.raises(PathConflict):
         scene.create("/told/1", "another")
+
+
+@pytest.mark.parametrize("at", [HOME, AWAY])
+def test_an_import_does_not_redact_the_head_of_a_live_memory(scene: Scene, at: str) -> None:
+    bring(scene, HOME, TOLD[:1])
+    scene.deliver()
+    assert bring(scene, at, [REDACTED]) == [("refused", f"memory_version_id: {HEAD}")]
+    scene.deliver()
+    for region in (HOME, AWAY):
+        assert scene.paths(at=region) == ["/told/1"]
+        assert scene.read(REDACTED.memory_id, at=region).content == "told"
+    assert redacted(scene) == [None]
+
+
+def test_an_import_does_not_redact_a_head_whose_next_version_it_refuses(scene: Scene) -> None:
+    scene.create("/taken", "ours")
+    bring(scene, HOME, TOLD[:1])
+    told = [REDACTED, replace(FOLLOWING, path="/taken")]
+    assert [status for status, _ in bring(scene, HOME, told)] == ["refused", "refused"]
+    scene.deliver()
+    assert scene.paths() == ["/taken", "/told/1"]
+    assert scene.read(REDACTED.memory_id).content == "told"
+    assert redacted(scene) == [None, None]
+
+
+@pytest.mark.parametrize("at", [HOME, AWAY])
+@pytest.mark.parametrize("apart", [False, True])
+def test_an_import_redacts_a_head_once_the_next_version_of_its_memory_is_in(scene: Scene, at: str, apart: bool) -> None:
+    bring(scene, HOME, TOLD[:1])
+    scene.deliver()
+    if apart:
+        bring(scene, HOME, [FOLLOWING])
+        scene.deliver()
+    told = [REDACTED, TOLD[1], FOLLOWING]
+    assert bring(scene, at, told) == [("known", ""), ("imported", ""), ("known" if apart else "imported", "")]
+    assert scene.version(REDACTED.version_id, at=at).redacted_at == REDACTED.redacted_at
+    assert scene.read(REDACTED.memory_id, at=at).content == "clean"
+    scene.deliver()
+    for region in (HOME, AWAY):
+        assert scene.paths(at=region) == ["/told/1", "/told/2"]
+        assert scene.version(REDACTED.version_id, at=region).redacted_at == REDACTED.redacted_at
+        assert scene.bodies(region).count(b"told") == 1, "that of the other memory"
+    assert bring(scene, HOME, told) == [("known", "")] * 3
+
+
+def test_an_import_that_has_redacted_a_version_does_not_say_that_nothing_was_done(scene: Scene) -> None:
+    bring(scene, HOME, [TOLD[0], FOLLOWING])
+    second = Strike(Fault.REFUSED, "objects.put_if_absent", occurrence=2)
+    with scene.struck_by(second), pytest.raises(OutcomeUnknown, match="were imported or redacted"):
+        bring(scene, HOME, [REDACTED, TOLD[1]])
+    assert redacted(scene) == [None, REDACTED.redacted_at]
+
+
+def test_an_import_whose_order_cannot_be_put_has_done_nothing_and_can_be_repeated(scene: Scene) -> None:
+    bring(scene, HOME, [TOLD[0], FOLLOWING])
+    with scene.struck_by(Strike(Fault.REFUSED, "objects.put_if_absent")), pytest.raises(Unavailable):
+        bring(scene, HOME, [REDACTED])
+    assert redacted(scene) == [None, None]
+    assert bring(scene, HOME, [REDACTED]) == [("known", "")]
+    assert redacted(scene) == [None, REDACTED.redacted_at]
 
 
 def test_a_version_was_redacted_a_day_ahead_at_most(scene: Scene) -> None:

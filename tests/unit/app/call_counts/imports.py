@@ -73,6 +73,16 @@ IMPORTS = [
         [],
     ),
     Path(
+        "a version that is here and was redacted since: its order is given once a later version of the call is in",
+        lambda s: s.bring(told(1, path=None, content=None, redacted_at=3), told(2, content="new")),
+        [
+            *(OPEN_STORE, BROUGHT, "read memories", "head log", BROUGHT, "put log", UPDATED),
+            *("read control+stores", "read memories", "put redaction", "read versions", "transact journal+versions"),
+        ],
+        [],
+        Stage.brought,
+    ),
+    Path(
         "a text after a blank: from the log that is named after the memory it moves to its path's",
         lambda s: s.bring(told(2)),
         [
