@@ -15,12 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.adapters.local import Database, LocalBucket, LocalErasableObjects, LocalIndex, LocalObjects, LocalQueue
+from memolith.adapters.local import Database, LocalBucket, LocalErasableObjects, LocalIndex, LocalObjects
 from memolith.adapters.local.index import LocalTables
 from memolith.adapters.local.keys import NAME_MAX_BYTES, part_of, path_of
 from memolith.adapters.local.objects import Look, look_at
-from memolith.adapters.local.queue import AHEAD_MAX_S
-from memolith.adapters.memory import ManualClock
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.rows.content import PathRow
 from memolith.core.rows.journal import JournalRow
@@ -177,6 +175,23 @@ def test_a_name_that_may_not_be_on_disk_yet_is_an_unknown_outcome(root: Path, mo
     assert objects.get(KEY).body == b"text"
 
 
+def test_an_object_that_stands_is_put_though_its_first_name_cannot_be_removed_and_the_sweep_removes_that(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket = LocalBucket(root)
+
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", refuse)
+        LocalObjects({"local": bucket}, "local").put_if_absent(KEY, b"text", {})
+    assert objects_in(root).get(KEY).body == b"text"
+    [left] = (root / "unfinished").iterdir()
+    bucket.sweep(before_s=left.stat().st_mtime + 1)
+    assert list((root / "unfinished").iterdir()) == []
+
+
 def test_every_key_is_announced_before_it_is_put_and_one_that_is_taken_is_not(root: Path) -> None:
     told: list[tuple[str, bool]] = []
     bucket = LocalBucket(root, lambda key: told.append((key, path_of(root / "objects", key).exists())))
@@ -326,75 +341,3 @@ def test_what_was_deleted_is_in_no_file_of_the_database(database: Database, root
     index.commit([Change(key, {"path": "/a-private-path"}, None)])
     database.forget()
     assert not any(b"private" in path.read_bytes() for path in root.iterdir())
-
-
-# ---- the queue ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def queue(root: Path, clock: ManualClock) -> Iterator[LocalQueue]:
-    database = Database(root / "queue.sqlite", durable=False)
-    yield LocalQueue(database, clock)
-    database.close()
-
-
-def test_a_message_is_not_to_be_had_before_its_delay_is_over(queue: LocalQueue, clock: ManualClock) -> None:
-    queue.send(["later"], delay_s=2)
-    assert queue.take() == []
-    clock.advance(2)
-    assert [message.body for message in queue.take()] == ["later"]
-
-
-def test_what_was_taken_comes_back_after_its_lease_unless_it_is_finished(queue: LocalQueue, clock: ManualClock) -> None:
-    queue.send(["one", "two"])
-    one, two = queue.take(lease_s=30)
-    assert queue.take() == []
-    queue.finish([one])
-    clock.advance(30)
-    assert [(message.body, message.taken) for message in queue.take()] == [("two", 2)]
-    queue.finish([two])
-    clock.advance(1_000)
-    assert queue.take() == []
-
-
-def test_messages_that_a_clock_sent_or_leased_ahead_are_to_be_had_once_it_is_set_back(
-    queue: LocalQueue, clock: ManualClock
-) -> None:
-    clock.advance(86_400)
-    queue.send(["leased"])
-    assert [message.body for message in queue.take(lease_s=30)] == ["leased"]
-    queue.send(["sent"], delay_s=1)
-    clock.advance(-86_400)
-    taken = queue.take()
-    assert [(message.body, message.taken) for message in taken] == [("leased", 2), ("sent", 1)]
-    assert queue.take() == [], "the lease is one of the clock that was set back"
-    queue.finish(taken)
-    clock.advance(31)
-    assert queue.take() == []
-
-
-def test_the_longest_delay_and_the_longest_lease_are_waited_for_and_longer_ones_refused(
-    queue: LocalQueue, clock: ManualClock
-) -> None:
-    queue.send(["one"], delay_s=AHEAD_MAX_S)
-    assert queue.take() == []
-    clock.advance(AHEAD_MAX_S)
-    assert [message.body for message in queue.take(lease_s=AHEAD_MAX_S)] == ["one"]
-    assert queue.take() == []
-    with pytest.raises(ValueError, match="at most 900 s, not 901"):
-        queue.send(["two"], delay_s=AHEAD_MAX_S + 1)
-    with pytest.raises(ValueError, match="at most 900 s, not 901"):
-        queue.take(lease_s=AHEAD_MAX_S + 1)
-
-
-def test_what_is_buried_stays_aside_with_its_reason(queue: LocalQueue, clock: ManualClock) -> None:
-    queue.send(["bad"])
-    queue.bury(queue.take()[0], "no such key")
-    clock.advance(1_000)
-    assert queue.take() == []
-    assert queue.buried() == [("bad", "no such key")]

@@ -158,7 +158,10 @@ class LocalBucket:
 
     @contextmanager
     def _written(self, new: StoredObject) -> Iterator[Path]:
-        """Yield the object under a name that no reader uses, gone when the block ends; any failure is Unavailable."""
+        """Yield the object under a name that no reader uses, removed when the block ends; a failure is Unavailable.
+
+        A name that cannot be removed is left to `sweep`: once the block has ended, what it did is done.
+        """
         self._announce(new.key)
         try:
             make_folder(path_of(self._objects, new.key).parent)
@@ -166,7 +169,8 @@ class LocalBucket:
             try:
                 yield written
             finally:
-                written.unlink(missing_ok=True)
+                with suppress(OSError):
+                    written.unlink(missing_ok=True)
         except OSError as error:
             raise refused("an object cannot be written", error, self._objects) from error
 
