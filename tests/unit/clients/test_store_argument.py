@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta, timezone
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +220,16 @@ def test_a_store_is_listed_and_a_text_printed_as_of_an_instant(desk: Desk) -> No
     assert "no memory was at /x" in desk.fails(Exit.NOT_FOUND, "cat", desk.store, "/x", "--as-of", then)
 
 
+@pytest.fixture
+def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This machine's zone: an hour ahead of UTC in winter, and two in summer."""
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        yield
+    time.tzset()
+
+
 NOW = datetime(2026, 11, 22, 15, 30, tzinfo=timezone(timedelta(hours=1)))
 
 
@@ -227,6 +239,8 @@ NOW = datetime(2026, 11, 22, 15, 30, tzinfo=timezone(timedelta(hours=1)))
         ("2026-11-22", "2026-11-21T23:00:00.000000Z"),
         ("2026-11-22 10:30", "2026-11-22T09:30:00.000000Z"),
         ("2026-11-22T10:30:00Z", "2026-11-22T10:30:00.000000Z"),
+        ("2026-07-14", "2026-07-13T22:00:00.000000Z"),
+        ("2026-07-14 10:30", "2026-07-14T08:30:00.000000Z"),
         ("yesterday", "2026-11-21T14:30:00.000000Z"),
         ("today", "2026-11-21T23:00:00.000000Z"),
         ("now", "2026-11-22T14:30:00.000000Z"),
@@ -235,8 +249,23 @@ NOW = datetime(2026, 11, 22, 15, 30, tzinfo=timezone(timedelta(hours=1)))
         ("1 Week ago", "2026-11-15T14:30:00.000000Z"),
     ],
 )
-def test_an_instant_is_understood_as_people_write_it(text: str, means: str) -> None:
+def test_an_instant_is_understood_as_people_write_it(text: str, means: str, in_berlin: None) -> None:
     assert instant(text, NOW, "--as-of") == means
+
+
+@pytest.mark.parametrize(
+    ("now", "text", "means"),
+    [
+        (datetime(2026, 7, 14, 12, tzinfo=UTC), "2026-01-15 10:30", "2026-01-15T09:30:00.000000Z"),
+        (datetime(2026, 7, 14, 12, tzinfo=UTC), "2026-01-15", "2026-01-14T23:00:00.000000Z"),
+        (datetime(2026, 3, 29, 12, tzinfo=UTC), "today", "2026-03-28T23:00:00.000000Z"),
+        (datetime(2026, 10, 25, 12, tzinfo=UTC), "today", "2026-10-24T22:00:00.000000Z"),
+    ],
+)
+def test_a_time_before_the_clocks_were_changed_is_read_by_the_rules_of_its_own_day(
+    now: datetime, text: str, means: str, in_berlin: None
+) -> None:
+    assert instant(text, now.astimezone(), "--as-of") == means
 
 
 @pytest.mark.parametrize("text", ["", "soon", "999999w", "2026-13-01", "5 parsecs"])

@@ -17,10 +17,11 @@ EXAMPLES = "yesterday, '2 hours ago', 3d, 2026-11-22, '2026-11-22 10:30', or RFC
 def instant(text: str, now: datetime, field: str) -> str:
     """Return an instant as the API takes it.
 
-    A date is its first moment, a time without a zone is one of this machine's, ``yesterday`` is 24 hours ago.
+    A date is its first moment, a time without a zone is one of this machine's, ``yesterday`` is 24 hours ago. What this
+    machine's clocks showed is read by the rules of its zone for that day, which are not those of now half a year later.
 
     Args:
-        now: with a zone, in which dates and times without one are read.
+        now: with this machine's zone.
         field: the option that the text was given for.
 
     Raises:
@@ -32,12 +33,12 @@ def instant(text: str, now: datetime, field: str) -> str:
         if ago:
             moment = now - timedelta(seconds=int(ago[1]) * _SECONDS[ago[2][0]])
         elif words in ("now", "today", "yesterday"):
-            midnight = datetime.combine(now.date(), time(), now.tzinfo)
+            midnight = datetime.combine(now.date(), time()).astimezone()
             moment = {"now": now, "today": midnight, "yesterday": now - timedelta(days=1)}[words]
         else:
             moment = datetime.fromisoformat(text.strip())
             if moment.tzinfo is None:
-                moment = moment.replace(tzinfo=now.tzinfo)
+                moment = moment.astimezone()
         return rfc3339((moment - _EPOCH) // timedelta(microseconds=1))
     except (ValueError, OverflowError) as error:
         raise InvalidRequest(field, f"{text} is not an instant: give {EXAMPLES}") from error
