@@ -23,9 +23,10 @@ class Desk:
         self.memories = backend.client(max_retries=0).beta.memory_stores.memories
         self.store = self.json("stores", "create", "Team notes")["id"]
 
-    def run(self, *words: str, typed: bytes = b"") -> tuple[int, str, str]:
+    def run(self, *words: str, typed: bytes | BytesIO = b"") -> tuple[int, str, str]:
         """Exit code, standard output and standard error."""
-        self.patch.setattr(sys, "stdin", TextIOWrapper(BytesIO(typed)))
+        piped = typed if isinstance(typed, BytesIO) else BytesIO(typed)
+        self.patch.setattr(sys, "stdin", TextIOWrapper(piped))
         self.capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main.run(list(words))
@@ -40,7 +41,7 @@ class Desk:
     def json(self, *words: str, typed: bytes = b"") -> Any:
         return json.loads(self.ok(*words, "--json", typed=typed))
 
-    def fails(self, code: Exit, *words: str, typed: bytes = b"") -> str:
+    def fails(self, code: Exit, *words: str, typed: bytes | BytesIO = b"") -> str:
         """What it says on standard error; standard output stays empty."""
         ended, out, err = self.run(*words, typed=typed)
         assert (ended, out) == (code, "")

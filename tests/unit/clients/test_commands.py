@@ -186,43 +186,6 @@ def test_an_older_version_is_read_by_its_name_and_under_its_memory_alone(desk: D
 # ---- writing ------------------------------------------------------------------------------------------------------
 
 
-def test_a_text_is_put_from_standard_input_or_a_file(desk: Desk, tmp_path: Path) -> None:
-    assert desk.put("/a", "one")["result"] == "created"
-    (tmp_path / "two.md").write_text("two")
-    assert desk.json("put", desk.store, "/a", "two.md")["result"] == "changed"
-    assert desk.json("put", desk.store, "/a", "two.md")["result"] == "unchanged"
-    assert desk.ok("cat", desk.store, "/a") == "two"
-
-
-def test_a_put_may_demand_what_must_be_there(desk: Desk) -> None:
-    sha256 = desk.put("/a", "one")["content_sha256"]
-    assert "/a is held" in desk.fails(Exit.CONFLICT, "put", desk.store, "/a", "--new", typed=b"new")
-    desk.put("/a", "two")
-    told = desk.fails(Exit.CONFLICT, "put", desk.store, "/a", "--if-sha256", sha256, typed=b"three")
-    assert "Another writer changed it" in told
-    assert desk.ok("cat", desk.store, "/a") == "two"
-    now = desk.json("cat", desk.store, "/a")["content_sha256"]
-    assert desk.json("put", desk.store, "/a", "--if-sha256", now, typed=b"three")["result"] == "changed"
-
-
-@pytest.mark.parametrize(
-    ("words", "typed", "said"),
-    [
-        (("notes",), b"", "PATH: must begin with /"),
-        (("/a",), b"caf\xe9", "is not UTF-8 text (byte 3)"),
-        (("/a", "nowhere.md"), b"", "nowhere.md cannot be read: No such file"),
-        (("/a", "--new", "--if-sha256", "0" * 64), b"", "exclude each other"),
-        (("/a", "--if-sha256", "0" * 64), b"", "no memory is at /a"),
-        (("/a", "--if-sha256", "zz"), b"", "--if-sha256: must be 64 hexadecimal digits"),
-    ],
-)
-def test_what_cannot_be_put_is_told_and_nothing_is_written(
-    desk: Desk, words: tuple[str, ...], typed: bytes, said: str
-) -> None:
-    assert said in desk.fails(Exit.USAGE, "put", desk.store, *words, typed=typed)
-    assert desk.ok("ls", desk.store) == ""
-
-
 def test_a_memory_moves_and_keeps_its_id_and_a_path_that_is_taken_stays(desk: Desk) -> None:
     memory = desk.put("/a", "one")
     moved = desk.json("mv", desk.store, "/a", "/done/")

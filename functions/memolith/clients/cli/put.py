@@ -50,12 +50,13 @@ def put(
         raise InvalidRequest("--new, --if-sha256", "exclude each other")
     if if_sha256 is not None and re.fullmatch("[0-9a-f]{64}", if_sha256) is None:
         raise InvalidRequest("--if-sha256", "must be 64 hexadecimal digits, in lower case")
-    text = text_of(file)
     with speaking():
         client = connect(url, key)
         live = None if new else client.memories.at(store, path)
         if live is None and if_sha256 is not None:
             raise InvalidRequest("--if-sha256", f"no memory is at {path}")
+    text = text_of(file)  # only now: what others write while a pipe is read is not replaced
+    with speaking():
         memories = client.memories
         if live is None:
             done: Any = memories.create(store, path=path, content=text)
