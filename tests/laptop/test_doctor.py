@@ -9,13 +9,16 @@ import socket
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
 from memolith.entry import doctor_checks
-from memolith.entry.doctor import mend
+from memolith.entry.doctor import main, mend
 from memolith.entry.doctor_checks import State, examine
 from memolith.entry.laptop_files import ASIDE, index_path, queue_path
 from tests.laptop.processes import environment
@@ -194,6 +197,88 @@ def test_a_read_only_file_system_is_told_as_what_it_is(folder: Path, monkeypatch
     assert found["folder"] == f"Read-only file system: {folder}"
     assert found["index"] == f"{index_path(folder)} cannot be opened: unable to open database file"
     assert looked.broken == []
+
+
+@contextmanager
+def closed(path: Path) -> Iterator[None]:
+    """Nobody may use this file or folder, not even a test that runs as root: for this block it is somebody else."""
+    import_module("encodings.idna")  # a look at the port imports it, and the other user may not read this Python
+    path.chmod(0)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65_534)
+    try:
+        yield
+    finally:
+        if user == 0:
+            os.seteuid(user)
+        path.chmod(0o700)
+
+
+DENIED = "Permission denied: "
+UNCOMPARED = "1 files or folders of objects may not be read, and were not compared"
+OPEN = "{root}/key can be read by other users"
+RIGHTS = "give the user that runs Memolith the right to read"
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ("..", {"folder": DENIED + "{root}"}),
+        (
+            ".",
+            {
+                "folder": DENIED + "{root}",
+                "server": DENIED + "{root}/serving.lock",
+                "index": DENIED + "{index}",
+                "queue": DENIED + "{root}/queue.sqlite",
+                "objects": UNCOMPARED,
+                "key": DENIED + "{root}/key",
+                "scanner": DENIED + "{root}/scanner.hsdb",
+                "set aside": DENIED + "{root}/set-aside",
+            },
+        ),
+        ("objects/laptop/log", {"objects": UNCOMPARED, "key": OPEN}),
+        ("key", {"key": DENIED + "{root}/key"}),
+        ("index-of-another-release.sqlite", {"key": OPEN}),
+    ],
+)
+def test_what_another_user_has_closed_is_told_with_what_to_do(folder: Path, where: str, told: dict[str, str]) -> None:
+    (folder / "index-of-another-release.sqlite").touch()
+    folder.parent.chmod(0o755)
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o777)
+    with closed(folder / where):
+        looked = examine(folder, UNUSED_PORT)
+    errors = [one for one in looked.findings if one.state is State.ERROR and one.part != "packages"]
+    expected = {part: text.format(root=folder, index=index_path(folder)) for part, text in told.items()}
+    assert {one.part: one.found for one in errors} == expected
+    assert [one for one in errors if "read by other" not in one.found and not one.remedy.startswith(RIGHTS)] == []
+    whole = [one for one in looked.findings if one.found.endswith("each is what was put")]
+    assert len(whole) == (where in ("key", "index-of-another-release.sqlite"))
+
+
+@pytest.mark.parametrize("where", ["..", "."])
+def test_what_another_user_has_closed_is_not_mended_and_ends_the_command_with_its_report(
+    folder: Path, where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = {"MEMOLITH_ROOT": str(folder), "MEMOLITH_PORT": str(UNUSED_PORT), "MEMOLITH_DOCTOR_FIX": "1"}
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    with closed(folder / where):
+        assert main() == 1
+    assert f"ERROR folder {DENIED}{folder}" in " ".join(capsys.readouterr().out.split())
+    assert index_path(folder).exists()
+
+
+@pytest.mark.parametrize("name", ["notes #1", "is it?", "100%41", "ünïcode", "a&mode=rwc"])
+def test_a_folder_of_any_name_has_its_own_databases_looked_at(folder: Path, name: str) -> None:
+    root = folder.rename(folder.with_name(name))
+    for part, path in (("index", index_path(root)), ("queue", queue_path(root))):
+        assert wrong(root, part) == []
+        path.write_bytes(bytes(9000))
+        assert wrong(root, part) == [f"{path} is damaged: file is not a database"]
+    assert list(root.parent.iterdir()) == [root]
 
 
 def test_a_key_that_others_can_read_is_told_and_closed(folder: Path) -> None:

@@ -16,7 +16,7 @@ from memolith.adapters.local.failures import explain
 from memolith.adapters.local.files import locked
 from memolith.adapters.system import SystemClock
 from memolith.core.times import rfc3339
-from memolith.entry.doctor_checks import Finding, Looked, State, examine, look_again
+from memolith.entry.doctor_checks import Finding, Looked, State, examine, is_folder, look_again
 from memolith.entry.laptop_files import START, family, index_path, set_aside
 from memolith.entry.settings import LocalSettings, SettingsError
 
@@ -35,7 +35,7 @@ def main() -> int:
     root = settings.root
     looked = examine(root, settings.port)
     findings = looked.findings
-    if os.environ.get(FIX) == "1" and root.is_dir():
+    if os.environ.get(FIX) == "1" and is_folder(root):
         done = mend(root, looked)
         findings = [*done, *examine(root, settings.port).findings]
     try:

@@ -10,10 +10,11 @@ import shutil
 import socket
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from uuid import uuid4
@@ -71,13 +72,34 @@ class Looked:
 def examine(root: Path, port: int) -> Looked:
     """Look at all parts. Reads every object; takes about a second for ten thousand of them."""
     looked = Looked()
-    looked.findings += [*_versions(), *_folder(root)]
-    if root.is_dir():
-        looked.findings += [_disk(root), _server(root, looked)]
-        looked.findings += [_database(name, path, looked) for name, path in _databases(root)]
-        looked.findings += [*_objects(root, looked), _key(root), _scanner(root), *_set_aside(root)]
+    parts: list[tuple[str, Callable[[], Finding | Iterable[Finding]]]] = [("folder", partial(_folder, root))]
+    if is_folder(root):
+        parts += [("disk", partial(_disk, root)), ("server", partial(_server, root, looked))]
+        parts += [(name, partial(_database, name, path, looked)) for name, path in _databases(root)]
+        parts += [("objects", partial(_objects, root, looked)), ("key", partial(_key, root))]
+        parts += [("scanner", partial(_scanner, root)), ("set aside", partial(_set_aside, root))]
+    looked.findings += _versions()
+    for part, look in parts:
+        looked.findings += _findings(part, root, look)
     looked.findings += [_port(port, served=looked.served), _fuse()]
     return looked
+
+
+def is_folder(root: Path) -> bool:
+    """Tell whether a folder is there that this user may see."""
+    try:
+        return root.is_dir()
+    except OSError:
+        return False
+
+
+def _findings(part: str, root: Path, look: Callable[[], Finding | Iterable[Finding]]) -> Iterator[Finding]:
+    """Look at one part; what the file system refuses is a finding, as in a folder of another user."""
+    try:
+        found = look()
+        yield from [found] if isinstance(found, Finding) else found
+    except OSError as error:
+        yield Finding(part, State.ERROR, *explain(error, Path(error.filename or root)))
 
 
 def look_again(root: Path, looked: Looked) -> Looked:
@@ -160,7 +182,7 @@ def _database(name: str, path: Path, looked: Looked) -> Finding:
     if not path.exists():
         return Finding(name, State.OK, f"{path.name} is not there; the next start makes it")
     try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=TIMEOUT_S)) as connection:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=TIMEOUT_S)) as connection:
             answer = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if answer != "ok":
                 raise sqlite3.DatabaseError(answer)
@@ -188,20 +210,24 @@ def _dead_letters(connection: sqlite3.Connection) -> int:
 
 def _objects(root: Path, looked: Looked) -> Iterator[Finding]:
     """Compare every object with its hashes."""
-    count = damaged = 0
+    count = damaged = refused = 0
     for path, look in look_at(root):
         count += 1
         if look is Look.WHOLE:
             continue
-        damaged += look is not Look.FOREIGN
+        refused += look is Look.REFUSED
+        damaged += look in (Look.HEADER, Look.BODY)
         if look is Look.HEADER:
             looked.unreadable.append(path)
-        if damaged <= NAMED:
+        if damaged + refused <= NAMED:
             yield _damaged(path, look, root / OBJECTS)
+    if refused:
+        told = f"{refused} files or folders of objects may not be read, and were not compared"
+        yield Finding("objects", State.ERROR, told, "give the user that runs Memolith the right to read them")
     if damaged:
         told = f"{damaged} of {count} objects are damaged; everything else is served"
         yield Finding("objects", State.ERROR, told, "restore them from a backup, if you have one")
-    else:
+    elif not refused:
         yield Finding("objects", State.OK, f"{count} objects, and each is what was put")
 
 
@@ -227,7 +253,7 @@ def _key(root: Path) -> Finding:
         text = path.read_text().strip()
     except FileNotFoundError:
         return Finding("key", State.OK, "there is none yet; the next start makes one")
-    except (OSError, UnicodeDecodeError):
+    except UnicodeDecodeError:
         return Finding("key", State.ERROR, f"{path} cannot be read", "start `memolith serve`: it makes a new one")
     if not text.startswith("sk-memolith-"):
         return Finding("key", State.ERROR, f"{path} holds no API key", "start `memolith serve`: it makes a new one")

@@ -13,7 +13,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from memolith.adapters.local.failures import DamagedDatabase, database_refused, primary_code, refused
@@ -141,15 +141,13 @@ def is_open_elsewhere(path: Path) -> bool:
     For one that writes ahead holds a shared lock on the file as long as it is open, which an exclusive one meets.
     Source: https://www.sqlite.org/pragma.html#pragma_locking_mode
     """
-    connection = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        connection.execute("BEGIN EXCLUSIVE")
-        connection.execute("ROLLBACK")
+        with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("ROLLBACK")
     except sqlite3.Error as error:
         return primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-    finally:
-        connection.close()
     return False
 
 

@@ -201,14 +201,19 @@ def read_file(path: Path, key: str, *, whole: bool) -> StoredObject:
 
 
 def look_at(folder: Path) -> Iterator[tuple[Path, Look]]:
-    """Compare every file below a bucket's objects with its hashes, in no meaningful order. Changes nothing."""
-    objects = folder / OBJECTS
-    for path in objects.rglob("*"):
-        if path.is_dir() and not path.is_symlink():
-            continue
-        look = look_at_file(folder, path)
-        if look is not None:
-            yield path, look
+    """Compare every file below a bucket's objects with its hashes, in no meaningful order. Changes nothing.
+
+    A folder that cannot be listed is one of the things found, as nobody knows what is in it.
+    """
+    refused: list[OSError] = []
+    for place, folders, files in os.walk(folder / OBJECTS, onerror=refused.append):
+        for name in (*(one for one in folders if Path(place, one).is_symlink()), *files):
+            look = look_at_file(folder, path := Path(place, name))
+            if look is not None:
+                yield path, look
+    for error in refused:
+        if not isinstance(error, FileNotFoundError):
+            yield Path(error.filename), Look.REFUSED
 
 
 def look_at_file(folder: Path, path: Path) -> Look | None:
