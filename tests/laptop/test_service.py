@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import plistlib
 import shutil
@@ -95,6 +96,23 @@ def test_installing_starts_a_server_and_uninstalling_ends_it(person: dict[str, s
     asked = (root / "systemctl.log").read_text().splitlines()
     assert asked[:3] == ["--user daemon-reload", "--user enable memolith.service", "--user restart memolith.service"]
     assert asked[-2:] == ["--user disable --now memolith.service", "--user daemon-reload"]
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="THE SERVICE IS INSTALLED BY SYSTEMD, WHICH IS LINUX'S"
+)
+def test_installing_and_uninstalling_say_one_json_value_where_that_is_asked_for(
+    person: dict[str, str], root: Path
+) -> None:
+    done = serve(person, "--install", "--json")
+    told = {
+        "url": f"http://127.0.0.1:{person['MEMOLITH_PORT']}",
+        "service": str(root / ".config/systemd/user/memolith.service"),
+    }
+    assert (done.returncode, json.loads(done.stdout)) == (0, told), done.stderr
+    for removed in (True, False):
+        done = serve(person, "--uninstall", "--json")
+        assert (done.returncode, json.loads(done.stdout)) == (0, {"removed": removed}), done.stderr
 
 
 def test_a_port_that_is_taken_or_none_installs_nothing(person: dict[str, str], root: Path) -> None:

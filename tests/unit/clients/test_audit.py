@@ -165,6 +165,7 @@ def proof_of(folder: Folder, version_id: str) -> dict[str, Any]:
     words = ["prove", folder.store, version_id, "--root", str(folder.root)]
     ended = CliRunner().invoke(audit.app, words)
     assert ended.exit_code == 0, ended.output
+    assert CliRunner().invoke(audit.app, [*words, "--json"]).stdout == ended.stdout
     proof: dict[str, Any] = json.loads(ended.stdout)
     return proof
 
@@ -176,7 +177,9 @@ def trusted(folder: Folder, tmp_path: Path) -> Path:
 
 
 def saved_keys(folder: Folder, path: Path) -> Path:
-    path.write_text(CliRunner().invoke(audit.app, ["keys", "--root", str(folder.root)]).stdout)
+    words = ["keys", "--root", str(folder.root)]
+    path.write_text(CliRunner().invoke(audit.app, words).stdout)
+    assert CliRunner().invoke(audit.app, [*words, "--json"]).stdout == path.read_text()
     return path
 
 

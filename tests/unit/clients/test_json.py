@@ -22,8 +22,6 @@ from tests.unit.clients.desk import Desk
 from tests.unit.clients.test_address import commands
 
 WITHOUT = {
-    "audit prove": "it prints JSON and nothing else",
-    "audit keys": "it prints JSON and nothing else",
     "mcp": "its standard input and output are the protocol's, which is JSON already",
 }
 """The commands that have no ``--json``, each with the reason."""
@@ -42,7 +40,7 @@ ELSEWHERE = {
     "tests/unit/clients/test_regions.py": {"regions add", "regions fill"},
     "tests/unit/clients/test_region_removal.py": {"regions remove"},
     "tests/laptop/test_doctor.py": {"doctor"},
-    "tests/unit/clients/test_audit.py": {"audit verify"},
+    "tests/unit/clients/test_audit.py": {"audit verify", "audit prove", "audit keys"},
     "tests/unit/clients/test_repair.py": {"repair"},
     "tests/unit/clients/test_proposals.py": {
         f"proposals {word}" for word in ("list", "show", "approve", "reject", "withdraw", "revert", "erase")

@@ -33,6 +33,9 @@ PERIOD_MAX = 10**12 - 1
 ROOT_HELP = """A laptop's folder, as `memolith serve --root` has it; by default MEMOLITH_ROOT or ~/.memolith where
 that was served, and neither a local cloud runs here nor --aws, --region or --against names a deployment."""
 Root = Annotated[Path | None, typer.Option("--root", help=ROOT_HELP)]
+Always = Annotated[
+    bool, typer.Option("--json", help="Print JSON, which is what it prints without this, too.", show_default=False)
+]
 COLUMNS = ("home", "flaw", "period", "key", "detail")
 
 
@@ -109,6 +112,7 @@ def prove(
     region: Annotated[str | None, typer.Option("--region", help="The bucket to read; by default the first.")] = None,
     root: Root = None,
     aws: Aws = False,
+    as_json: Always = True,
 ) -> None:
     """Print the proof that a version was acknowledged as it is: JSON, for scripts/verify_proof.py.
 
@@ -120,20 +124,21 @@ def prove(
     require_store_id(store_id, "STORE")
     root = _chosen(root, aws, region)
     if root is not None:
-        show_fields(_on_laptop(root, "prove", store_id, version_id), True)
+        show_fields(_on_laptop(root, "prove", store_id, version_id), as_json)
         return
     from memolith.adapters.aws.sealing import KmsSealing
     from memolith.app.operations.proofs import make_proofs
 
     target = find_target(aws)
     sealing = KmsSealing(target.clients, target.deployment(region))
-    show_fields(make_proofs(target.site(region), sealing).of_version(store_id, version_id), True)
+    show_fields(make_proofs(target.site(region), sealing).of_version(store_id, version_id), as_json)
 
 
 @app.command()
 def keys(
     root: Root = None,
     aws: Aws = False,
+    as_json: Always = True,
 ) -> None:
     """Print the public keys that sign checkpoints, as a JWK set. Keep a copy where nobody else can change it.
 
@@ -141,14 +146,14 @@ def keys(
     """
     root = _chosen(root, aws)
     if root is not None:
-        show_fields(_on_laptop(root, "keys"), True)
+        show_fields(_on_laptop(root, "keys"), as_json)
         return
     from memolith.adapters.aws.sealing import KmsSealing
 
     target = find_target(aws)
     sealing = KmsSealing(target.clients, target.deployment())
     found = [{**key, "kid": id, "region": at} for at in target.regions for id, key in sealing.public(at).items()]
-    show_fields({"keys": found}, True)
+    show_fields({"keys": found}, as_json)
 
 
 def _chosen(root: Path | None, aws: bool, region: str | None = None, against: list[str] | None = None) -> Path | None:

@@ -6,6 +6,7 @@ options, gives them to it as settings, and becomes it.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from importlib.util import find_spec
@@ -37,7 +38,12 @@ def serve(
         ),
     ] = "none",
     as_json: Annotated[
-        bool, typer.Option("--json", help="Start with one line of JSON: url, api_key, root, pid.")
+        bool,
+        typer.Option(
+            "--json",
+            help="Start with one line of JSON: url, api_key, root, pid. With --install: url, service. "
+            "With --uninstall: removed.",
+        ),
     ] = False,
     install: Annotated[
         bool, typer.Option("--install", help="Start it now and with every login: a systemd or launchd user service.")
@@ -54,14 +60,14 @@ def serve(
     Example: memolith serve --install
     """
     if uninstall:
-        _uninstall()
+        _uninstall(as_json)
         return
     missing = [name for name in ("waitress", "hyperscan", "pydantic") if find_spec(name) is None]
     if missing:
         typer.echo(f"{', '.join(missing)} missing: pip install '.[local]'", err=True)
         raise typer.Exit(2)
     if install:
-        _install(root.expanduser().absolute(), port, search_model)
+        _install(root.expanduser().absolute(), port, search_model, as_json)
         return
     told = {"MEMOLITH_PORT": str(port), "MEMOLITH_ROOT": str(root.expanduser().absolute())}
     told |= {"MEMOLITH_SEARCH_MODEL": search_model}
@@ -69,7 +75,7 @@ def serve(
     os.execve(sys.executable, [sys.executable, "-m", "memolith.entry.serve"], environment)  # noqa: S606 - our own module
 
 
-def _install(root: Path, port: int, search_model: str) -> None:
+def _install(root: Path, port: int, search_model: str, as_json: bool = False) -> None:
     """Install the service, and wait until it answers. Raises InvalidRequest, ApiFailed, OSError."""
     from memolith.adapters.system import SystemClock
     from memolith.clients.cli.background_service import Served, service
@@ -91,11 +97,18 @@ def _install(root: Path, port: int, search_model: str) -> None:
             told = "and another program answers" if found is Answer.ANOTHER else "and does not answer"
             raise ApiFailed(f"the service is installed, {told} at {url}", Exit.NO_ANSWER, advice)
         clock.pause(0.2)
+    if as_json:
+        print(json.dumps({"url": url, "service": str(manager.path)}))
+        return
     print(f"Memolith answers at {url}, now and after every login; {manager.path} says so.")
 
 
-def _uninstall() -> None:
+def _uninstall(as_json: bool) -> None:
     from memolith.clients.cli.background_service import service
 
     manager = service()
-    print(f"{manager.path} is removed" if manager.uninstall() else "no service is installed")
+    removed = manager.uninstall()
+    if as_json:
+        print(json.dumps({"removed": removed}))
+        return
+    print(f"{manager.path} is removed" if removed else "no service is installed")
