@@ -10,20 +10,26 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
+from threading import Event
 from typing import Any, NoReturn
 
 import pytest
 
+from memolith.adapters.local import Database, LocalQueue, Message
+from memolith.adapters.system import SystemClock, SystemRandomness, Unmeasured
+from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.entry import doctor_checks
+from memolith.entry.compose_laptop import Machine, open_site
 from memolith.entry.doctor import main, mend
 from memolith.entry.doctor_checks import State, examine
 from memolith.entry.laptop_files import ASIDE, index_path, queue_path
 from tests.laptop.processes import environment
 from tests.laptop.test_damages import UNUSED_PORT, call_on, site_on
 from tests.support.folders import quick_folder
+from tests.unit.app.looking import Looking
 
 
 @pytest.fixture
@@ -104,6 +110,29 @@ def test_a_damaged_database_is_named_with_what_to_do_and_set_aside(folder: Path,
     mend(folder, examine(folder, UNUSED_PORT))
     assert wrong(folder, name) == []
     assert list((folder / ASIDE).rglob(path.name))
+
+
+def test_messages_that_were_given_up_are_told_and_the_advice_makes_a_new_queue_that_scans_every_text(
+    folder: Path,
+) -> None:
+    with closing(Database(queue_path(folder))) as database:
+        LocalQueue(database, SystemClock()).bury(Message(1, '{"inspect": "laptop/log/…"}', 5), "the disk was full")
+    [told] = [one for one in examine(folder, UNUSED_PORT).findings if one.part == "queue"]
+    assert (told.state, told.found) == (State.NOTE, "1 messages were given up; the log said why")
+    assert "`memolith doctor --fix`: the next start projects every object and scans every text again" in told.remedy
+    mend(folder, examine(folder, UNUSED_PORT))
+    assert not queue_path(folder).exists() and not index_path(folder).exists()
+    looking = Looking()
+    machine = Machine(SystemClock(), SystemRandomness(), Unmeasured())
+    site = open_site(folder, LettingAllThrough(), machine, deep=looking)
+    try:
+        for _ in range(500):
+            if len(looking.texts) == 2:
+                break
+            Event().wait(0.02)
+    finally:
+        site.close()
+    assert sorted(looking.texts) == ["the text of a", "the text of b"]
 
 
 def test_nothing_is_mended_while_a_server_serves_the_folder(folder: Path) -> None:

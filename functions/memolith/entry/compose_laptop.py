@@ -2,7 +2,7 @@
 
     ROOT/objects/       the truth: one file a version, written once
     ROOT/index-….sqlite the tables; may be deleted while nothing runs, and is then made anew from the objects
-    ROOT/queue.sqlite   keys to look at: each is announced before it is put
+    ROOT/queue.sqlite   keys to look at, each on disk before it is put; versions to be scanned after their commit
     ROOT/scanner.hsdb   the scanner's patterns, compiled for this machine
     ROOT/key            the API key of the folder's owner
     ROOT/signing.json   the keys that sign the tokens of sessions
@@ -67,14 +67,14 @@ from memolith.entry.laptop_files import (
     SERVING,
     forget_set_aside,
     index_path,
-    open_database,
-    queue_path,
+    open_databases,
     remove_others,
     require_alone,
     starting,
 )
 from memolith.entry.laptop_packing import LaptopPacker
 from memolith.entry.laptop_rebuild import make_index
+from memolith.entry.laptop_rescan import LaptopRescan
 from memolith.entry.laptop_worker import Delayed, LaptopConsumer, LaptopWorker
 from memolith.entry.settings import seal_folder
 from memolith.ports.clock import Clock
@@ -153,20 +153,19 @@ class LocalSite:
     ) -> None:
         """Put the ports together. Nothing is served or projected yet; `open_site` does the rest."""
         moment = rfc3339(machine.clock.now_us()).replace(":", "-")
-        tables = open_database(index_path(root), moment, durable=True)
-        self._databases = (tables, open_database(queue_path(root), moment, durable=False))
+        self._databases = files = open_databases(root, moment)
         self._serving = ExitStack()
         self._serving.enter_context(shared(root / SERVING))
-        queue = LocalQueue(self._databases[1], machine.clock)
-        self.bucket = bucket = LocalBucket(root, lambda key: queue.send([key], FOLD_AFTER_S))
-        self.tables = LocalTables(self._databases[0])
+        queue, announced = LocalQueue(files.queue, machine.clock), LocalQueue(files.announced, machine.clock)
+        self.bucket = bucket = LocalBucket(root, lambda key: announced.send([key], FOLD_AFTER_S))
+        self.tables = LocalTables(files.tables)
         peers = MemoryPeers()
         self.region = translated(
             Region(
                 name=REGION,
                 regions=(REGION,),
                 objects=LocalObjects({REGION: bucket}, REGION),
-                index=LocalIndex(self._databases[0]),
+                index=LocalIndex(files.tables),
                 clock=machine.clock,
                 randomness=machine.randomness,
                 metrics=machine.metrics,
@@ -192,12 +191,13 @@ class LocalSite:
         batches = BatchProjector(self.region, indexing)
         folding = LaptopConsumer(self.region, indexing, batches, inspecting, packing)
         erasable = translated_erasable(LocalErasableObjects(bucket), REGION)
-        erasing = _erasing(eraser_calls(make_erasures(self.region, erasable, packs)), self._databases[0], root)
+        erasing = _erasing(eraser_calls(make_erasures(self.region, erasable, packs)), files.tables, root)
         sweep = _sweep(erasing, DueProposals(self.region), machine.clock)
         self.dreamer = LaptopDreamer(self.region, self.memolith, WORKSPACE)
         self.seal_memory = LocalSealMemory(machine.seals, root)
         self.checkpoints = make_checkpoints(self.region, self.sealing, self.seal_memory)
-        self.arrivals = LaptopWorker(queue, folding, bucket, self.tables, sweep, self._seal, machine.clock)
+        rescan = _nothing if deep is None else LaptopRescan(self.region, queue).go_on
+        self.arrivals = LaptopWorker(queue, folding, bucket, self.tables, sweep, self._seal, machine.clock, rescan)
         peers.register(REGION, "peerwriter", peerwriter_calls(self.memolith))
         peers.register(REGION, "indexer", indexer_calls(indexing))
         peers.register(REGION, "eraser", erasing)
@@ -230,6 +230,11 @@ class LocalSite:
         for database in self._databases:
             database.close()
         self._serving.close()
+
+
+def _nothing() -> bool:
+    """Refill no queue: where nothing is scanned after its commit."""
+    return False
 
 
 def _http_api(memolith: Memolith, machine: Machine, streams: LiveStreams) -> HttpApi:

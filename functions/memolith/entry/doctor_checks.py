@@ -194,9 +194,10 @@ def _database(name: str, path: Path, looked: Looked) -> Finding:
         looked.broken.append(path)
         return Finding(name, State.ERROR, f"{path} is damaged: {error}", RESTART)
     if buried:
+        looked.broken.append(path)  # a new queue requests the scans again that this one gave up
         told = f"{buried} messages were given up; the log said why"
         return Finding(
-            name, State.NOTE, told, f"if memories are missing, end the server and remove {index_path(path.parent)}"
+            name, State.NOTE, told, f"{FIX}: the next start projects every object and scans every text again"
         )
     return Finding(name, State.OK, f"{path.name} is whole, {path.stat().st_size / 1e6:,.1f} MB")
 

@@ -2,7 +2,8 @@
 
 ROOT/objects/        the truth; never touched by a start
 ROOT/index-….sqlite  made anew from the objects
-ROOT/queue.sqlite    made anew, empty: what was in it is found in the objects
+ROOT/queue.sqlite    made anew, empty: what was in it is found in the objects; as nothing there says which versions were
+                     scanned after their commit, all of them are scanned again
 ROOT/serving.lock    held by every server of this release on, as long as it serves
 ROOT/set-aside/      broken files that were replaced, in a folder of the moment; gone with the next erasure
 """
@@ -15,6 +16,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from memolith.adapters.local import DamagedDatabase, Database, is_open_elsewhere
 from memolith.adapters.local.failures import refused
@@ -67,6 +69,27 @@ def require_alone(root: Path) -> None:
                 cause=f"it has {path} open",
                 hint="end it, then start this one",
             )
+
+
+class Databases(NamedTuple):
+    """The databases of a folder that one process has open.
+
+    Attributes:
+        tables: the index.
+        queue: what is to be done. If the power fails, its last changes are lost, never older ones without those.
+        announced: the same file, for a key that is about to be put: on disk before the put, with all changes before it.
+            Only what follows can be lost, so that the key is there until its version's scan is requested and on disk.
+    """
+
+    tables: Database
+    queue: Database
+    announced: Database
+
+
+def open_databases(root: Path, moment: str) -> Databases:
+    """Open the databases of a folder, each made anew where it is damaged. See `open_database`."""
+    tables, queue = open_database(index_path(root), moment, durable=True), queue_path(root)
+    return Databases(tables, open_database(queue, moment, durable=False), Database(queue, durable=True))
 
 
 def open_database(path: Path, moment: str, *, durable: bool) -> Database:

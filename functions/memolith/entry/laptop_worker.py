@@ -107,8 +107,11 @@ class LaptopWorker:
         erase: Callable[[], object],
         seal: Callable[[], object],
         clock: Clock,
+        refill: Callable[[], bool],
     ) -> None:
+        """Keep what it works with; `refill` adds to a queue that is empty, and returns False for nothing to add."""
         self._clock = clock
+        self._refill = refill
         self._seal = seal
         self._queue = queue
         self._folding = folding
@@ -149,11 +152,12 @@ class LaptopWorker:
                     self._seal()
                 taken = self._queue.take(BATCH, LEASE_S)
                 self._queue.finish([message for message in taken if self._is_done(message)])
+                idle = not taken and not self._refill()
                 waits.over()
             except Exception as error:  # noqa: BLE001 - nothing else would fold, seal and erase in this process
                 waits.told(error, self._clock.ticks_us())
-                taken = []
-            if not taken:
+                idle = True
+            if idle:
                 self._stopped.wait(IDLE_S)
 
     def _is_done(self, message: Message) -> bool:

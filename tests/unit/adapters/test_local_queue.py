@@ -86,3 +86,16 @@ def test_what_is_buried_stays_aside_with_its_reason(queue: LocalQueue, clock: Ma
     clock.advance(1_000)
     assert queue.take() == []
     assert queue.buried() == [("bad", "no such key")]
+
+
+def test_a_new_queue_is_filled_once_however_many_fill_it(queue: LocalQueue, root: Path, clock: ManualClock) -> None:
+    assert queue.refilled() == ""
+    for _ in range(2):
+        queue.refill(["one", "two"], "", "key 2")
+    assert queue.refilled() == "key 2"
+    for until in (None, "key 3"):
+        queue.refill(["three"], "key 2", until)
+    assert sorted(message.body for message in queue.take()) == ["one", "three", "two"]
+    database = Database(root / "queue.sqlite", durable=False)
+    assert LocalQueue(database, clock).refilled() is None
+    database.close()

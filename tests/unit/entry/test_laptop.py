@@ -23,7 +23,7 @@ from memolith.app.safety.deep_scan import DeepScanner
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.errors import Damaged, Unavailable
 from memolith.core.rows.control import ControlRow
-from memolith.entry import compose_laptop
+from memolith.entry import laptop_files
 from memolith.entry.audit import public_keys
 from memolith.entry.compose_laptop import REGION, LocalSite, Machine, open_site, owner_key
 from memolith.entry.laptop_files import START, index_path, open_database
@@ -318,7 +318,7 @@ def test_an_audit_and_a_repair_open_a_folder_while_no_server_begins_there_or_is_
         held.append(is_shared(laptop.root / START))
         return open_database(path, moment, durable=durable)
 
-    monkeypatch.setattr(compose_laptop, "open_database", noted)
+    monkeypatch.setattr(laptop_files, "open_database", noted)
     settings = LocalSettings(laptop.root)
     assert list(damaged(settings, None, look_only=True)) == []
     assert public_keys(settings)

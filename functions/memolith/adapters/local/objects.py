@@ -251,7 +251,10 @@ class LocalObjects:
         content_sha256: str | None = None,
         region: str | None = None,
     ) -> str | None:
-        """Put with two to four syncs of the disk. A body that does not match its checksum is Unavailable, as on S3."""
+        """Put with two to four syncs of the disk, after that of the announcement.
+
+        A body that does not match its checksum is Unavailable, as on S3.
+        """
         check_object(key, metadata, content_sha256)
         if content_sha256 is not None and hashlib.sha256(body).hexdigest() != content_sha256:
             raise Unavailable(f"{key}: the body is not what content_sha256 says")

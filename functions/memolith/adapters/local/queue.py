@@ -17,6 +17,8 @@ _MESSAGES = (
 _DUE = "CREATE INDEX IF NOT EXISTS messages_due ON messages (due_us)"
 _BURIED = "CREATE TABLE IF NOT EXISTS dead_letters (body TEXT NOT NULL, reason TEXT NOT NULL, at_us INTEGER NOT NULL)"
 
+_REFILLED = "CREATE TABLE IF NOT EXISTS refilled (until TEXT)"
+
 AHEAD_MAX_S = 900.0
 """The longest delay and the longest lease, as SQS delays a message. What is due later was sent by a clock that was
 ahead and has been set back."""
@@ -38,7 +40,7 @@ class LocalQueue:
         self._database = database
         self._clock = clock
         with database.writing() as connection:
-            for statement in (_MESSAGES, _DUE, _BURIED):
+            for statement in (_MESSAGES, _DUE, _BURIED, _REFILLED):
                 connection.execute(statement)
 
     def send(self, messages: Sequence[str], delay_s: float = 0.0) -> None:
@@ -106,6 +108,32 @@ class LocalQueue:
         """List the dead letters: text and reason, the oldest first. Raises Unavailable."""
         with self._database.reading() as connection:
             return [(body, reason) for body, reason in connection.execute("SELECT body, reason FROM dead_letters")]
+
+    def refilled(self) -> str | None:
+        """Return up to which key a new queue was filled again from the objects; "" at first, None once it has all.
+
+        It is new where there was none, or where the one before was damaged. Raises Unavailable.
+        """
+        with self._database.reading() as connection:
+            row = connection.execute("SELECT until FROM refilled").fetchone()
+        return "" if row is None else row[0]
+
+    def refill(self, messages: Sequence[str], after: str, until: str | None) -> None:
+        """Add the messages of the keys after `after`, up to `until`, which None ends. They are added once.
+
+        Raises:
+            Unavailable, OutcomeUnknown: ask how far it is, and go on there.
+        """
+        check_messages(messages)
+        now_us = self._clock.now_us()
+        with self._database.writing() as connection:
+            row = connection.execute("SELECT until FROM refilled").fetchone()
+            if ("" if row is None else row[0]) != after:  # another server of the folder was faster
+                return
+            connection.execute("DELETE FROM refilled")
+            connection.execute("INSERT INTO refilled VALUES (?)", (until,))
+            rows = [(message, now_us) for message in messages]
+            connection.executemany("INSERT INTO messages (body, due_us, taken) VALUES (?, ?, 0)", rows)
 
 
 def _check_ahead(seconds: float) -> None:

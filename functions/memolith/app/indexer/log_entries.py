@@ -224,7 +224,10 @@ class LogEntries:
         return self._logs.is_passed_over(store, moved_in.ref, moved_in.memory_id, moved_in.generation)
 
     def _request_scan(self, inspections: Queue, key: LogKey) -> None:
-        """Request the post-commit scan of a new version of this home. A rebuild, which only projects, requests none."""
+        """Request the post-commit scan of a new version of this home.
+
+        A rebuild only projects, and requests none: the queue has the request, or a new queue gets it again.
+        """
         inspections.send([json.dumps({"inspect": str(key)})])
 
     def _measure(self, key: LogKey, written_us: int) -> None:

@@ -1,0 +1,48 @@
+"""The post-commit scan of versions that a new queue knows nothing of.
+
+What a laptop's queue holds is in the objects too, but for one thing: which versions are still to be scanned. A queue
+that is new, because there was none or because a start has set a damaged one aside, therefore gets a request for each
+version of the folder. A version that was scanned before is scanned again, which changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+
+from memolith.adapters.local import LocalQueue
+from memolith.app.kernel.region import Region
+from memolith.core.log_position import LogKey
+from memolith.core.object_keys import parse_key
+
+PAGE = 100
+
+
+class LaptopRescan:
+    """Fills a new queue, a page at a time, when the worker has nothing else to do. Several servers share the work."""
+
+    def __init__(self, region: Region, queue: LocalQueue) -> None:
+        self._region = region
+        self._queue = queue
+        self._ended = False
+
+    def go_on(self) -> bool:
+        """Request the scans of the next versions; return False where there is nothing to request any more.
+
+        Raises:
+            Unavailable, OutcomeUnknown: call it again.
+        """
+        after = None if self._ended else self._queue.refilled()
+        if after is None:
+            self._ended = True
+            return False
+        page = self._region.objects.list(f"{self._region.name}/log/", after or None, PAGE)
+        requests = [json.dumps({"inspect": key}) for key in page.keys if _is_entry(key)]
+        self._queue.refill(requests, after, page.next_after)
+        return True
+
+
+def _is_entry(key: str) -> bool:
+    try:
+        return isinstance(parse_key(key), LogKey)
+    except ValueError:  # no object that a writer made
+        return False
