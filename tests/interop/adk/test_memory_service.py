@@ -179,6 +179,43 @@ def test_what_others_wrote_into_a_document_stays_and_is_passed_over(
     assert (documents(client, store_id)[path] or "").startswith('tuesdays by hand\n{"id": 7}\n[1]\n{"id": "e1"')
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"id": 1, "text": "tuesdays"}',
+        '{"id": [], "text": "tuesdays"}',
+        '{"id": "x", "text": null}',
+        '{"id": "x", "text": ["tuesdays"]}',
+        '{"id": "x", "text": "tuesdays", "timestamp": 5}',
+        '{"id": "x", "text": "tuesdays", "author": {}}',
+        '{"id": "x", "text": "tuesdays", "role": 1}',
+        '{"id": "x", "text": "tuesdays", "metadata": [["a", "b"]]}',
+        '{"id": "x\\ud800", "text": "tuesdays"}',
+        '{"id": "x", "text": "tuesdays \\ud800"}',
+    ],
+)
+def test_a_line_whose_fields_are_not_what_a_memory_has_is_passed_over(
+    service: MemolithMemoryService, client: anthropic.Anthropic, store_id: str, line: str
+) -> None:
+    path = "/helper/ada/sessions/s1/0001.jsonl"
+    client.beta.memory_stores.memories.create(store_id, path=path, content=f"{line}\n")
+    asyncio.run(service.add_session_to_memory(session(*spoken()[:1])))
+    answer = asyncio.run(service.search_memory(**WHO, query="tuesdays"))
+    assert [one.id for one in answer.memories] == [f"{path}#e1"]
+    asyncio.run(service.delete_memory(**WHO, memory_id=f"{path}#e1"))
+    assert found(service, "tuesdays") == []
+    assert documents(client, store_id)[path] == f'{line}\n{{"id": "e1", "deleted": true}}\n'
+
+
+def test_a_deletion_whose_id_is_a_number_deletes_no_memory_with_that_number(
+    service: MemolithMemoryService, client: anthropic.Anthropic, store_id: str
+) -> None:
+    path = "/helper/ada/memories/0001.jsonl"
+    client.beta.memory_stores.memories.create(store_id, path=path, content='{"id": 7, "deleted": true}\n')
+    asyncio.run(service.add_memory(**WHO, memories=[MemoryEntry(id="7", content=content("tea"))]))
+    assert found(service, "tea") == ["tea"]
+
+
 def test_what_the_scanner_refuses_is_not_stored_and_says_why(
     service: MemolithMemoryService, client: anthropic.Anthropic, store_id: str
 ) -> None:

@@ -195,16 +195,23 @@ def _fitting(line: Line) -> str:
 
 
 def _parsed(written: str) -> Line | None:
+    """Read a line; None for what another writer put there: no object, other types, or text that is no Unicode."""
     try:
         found = json.loads(written)
-        if found.get("deleted") is True:
-            return Line(str(found["id"]), "", deleted=True)
-        more = found.get("metadata") or {}
-        return Line(
-            found["id"], found["text"], found.get("author"), found.get("role"), found.get("timestamp"), dict(more)
-        )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        json.dumps(found, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
         return None
+    if not isinstance(found, dict) or not isinstance(found.get("id"), str):
+        return None
+    if found.get("deleted") is True:
+        return Line(found["id"], "", deleted=True)
+    author, role, timestamp = (found.get(name) for name in ("author", "role", "timestamp"))
+    more = found.get("metadata") or {}
+    if not isinstance(found.get("text"), str) or not isinstance(more, dict):
+        return None
+    if not all(one is None or isinstance(one, str) for one in (author, role, timestamp)):
+        return None
+    return Line(found["id"], found["text"], author, role, timestamp, more)
 
 
 def _text(content: types.Content | None) -> str | None:
