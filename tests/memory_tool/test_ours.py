@@ -20,6 +20,15 @@ def test_a_replacement_without_new_text_deletes_the_old(fresh: Fresh) -> None:
     assert fresh.paths() == {"/a": "one"}
 
 
+@pytest.mark.parametrize("new", [0, False, 0.0, [], {}], ids=repr)
+def test_a_replacement_by_what_is_no_string_is_refused_and_deletes_nothing(fresh: Fresh, new: object) -> None:
+    fresh.say(command="create", path="/memories/a", file_text="retries: 3\n")
+    said = fresh.say(command="str_replace", path="/memories/a", old_str="3", new_str=new)
+    assert said.is_error
+    assert said.text == "The parameter new_str must be a string of Unicode text."
+    assert fresh.paths() == {"/a": "retries: 3\n"}
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -127,7 +127,8 @@ class MemoryTool:
 
     def _str_replace(self, command: Mapping[str, Any]) -> str:
         path, old = command["path"], text(command["old_str"], "old_str")
-        new = text(command.get("new_str") or "", "new_str")
+        given = command.get("new_str")
+        new = "" if given is None else text(given, "new_str")
 
         def edit(read: str, now: str) -> str:
             if read is not now and now.count(old) != 1:
