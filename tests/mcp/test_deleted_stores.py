@@ -1,4 +1,4 @@
-"""A server of several stores, one of which is deleted while it runs: the others are served as before."""
+"""A store that is deleted while its server runs: every tool says so, and the other stores are served as before."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from memolith.adapters.system import SystemClock, SystemRandomness
 from memolith.clients.sdk.memory_tool import SdkCaller
 from memolith.wire.mcp.invoking import stores_over
 from memolith.wire.mcp.server import server_on
-from tests.mcp.conftest import with_client
+from tests.mcp.calls import every_call
+from tests.mcp.conftest import Server, with_client
 from tests.memory_tool.conftest import Fresh
 
 NAMES = ("First", "Second", "Third")
@@ -83,3 +84,18 @@ def test_what_fails_otherwise_than_by_a_deletion_is_not_hidden(fresh: Fresh, mon
     monkeypatch.setattr(several.stores._client, "api_key", "wrong")
     answer = with_client(several.server, lambda client: client.call_tool("list_memory_projects", {}))
     assert answer.is_error
+
+
+@pytest.mark.parametrize("tool", [name for name in every_call() if name != "search_sessions"])
+def test_every_tool_says_that_its_store_is_not_there_any_more(server: Server, tool: str) -> None:
+    server.fresh.backend.client().beta.memory_stores.delete(server.store_id)
+    words, structure, failed = server.call(tool, **every_call()[tool])
+    assert failed
+    assert structure is None
+    assert server.store_id in words
+
+
+def test_backlinks_of_a_note_that_is_not_there_are_told_by_its_path(server: Server) -> None:
+    words, _, failed = server.call("backlinks", path="/memories/none.md")
+    assert failed
+    assert words == "The path /memories/none.md does not exist. Please provide a valid path."

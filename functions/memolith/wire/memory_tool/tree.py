@@ -96,7 +96,8 @@ class Tree:
     def __init__(self, caller: Caller, store_id: str) -> None:
         self._caller = caller
         self._store_id = store_id
-        self._memories = f"/v1/memory_stores/{store_id}/memories"
+        self._store = f"/v1/memory_stores/{store_id}"
+        self._memories = f"{self._store}/memories"
 
     def find(self, path: str) -> File | Folder | None:
         """Find what is at `path`, without content; the root is always a folder.
@@ -143,8 +144,8 @@ class Tree:
         return _file(self._ask("POST", f"{self._memories}/{file.id}", body=body))
 
     def remark(self, text: str) -> Mapping[str, Any]:
-        """Append a remark to the log of the day; return the API's answer. Raises Gone, ToolFailure, Staged."""
-        return self._ask("POST", f"/v1/memory_stores/{self._store_id}/log", body={"text": text})
+        """Append a remark to the log of the day; return the API's answer. Raises ToolFailure, Staged."""
+        return self._ask("POST", f"{self._store}/log", body={"text": text})
 
     def rename(self, file: File, path: str) -> None:
         """Rename a memory, even if its content changed. One that is at the new path already is left there.
@@ -183,7 +184,7 @@ class Tree:
     def paths_of(self, file: File) -> set[str]:
         """List every path at which this memory has been."""
         query = {"memory_id": file.id, "limit": str(PAGE)}
-        versions = f"/v1/memory_stores/{self._store_id}/memory_versions"
+        versions = f"{self._store}/memory_versions"
         return {row["path"] for row in self._rows(versions, query) if row["path"] is not None}
 
     def page(self, cursor: str | None) -> tuple[list[File], str | None]:
@@ -194,19 +195,24 @@ class Tree:
 
     def search(self, query: Mapping[str, str]) -> list[Mapping[str, Any]]:
         """Find the memories that answer a query best, as the API has them and takes it. Raises ToolFailure."""
-        rows: list[Mapping[str, Any]] = self._ask("GET", f"/v1/memory_stores/{self._store_id}/search", query)["data"]
+        rows: list[Mapping[str, Any]] = self._ask("GET", f"{self._store}/search", query)["data"]
         return rows
 
     def versions(self, limit: int, memory_id: str) -> list[Mapping[str, Any]]:
         """List the newest versions of a memory, as the API has them; 100 at most."""
         query = {"limit": str(min(limit, PAGE)), "memory_id": memory_id}
-        rows = self._rows(f"/v1/memory_stores/{self._store_id}/memory_versions", query)
+        rows = self._rows(f"{self._store}/memory_versions", query)
         return list(islice(rows, min(limit, PAGE)))
 
     def graph(self, operation: str, query: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Ask the store's graph, as the API answers; what is None is left out. Raises Gone, ToolFailure."""
+        """Ask the store's graph, as the API answers; what is None is left out.
+
+        Raises:
+            Gone: `graph` was asked about a memory that is not there. ToolFailure, also where the store is not.
+        """
         asked = {name: str(value) for name, value in query.items() if value is not None}
-        return self._ask("GET", f"/v1/memory_stores/{self._store_id}/{operation}", asked)
+        reply = self._caller.call("GET", f"{self._store}/{operation}", asked)
+        return accepted(reply, may_be_gone=operation == "graph" and not _names_store(reply))
 
     def proposals(
         self,
@@ -217,7 +223,7 @@ class Tree:
     ) -> Mapping[str, Any]:
         """Ask about the store's proposals, or about one by its id, as the API answers. Raises Gone, ToolFailure."""
         below = f"/{quote(proposal, safe='')}" if proposal else ""
-        reply = self._caller.call(method, f"/v1/memory_stores/{self._store_id}/proposals{below}", query, body)
+        reply = self._caller.call(method, f"{self._store}/proposals{below}", query, body)
         if reply.status < 300:
             return reply.body
         return accepted(reply, may_be_gone=bool(proposal))
@@ -230,7 +236,7 @@ class Tree:
 
     def store(self) -> Mapping[str, Any]:
         """Return the store, as the API has it. Raises Gone, ToolFailure."""
-        return self._ask("GET", f"/v1/memory_stores/{self._store_id}")
+        return self._ask("GET", self._store)
 
     def _pages(self, query: Mapping[str, str]) -> Iterator[File | Folder]:
         for row in self._rows(self._memories, {**query, "limit": str(PAGE)}):
@@ -248,7 +254,9 @@ class Tree:
     def _ask(
         self, method: str, path: str, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
     ) -> Mapping[str, Any]:
-        return accepted(self._caller.call(method, path, query, body), may_be_gone=path != self._memories)
+        """Ask the API. Only the store itself and a memory by its id may be gone: of all else a 404 names the store."""
+        may_be_gone = path == self._store or path.startswith(f"{self._memories}/")
+        return accepted(self._caller.call(method, path, query, body), may_be_gone=may_be_gone)
 
 
 def accepted(reply: Reply, *, may_be_gone: bool = False) -> Mapping[str, Any]:
@@ -278,6 +286,11 @@ def accepted(reply: Reply, *, may_be_gone: bool = False) -> Mapping[str, Any]:
     if reply.status >= 500 or reply.status in (408, 429):
         raise ToolFailure(texts.UNANSWERED.format(reason=reason))
     raise ToolFailure(texts.REFUSED.format(reason=_with_findings(reason, error.get("findings") or ())))
+
+
+def _names_store(reply: Reply) -> bool:
+    """Tell whether an error says that the store itself is not there."""
+    return str((reply.body.get("error") or {}).get("message")).startswith("memory_store ")
 
 
 def _file(row: Mapping[str, Any]) -> File:
