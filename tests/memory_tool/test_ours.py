@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memolith.clients.sdk.memory_tool import AsyncMemolithMemoryTool, MemolithMemoryTool
-from tests.memory_tool.conftest import Fresh, say
+from tests.memory_tool.conftest import Fresh, Said, say
 
 DAY_S = 24 * 3600
 
@@ -129,6 +129,38 @@ def test_a_rename_of_a_folder_that_stopped_half_way_is_finished_by_the_same_comm
     fresh.say(command="rename", old_path="/memories/old/a", new_path="/memories/new/a")
     assert not fresh.say(command="rename", old_path="/memories/old", new_path="/memories/new").is_error
     assert fresh.paths() == {"/new/a": "a", "/new/b": "b", "/new/c": "c"}
+
+
+def rename(fresh: Fresh, old: str, new: str) -> Said:
+    """A rename a second after what was done before."""
+    fresh.backend.clock.advance(1)
+    return fresh.say(command="rename", old_path=f"/memories{old}", new_path=f"/memories{new}")
+
+
+def test_a_file_that_came_while_a_folder_was_half_moved_is_moved_with_the_rest(fresh: Fresh) -> None:
+    for name in "ab":
+        fresh.say(command="create", path=f"/memories/old/{name}", file_text=name)
+    rename(fresh, "/old/a", "/new/a")
+    fresh.backend.clock.advance(1)
+    fresh.say(command="create", path="/memories/old/c", file_text="c")
+    assert not rename(fresh, "/old", "/new").is_error
+    assert fresh.paths() == {"/new/a": "a", "/new/b": "b", "/new/c": "c"}
+
+
+@pytest.mark.parametrize("way", ["created", "moved there"])
+def test_a_folder_is_not_moved_onto_one_that_was_moved_whole_before(fresh: Fresh, way: str) -> None:
+    fresh.say(command="create", path="/memories/current/mon.md", file_text="mon")
+    fresh.say(command="create", path="/memories/drafts/tue.md", file_text="tue")
+    assert not rename(fresh, "/current", "/archive").is_error
+    fresh.backend.clock.advance(1)
+    if way == "created":
+        fresh.say(command="create", path="/memories/current/tue.md", file_text="tue")
+    else:
+        rename(fresh, "/drafts/tue.md", "/current/tue.md")
+    fresh.say(command="str_replace", path="/memories/archive/mon.md", old_str="mon", new_str="monday")
+    before = fresh.paths()
+    assert rename(fresh, "/current", "/archive").text == "The destination /memories/archive already exists"
+    assert fresh.paths() == before
 
 
 def test_a_folder_that_holds_something_of_its_own_is_no_half_moved_one(fresh: Fresh) -> None:

@@ -242,13 +242,26 @@ class MemoryTool:
         return texts.RENAMED.format(old=old_path, new=new_path)
 
     def _is_half_moved(self, source: File | Folder | None, standing: File | Folder) -> bool:
-        """Tell whether everything in a folder came from the other, under the same names: an unfinished move."""
+        """Tell whether a move of one folder to the other is unfinished.
+
+        Everything in `standing` came from `source`, under the same names, and something was left behind: it has been
+        in `source` since before the last of them left. What came later is no part of that move.
+        """
         if not isinstance(source, Folder) or not isinstance(standing, Folder) or standing.path == "":
             return False
         if source.path == standing.path:
             return False
-        moved = self._tree.under(standing.path)
-        return all(source.path + file.path[len(standing.path) :] in self._tree.paths_of(file) for file in moved)
+        moved_us = 0
+        for file in self._tree.under(standing.path):
+            stays = list(self._tree.stays_of(file))
+            if source.path + file.path[len(standing.path) :] not in (path for path, _ in stays):
+                return False
+            moved_us = max(moved_us, stays[0][1])
+        return any(self._since_us(file) <= moved_us for file in self._tree.under(source.path))
+
+    def _since_us(self, file: File) -> int:
+        """Return since when a memory is where it is; what has no version that says so is there from now on."""
+        return next((since_us for _, since_us in self._tree.stays_of(file)), self._clock.now_us())
 
     def _move_all(self, files: list[File], old: str, new: str, command: Mapping[str, Any]) -> None:
         staged = list[str]()

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any, Protocol
 from urllib.parse import quote
 
+from memolith.core.times import parse_rfc3339
 from memolith.core.trust import UNKNOWN
 from memolith.wire.memory_tool import texts
 from memolith.wire.memory_tool.texts import Staged, ToolFailure
@@ -181,11 +183,13 @@ class Tree:
         reply = self._caller.call("GET", f"{self._memories}/{file.id}", {"view": "basic"}, headers=AT_HOME)
         return _file(accepted(reply, may_be_gone=True)).path
 
-    def paths_of(self, file: File) -> set[str]:
-        """List every path at which this memory has been."""
+    def stays_of(self, file: File) -> Iterator[tuple[str, int]]:
+        """Yield each path at which this memory has been and since when, the newest first; what is redacted has none."""
         query = {"memory_id": file.id, "limit": str(PAGE)}
-        versions = f"{self._store}/memory_versions"
-        return {row["path"] for row in self._rows(versions, query) if row["path"] is not None}
+        rows = self._rows(f"{self._store}/memory_versions", query)
+        for path, stay in groupby((row for row in rows if row["path"] is not None), key=itemgetter("path")):
+            *_, first = stay
+            yield path, parse_rfc3339(first["created_at"])
 
     def page(self, cursor: str | None) -> tuple[list[File], str | None]:
         """Return some of the store's memories, in order of path, and the cursor of the next ones."""
