@@ -135,6 +135,24 @@ def test_a_write_of_which_memolith_does_not_say_that_nothing_was_done_is_sent_on
     assert len(answers) == 1
 
 
+@pytest.mark.parametrize("failure", [httpx2.ConnectError, httpx2.ConnectTimeout])
+def test_a_write_for_which_there_is_no_connection_is_sent_again_as_nothing_was_sent(
+    failure: type[httpx2.TransportError],
+) -> None:
+    failures = [failure("no connection")]
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        if failures:
+            raise failures.pop()
+        return done()
+
+    http_client = httpx2.Client(transport=httpx2.MockTransport(answer))
+    client = anthropic.Anthropic(api_key="key", base_url="https://memolith.test", http_client=http_client)
+    clock = ManualClock()
+    assert SdkCaller(client, clock).call("POST", f"/v1/memory_stores/{STORE}/memories", body={}).status == 200
+    assert clock.paused_s == [0.5]
+
+
 def test_a_write_that_a_gateway_throttles_is_sent_again_as_nothing_was_handed_on() -> None:
     answers = [httpx2.Response(429, json={"message": "Too Many Requests"}), done()]
     caller, _ = caller_of(answers)

@@ -17,7 +17,7 @@ in memory does: there are no embeddings.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import anthropic
@@ -28,7 +28,11 @@ from google.adk.memory.memory_entry import MemoryEntry
 
 from memolith.clients.sdk import adk_lines
 from memolith.clients.sdk.adk_lines import Line
+from memolith.clients.sdk.once import is_unknown, pause_s
 from memolith.clients.sdk.store_search import searched
+from memolith.clients.sdk.writes import Writes
+from memolith.ports.clock import Clock
+from memolith.wire.memory_tool.tree import AT_HOME
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -42,6 +46,14 @@ class MemoryConflict(Exception):
     """Others kept changing a document: part of what the call was to add may be missing. Repeating it adds the rest."""
 
 
+class _Unanswered(Exception):
+    """A put that may have been done: `error` is what the client raised."""
+
+    def __init__(self, error: anthropic.APIError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class MemolithMemoryService(BaseMemoryService):
     """ADK's `BaseMemoryService` on one store of Memolith; may be shared between tasks and threads.
 
@@ -53,12 +65,21 @@ class MemolithMemoryService(BaseMemoryService):
         client: of Memolith's address, with a key or a token that may write to the store.
         store_id: ``memstore_…``.
         results: how many memories a search gives at most.
+        clock: waits before a write that was not done, or whose answer was lost, is tried again.
     """
 
-    def __init__(self, client: anthropic.Anthropic, store_id: str, *, results: int = RESULTS_MAX) -> None:
+    def __init__(
+        self,
+        client: anthropic.Anthropic,
+        store_id: str,
+        *,
+        results: int = RESULTS_MAX,
+        clock: Clock | None = None,
+    ) -> None:
         self._client = client
         self._memories = client.beta.memory_stores.memories
         self._store_id = store_id
+        self._writes = Writes(client, store_id, clock)
         self._results = results
 
     # ---- ADK's interface ----------------------------------------------------------------------------------------
@@ -131,8 +152,8 @@ class MemolithMemoryService(BaseMemoryService):
     # ---- on the store -------------------------------------------------------------------------------------------
 
     def _append(self, folder: str, lines: Sequence[Line]) -> None:
-        def attempt() -> bool:
-            parts = self._parts(folder)
+        def attempt(at_home: bool) -> bool:
+            parts = self._parts(folder, at_home)
             known = {line.id for part in parts.values() for line in adk_lines.lines_of(part.content)}
             missing = {line.id: line for line in lines if line.id not in known}
             last = (max(parts), parts[max(parts)].content) if parts else None
@@ -141,35 +162,51 @@ class MemolithMemoryService(BaseMemoryService):
                 for number, content in list(adk_lines.packed(last, missing.values()))
             )
 
-        _until_done(attempt, folder)
+        self._until_done(attempt, folder)
 
     def _delete(self, folder: str, memory_id: str) -> None:
         path, _, line_id = memory_id.rpartition("#")
         if not path.startswith(folder):
             return
 
-        def attempt() -> bool:
-            parts = self._parts(f"{path.rpartition('/')[0]}/")
+        def attempt(at_home: bool) -> bool:
+            parts = self._parts(f"{path.rpartition('/')[0]}/", at_home)
             found = [part for part in parts.values() if part.path == path]
             changes = [(part, adk_lines.without(part.content, unquote(line_id))) for part in found]
             return all(content is None or self._put(path, part, content) for part, content in changes)
 
-        _until_done(attempt, path)
+        self._until_done(attempt, path)
+
+    def _until_done(self, attempt: Callable[[bool], bool], what: str) -> None:
+        """Read and put until nobody else was first, or nothing is left to put; after the first time, read at home.
+
+        A put whose answer was lost may have been done. Then what it put is read, and not put again.
+        """
+        unknown = 0
+        for number in range(PUT_ATTEMPTS):
+            try:
+                if attempt(number > 0):
+                    return
+            except _Unanswered as unanswered:
+                if unknown >= self._writes.max_retries:
+                    raise unanswered.error from None
+                self._writes.clock.pause(pause_s(unknown))
+                unknown += 1
+        raise MemoryConflict(f"{what}: others kept changing it, {PUT_ATTEMPTS} times")
 
     def _put(self, path: str, standing: Memory | None, content: str) -> bool:
         """Put a part on exactly what was read; False if another writer was first."""
         try:
             if standing is None:
-                self._memories.create(self._store_id, path=path, content=content)
+                self._writes.create(path, content)
             else:
-                self._memories.update(
-                    standing.id,
-                    memory_store_id=self._store_id,
-                    content=content,
-                    precondition={"type": "content_sha256", "content_sha256": standing.content_sha256},
-                )
+                self._writes.update(standing.id, content, standing.content_sha256)
         except (anthropic.ConflictError, anthropic.NotFoundError):
             return False
+        except anthropic.APIError as error:
+            if is_unknown(error):
+                raise _Unanswered(error) from error
+            raise
         return True
 
     def _search(self, folder: str, query: str) -> list[MemoryEntry]:
@@ -191,20 +228,14 @@ class MemolithMemoryService(BaseMemoryService):
             except anthropic.NotFoundError:
                 continue
 
-    def _parts(self, folder: str) -> dict[int, Memory]:
+    def _parts(self, folder: str, at_home: bool) -> dict[int, Memory]:
         """Return the parts of one document by number."""
-        listed = ((adk_lines.part_number(folder, part.path), part) for part in self._listed(folder))
+        listed = ((adk_lines.part_number(folder, part.path), part) for part in self._listed(folder, at_home))
         return {number: part for number, part in listed if number is not None}
 
-    def _listed(self, folder: str) -> Iterator[Memory]:
+    def _listed(self, folder: str, at_home: bool) -> Iterator[Memory]:
         """Yield everything under a folder with its content, in order of path."""
-        for listed in self._memories.list(self._store_id, path_prefix=folder, view="full", limit=20):
+        options: Any = {"limit": 20, "extra_headers": AT_HOME if at_home else None}
+        for listed in self._memories.list(self._store_id, path_prefix=folder, view="full", **options):
             if listed.type == "memory":
                 yield listed
-
-
-def _until_done(attempt: Callable[[], bool], what: str) -> None:
-    for _ in range(PUT_ATTEMPTS):
-        if attempt():
-            return
-    raise MemoryConflict(f"{what}: others kept changing it, {PUT_ATTEMPTS} times")

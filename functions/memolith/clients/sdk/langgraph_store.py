@@ -14,7 +14,8 @@ effect, as LangGraph says of such stores. Items do not expire: a TTL is refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import Any, Literal
@@ -36,9 +37,14 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
+from memolith.clients.sdk.langgraph_documents import document_of, value_of
 from memolith.clients.sdk.langgraph_filter import matches
 from memolith.clients.sdk.langgraph_places import folder_of, item_at, place_of
+from memolith.clients.sdk.once import is_unknown
 from memolith.clients.sdk.store_search import searched
+from memolith.clients.sdk.writes import Writes
+from memolith.ports.clock import Clock
+from memolith.wire.memory_tool.tree import AT_HOME
 
 Namespace = tuple[str, ...]
 
@@ -96,19 +102,22 @@ class MemolithStore(BaseStore):
     """LangGraph's `BaseStore` on one store of Memolith; may be shared between threads.
 
     All of `put`, `get`, `delete`, `search`, `list_namespaces` and their asynchronous twins are LangGraph's own, on top
-    of `batch`. Where the API refuses or does not answer, they raise what the client does (`anthropic.APIError`).
+    of `batch`. Where the API refuses or does not answer, they raise what the client does (`anthropic.APIError`). A
+    write is sent again only where nothing was done. Where its answer is lost, the store's home is asked for the value.
 
     Args:
         client: of Memolith's address, with a key or a token that may write to the store.
         store_id: ``memstore_…``.
+        clock: waits before a write that was not done is sent again.
     """
 
-    __slots__ = ("_client", "_ids", "_memories", "_store_id")
+    __slots__ = ("_client", "_ids", "_memories", "_store_id", "_writes")
 
-    def __init__(self, client: anthropic.Anthropic, store_id: str) -> None:
+    def __init__(self, client: anthropic.Anthropic, store_id: str, clock: Clock | None = None) -> None:
         self._client = client
         self._memories = client.beta.memory_stores.memories
         self._store_id = store_id
+        self._writes = Writes(client, store_id, clock)
         self._ids: dict[str, str] = {}
 
     # ---- LangGraph's interface --------------------------------------------------------------------------------
@@ -131,7 +140,7 @@ class MemolithStore(BaseStore):
             InvalidNamespaceError: a label that is empty, or that has a period.
             NotImplementedError: a TTL.
             ValueError: a value that is no JSON object, an unknown operator of a filter, a negative limit or offset.
-            anthropic.APIError: the API refuses, or does not answer.
+            anthropic.APIError: the API refuses, or does not answer: then a put or a deletion may have been done.
         """
         listed = list(ops)
         documents = [_checked(op) for op in listed]
@@ -157,9 +166,8 @@ class MemolithStore(BaseStore):
     def put_if(self, namespace: Namespace, key: str, value: Mapping[str, Any], expected: Item | None) -> StoredItem:
         """Put an item only on what the caller has read: one conditional commit.
 
-        Where another writer has meanwhile put the very same value, the call succeeds, for it may be this call, sent
-        again because its answer was lost. A caller that must be the only one (a count, a lock) puts a value that names
-        itself.
+        Where another writer has meanwhile put the very same value, the call succeeds. A caller that must be the only
+        one (a count, a lock) puts a value that names itself.
 
         Args:
             expected: the item as `get` or `search` of this store gave it, or None: nothing may be there yet.
@@ -169,8 +177,7 @@ class MemolithStore(BaseStore):
             memory that was read.
 
         Raises:
-            ItemConflict: another writer was first; read again, then decide again. Where nothing was expected and an
-                answer got lost, it may have been this very call.
+            ItemConflict: another writer was first; read again, then decide again.
             ValueError, InvalidNamespaceError, anthropic.APIError: as for `batch`; also an item of another place, or of
                 another store.
         """
@@ -209,7 +216,7 @@ class MemolithStore(BaseStore):
         memory = self._find(place_of(namespace, key))
         if memory is None:
             return None
-        value = _value_of(memory)
+        value = value_of(memory.content)
         if value is None:
             reason = "is withheld by the scanner" if memory.content is None else "is no JSON object"
             raise UnreadableItem(f"{namespace} {key!r}: the memory at {memory.path} {reason}")
@@ -218,7 +225,7 @@ class MemolithStore(BaseStore):
     def _items(self, prefix: Namespace) -> Iterator[StoredItem]:
         """Yield the items under a prefix, in order of path."""
         for memory in self._listed(folder_of(prefix), "full"):
-            place, value = item_at(memory.path), _value_of(memory)
+            place, value = item_at(memory.path), value_of(memory.content)
             if place is not None and value is not None:
                 yield StoredItem(memory, *place, value)
 
@@ -226,7 +233,7 @@ class MemolithStore(BaseStore):
         """Yield the items under a prefix that match a query, the best first."""
         for memory_id, score in searched(self._client, self._store_id, query, folder_of(prefix)):
             memory = self._retrieve(memory_id)
-            place, value = (item_at(memory.path), _value_of(memory)) if memory else (None, None)
+            place, value = (item_at(memory.path), value_of(memory.content)) if memory else (None, None)
             if memory is not None and place is not None and value is not None:
                 yield FoundItem(StoredItem(memory, *place, value), score)
 
@@ -236,31 +243,34 @@ class MemolithStore(BaseStore):
         namespaces = {place[0] for place in places if place and all(_is_match(place[0], one) for one in conditions)}
         return sorted({one[: op.max_depth] for one in namespaces})[op.offset : op.offset + op.limit]
 
-    def _find(self, path: str) -> Memory | None:
+    def _find(self, path: str, *, at_home: bool = False) -> Memory | None:
         """Find the memory at a path, with its content: by its id if that is known, else in its folder's listing."""
         known = self._ids.get(path)
-        memory = self._retrieve(known) if known else None
+        memory = self._retrieve(known, at_home=at_home) if known else None
         if memory is None or memory.path != path:
             self._ids.pop(path, None)
-            memory_id = self._look_up(path)
-            memory = self._retrieve(memory_id) if memory_id else None
+            memory_id = self._look_up(path, at_home=at_home)
+            memory = self._retrieve(memory_id, at_home=at_home) if memory_id else None
         return memory if memory and memory.path == path else None
 
-    def _look_up(self, path: str) -> str | None:
-        for memory in self._listed(f"{path.rpartition('/')[0]}/", "basic", depth=1):
+    def _look_up(self, path: str, *, at_home: bool) -> str | None:
+        for memory in self._listed(f"{path.rpartition('/')[0]}/", "basic", depth=1, at_home=at_home):
             if memory.path >= path:
                 return memory.id if memory.path == path else None
         return None
 
-    def _retrieve(self, memory_id: str) -> Memory | None:
+    def _retrieve(self, memory_id: str, *, at_home: bool = False) -> Memory | None:
+        options: Any = {"view": "full", "extra_headers": AT_HOME if at_home else None}
         try:
-            return self._memories.retrieve(memory_id, memory_store_id=self._store_id, view="full")
+            return self._memories.retrieve(memory_id, memory_store_id=self._store_id, **options)
         except anthropic.NotFoundError:
             return None
 
-    def _listed(self, folder: str, view: Literal["basic", "full"], depth: int = 0) -> Iterator[Memory]:
-        pages = self._memories.list(self._store_id, path_prefix=folder, view=view, depth=depth, limit=100)
-        for listed in pages:
+    def _listed(
+        self, folder: str, view: Literal["basic", "full"], depth: int = 0, *, at_home: bool = False
+    ) -> Iterator[Memory]:
+        options: Any = {"limit": 100, "extra_headers": AT_HOME if at_home else None}
+        for listed in self._memories.list(self._store_id, path_prefix=folder, view=view, depth=depth, **options):
             if listed.type == "memory":
                 self._remember(listed)
                 yield listed
@@ -282,53 +292,68 @@ class MemolithStore(BaseStore):
                 return
             if memory.path != path:
                 raise ItemConflict(namespace, key, memory.path, "a memory that is no item stands in the way")
-            if memory.id and self._overwritten(memory.id, document):
+            if memory.id and self._overwritten(memory.id, path, document):
                 return
         raise ItemConflict(namespace, key, path, "others kept creating and deleting it")
 
     def _created(self, namespace: Namespace, key: str, document: str) -> Memory | _Occupied:
+        path = place_of(namespace, key)
         try:
-            memory = self._memories.create(self._store_id, path=place_of(namespace, key), content=document)
+            memory = self._writes.create(path, document)
         except anthropic.ConflictError as error:
             if error.type != "memory_path_conflict_error":
                 raise
             return _occupied(error)
+        except anthropic.APIError as error:
+            memory = _settled(error, document, lambda: self._find(path, at_home=True))
         self._remember(memory)
         return memory
 
-    def _overwritten(self, memory_id: str, document: str) -> bool:
+    def _overwritten(self, memory_id: str, path: str, document: str) -> bool:
+        """Overwrite the item at a path; False where it is not there any more: deleted, or renamed just before."""
         try:
-            self._memories.update(memory_id, memory_store_id=self._store_id, content=document)
+            memory = self._writes.update(memory_id, document)
         except anthropic.NotFoundError:
             return False
-        return True
+        except anthropic.APIError as error:
+            memory = _settled(error, document, lambda: self._retrieve(memory_id, at_home=True))
+        return memory.path == path
 
     def _replaced(self, namespace: Namespace, key: str, document: str, expected: Item) -> Memory:
         if not isinstance(expected, StoredItem | FoundItem) or (expected.namespace, expected.key) != (namespace, key):
             raise ValueError("expected: must be an item of this place, as get or search of this store gave it")
-        path = place_of(namespace, key)
+        path, memory_id = place_of(namespace, key), expected.memory_id
         try:
-            return self._memories.update(
-                expected.memory_id,
-                memory_store_id=self._store_id,
-                content=document,
-                precondition={"type": "content_sha256", "content_sha256": expected.content_sha256},
-            )
+            return self._writes.update(memory_id, document, expected.content_sha256)
         except anthropic.NotFoundError as error:
             raise ItemConflict(namespace, key, path, "it is no longer there") from error
         except anthropic.ConflictError as error:
             if error.type != "memory_precondition_failed_error":
                 raise
             raise ItemConflict(namespace, key, path, "it is no longer what was read") from error
+        except anthropic.APIError as error:
+            return _settled(error, document, lambda: self._retrieve(memory_id, at_home=True))
 
     def _delete(self, path: str) -> None:
         memory = self._find(path)
         if memory is None:
             return
-        try:
-            self._memories.delete(memory.id, memory_store_id=self._store_id)
-        except anthropic.NotFoundError:
-            return
+        with suppress(anthropic.NotFoundError):
+            self._writes.delete(memory.id)
+
+
+def _settled(error: anthropic.APIError, document: str, find: Callable[[], Memory | None]) -> Memory:
+    """Return what a write made that failed, if it was done for all that; `find` reads it at the store's home.
+
+    Raises:
+        anthropic.APIError: the write's own error: it was not done, or nobody can tell.
+    """
+    if is_unknown(error):
+        with suppress(anthropic.APIError):
+            memory = find()
+            if memory is not None and memory.content == document:
+                return memory
+    raise error
 
 
 def _occupied(error: anthropic.ConflictError) -> _Occupied:
@@ -342,43 +367,10 @@ def _checked(op: Op) -> str | None:
     if isinstance(op, PutOp):
         if op.ttl is not None:
             raise NotImplementedError("ttl: items of MemolithStore do not expire; leave it out")
-        return None if op.value is None else _document(op.value)
+        return None if op.value is None else document_of(op.value)
     if isinstance(op, SearchOp | ListNamespacesOp) and min(op.limit, op.offset) < 0:
         raise ValueError("limit and offset: must not be negative")
     return None
-
-
-def _document(value: Mapping[str, Any]) -> str:
-    """Write text as it is and a line for each field: people and the scanner read it, and edits of two fields merge."""
-    try:
-        _check_names(value)
-        document = json.dumps(dict(value), ensure_ascii=False, allow_nan=False, indent=2) + "\n"
-        document.encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"value: must be a JSON object: {error}") from error
-    return document
-
-
-def _check_names(value: object) -> None:
-    """Raise TypeError for a name that `json` would write as a string: it would come back as another value."""
-    if isinstance(value, Mapping):
-        for name, member in value.items():
-            if not isinstance(name, str):
-                raise TypeError(f"the name of a field must be a string, and {name!r} is none")
-            _check_names(member)
-    elif isinstance(value, list | tuple):
-        for member in value:
-            _check_names(member)
-
-
-def _value_of(memory: Memory) -> dict[str, Any] | None:
-    if memory.content is None:
-        return None
-    try:
-        value = json.loads(memory.content)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _common_prefix(conditions: Iterable[MatchCondition]) -> Namespace:

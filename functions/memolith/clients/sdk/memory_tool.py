@@ -26,23 +26,18 @@ from anyio.to_thread import run_sync
 from pydantic import BaseModel
 
 from memolith.adapters.system import SystemClock, SystemRandomness
+from memolith.clients.sdk.once import once
 from memolith.ports.clock import Clock
-from memolith.wire.errors import says_not_done
 from memolith.wire.memory_tool import texts
 from memolith.wire.memory_tool.texts import ToolFailure
 from memolith.wire.memory_tool.tool import MemoryTool
 from memolith.wire.memory_tool.tree import Reply, Tree
 
-PAUSE_FIRST_S, PAUSE_MAX_S = 0.5, 60.0
-"""How long to wait before a write is sent again: at first where the answer does not say, and at most where it does."""
-
 
 class SdkCaller:
     """Asks the API through an SDK client: its address, its credentials, and for reads its repetitions.
 
-    The SDK would also send a write again whose answer was lost. It may have been done, and another client may have
-    written since. So a write is sent again only where Memolith says that nothing was done, as often as the client
-    repeats anything.
+    A write is sent again only where nothing was done (`once`), as often as the client repeats anything.
 
     Args:
         client: of Memolith's address.
@@ -63,19 +58,15 @@ class SdkCaller:
     ) -> Reply:
         """Send one request. Raises ToolFailure where there is no answer."""
         options: Any = {"params": dict(query or {}), "headers": dict(headers or {})}
-        if method != "GET":
-            options["max_retries"] = 0
-        pauses = 0
-        while True:
-            try:
+        try:
+            if method == "GET":
                 return self._sent(method, path, body, options)
-            except anthropic.APIStatusError as error:
-                if method == "GET" or pauses >= self._client.max_retries or not _says_not_done(error):
-                    return Reply(error.status_code, error.body if isinstance(error.body, Mapping) else {})
-                self._clock.pause(_wanted_pause_s(error) or PAUSE_FIRST_S * 2**pauses)
-            except anthropic.APIConnectionError as error:
-                raise ToolFailure(texts.UNANSWERED.format(reason=type(error).__name__)) from error
-            pauses += 1
+            options["max_retries"] = 0
+            return once(lambda: self._sent(method, path, body, options), self._clock, self._client.max_retries)
+        except anthropic.APIStatusError as error:
+            return Reply(error.status_code, error.body if isinstance(error.body, Mapping) else {})
+        except anthropic.APIConnectionError as error:
+            raise ToolFailure(texts.UNANSWERED.format(reason=type(error).__name__)) from error
 
     def _sent(self, method: str, path: str, body: Mapping[str, Any] | None, options: Any) -> Reply:
         if method == "GET":
@@ -85,19 +76,6 @@ class SdkCaller:
         else:
             answer = self._client.delete(path, cast_to=object, options=options)
         return Reply(200, answer)  # type: ignore[arg-type]
-
-
-def _says_not_done(error: anthropic.APIStatusError) -> bool:
-    """Tell whether the answer says that nothing was done, and does not say to leave it at that."""
-    told = error.body.get("error") if isinstance(error.body, Mapping) else None
-    kind = str(told.get("type") or "") if isinstance(told, Mapping) else ""
-    return error.response.headers.get("x-should-retry") != "false" and says_not_done(error.status_code, kind)
-
-
-def _wanted_pause_s(error: anthropic.APIStatusError) -> float | None:
-    """Return how long the answer says to wait, at most `PAUSE_MAX_S`; None where it does not say."""
-    said = error.response.headers.get("retry-after", "")
-    return min(float(said), PAUSE_MAX_S) if said.isdecimal() else None
 
 
 class MemolithMemoryTool(BetaAbstractMemoryTool):

@@ -25,13 +25,13 @@ from collections.abc import Callable, Sequence
 import anthropic
 import httpx2
 
+from memolith.clients.sdk.once import NOT_SENT
 from memolith.core.errors import OutcomeUnknown
 from memolith.wire.errors import failure_of
 
 AVOIDED_S = 30.0
 """How long a region that did not answer is asked last."""
 
-_NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout)
 _READS = ("GET", "HEAD")
 _REGION = "x-memolith-region"
 _RETRY = "x-should-retry"
@@ -91,7 +91,7 @@ class RegionsTransport(httpx2.BaseTransport):
                 answered = self._inner.handle_request(self._addressed(request, base))
             except httpx2.TransportError as error:
                 self._avoid(base)
-                if request.method not in _READS and not isinstance(error, _NOT_SENT):
+                if request.method not in _READS and not isinstance(error, NOT_SENT):
                     _close(answer)
                     return _unknown(request)
                 failure = error
