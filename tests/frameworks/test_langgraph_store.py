@@ -5,6 +5,7 @@ limits.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,6 +17,7 @@ from langgraph.store.base import InvalidNamespaceError, Item, Op, PutOp, SearchO
 from typing_extensions import TypedDict
 
 from memolith.clients.sdk.langgraph_store import FoundItem, ItemConflict, MemolithStore, StoredItem, UnreadableItem
+from memolith.clients.sdk.writes import WriteStaged
 from tests.frameworks.conftest import Shelf
 
 USERS = ("users", "ada")
@@ -321,3 +323,33 @@ def test_asynchronous_code_has_the_precondition_too(shelf: Shelf) -> None:
         assert await shelf.store.alist_namespaces() == []
 
     asyncio.run(twice())
+
+
+def staged(shelf: Shelf) -> None:
+    """From now on a person approves every write."""
+    body = {"approval": {"paths": [{"prefix": "/"}]}}
+    assert shelf.fresh.backend.raw("POST", f"/v1/memory_stores/{shelf.fresh.store_id}", body=body).status == 200
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda store: store.put(USERS, "new", {"n": 2}),
+        lambda store: store.put(USERS, "n", {"n": 2}),
+        lambda store: store.put_if(USERS, "new", {"n": 2}, None),
+        lambda store: store.put_if(USERS, "n", {"n": 2}, store.get(USERS, "n")),
+        lambda store: store.delete(USERS, "n"),
+    ],
+    ids=["put of a new item", "put", "put_if of a new item", "put_if", "delete"],
+)
+def test_a_write_that_waits_for_approval_is_not_told_as_done(
+    shelf: Shelf, write: Callable[[MemolithStore], object]
+) -> None:
+    shelf.store.put(USERS, "n", {"n": 1})
+    staged(shelf)
+    with pytest.raises(WriteStaged, match="staged for approval as prop_") as waiting:
+        write(shelf.store)
+    proposals = shelf.fresh.backend.raw("GET", f"/v1/memory_stores/{shelf.fresh.store_id}/proposals").body["data"]
+    assert [one["id"] for one in proposals] == [waiting.value.proposal_id]
+    assert got(shelf.store, "n").value == {"n": 1}
+    assert shelf.store.get(USERS, "new") is None

@@ -24,6 +24,7 @@ from google.adk.tools.preload_memory_tool import PreloadMemoryTool
 from google.genai import types
 
 from memolith.clients.sdk.adk_memory import MemolithMemoryService
+from memolith.clients.sdk.writes import WriteStaged
 
 WHO: dict[str, Any] = {"app_name": "helper", "user_id": "ada"}
 SAID = [
@@ -242,6 +243,26 @@ def test_an_expiry_is_refused_by_its_name_and_nothing_is_added(
         with pytest.raises(NotImplementedError, match=f"{key}: memories of MemolithMemoryService do not expire"):
             asyncio.run(call)
     assert documents(client, store_id) == {}
+
+
+@pytest.mark.parametrize("what", ["a new document", "one that stands", "a deletion"])
+def test_what_waits_for_approval_is_not_told_as_done(
+    service: MemolithMemoryService, client: anthropic.Anthropic, store_id: str, what: str
+) -> None:
+    path = "/helper/ada/memories/0001.jsonl"
+    if what != "a new document":
+        asyncio.run(service.add_memory(**WHO, memories=[MemoryEntry(id="water", content=content("water"))]))
+    before = documents(client, store_id)
+    approval = {"approval": {"paths": [{"prefix": "/"}]}}
+    client.post(f"/v1/memory_stores/{store_id}", cast_to=object, body=approval)
+    with pytest.raises(WriteStaged, match="staged for approval as prop_") as waiting:
+        if what == "a deletion":
+            asyncio.run(service.delete_memory(**WHO, memory_id=f"{path}#water"))
+        else:
+            asyncio.run(service.add_memory(**WHO, memories=[MemoryEntry(id="tea", content=content("tea"))]))
+    listed: Any = client.get(f"/v1/memory_stores/{store_id}/proposals", cast_to=object)
+    assert [one["id"] for one in listed["data"]] == [waiting.value.proposal_id]
+    assert documents(client, store_id) == before
 
 
 class Model(BaseLlm):

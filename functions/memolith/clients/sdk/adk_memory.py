@@ -108,7 +108,7 @@ class MemolithMemoryService(BaseMemoryService):
         Raises:
             ValueError: an event is larger than a memory may be; nothing is added.
             NotImplementedError: `custom_metadata` asks for an expiry; nothing is added.
-            MemoryConflict; anthropic.APIError.
+            MemoryConflict, WriteStaged; anthropic.APIError.
         """
         adk_lines.refuse_expiry(custom_metadata)
         lines = [line for event in events if (line := adk_lines.line_of_event(event, custom_metadata)) is not None]
@@ -144,7 +144,7 @@ class MemolithMemoryService(BaseMemoryService):
         The version before stays readable in the store's history until it is redacted, or retention ends it.
 
         Raises:
-            MemoryConflict; anthropic.APIError.
+            MemoryConflict, WriteStaged; anthropic.APIError.
         """
         if memory_id:
             await run_sync(self._delete, adk_lines.user_folder(app_name, user_id), memory_id)

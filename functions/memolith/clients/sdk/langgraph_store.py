@@ -140,6 +140,7 @@ class MemolithStore(BaseStore):
             InvalidNamespaceError: a label that is empty, or that has a period.
             NotImplementedError: a TTL.
             ValueError: a value that is no JSON object, an unknown operator of a filter, a negative limit or offset.
+            WriteStaged: the store has this write approved by a person first; it has changed nothing yet.
             anthropic.APIError: the API refuses, or does not answer: then a put or a deletion may have been done.
         """
         listed = list(ops)
@@ -178,8 +179,8 @@ class MemolithStore(BaseStore):
 
         Raises:
             ItemConflict: another writer was first; read again, then decide again.
-            ValueError, InvalidNamespaceError, anthropic.APIError: as for `batch`; also an item of another place, or of
-                another store.
+            ValueError, InvalidNamespaceError, WriteStaged, anthropic.APIError: as for `batch`; also an item of another
+                place, or of another store.
         """
         document = _checked(PutOp(namespace, key, value))
         if document is None:

@@ -15,10 +15,22 @@ from memolith.ports.clock import Clock
 Answer = TypeVar("Answer")
 
 
+class WriteStaged(Exception):
+    """A write that the store's approval policy made a proposal: nothing is in the store until a person approves it.
+
+    Attributes:
+        proposal_id: ``prop_…``. Writing again would make another proposal.
+    """
+
+    def __init__(self, what: str, proposal_id: str) -> None:
+        super().__init__(f"{what}: staged for approval as {proposal_id}; it is not in the store yet")
+        self.proposal_id = proposal_id
+
+
 class Writes:
     """Creates, updates and deletes memories of a store, each sent once, and again only where nothing was done.
 
-    Every method raises anthropic.APIError.
+    Every method raises WriteStaged for a write that waits for approval, and anthropic.APIError.
 
     Args:
         client: of Memolith's address.
@@ -34,7 +46,7 @@ class Writes:
 
     def create(self, path: str, content: str) -> Memory:
         """Create a memory."""
-        return self._once(lambda: self._memories.create(self._store_id, path=path, content=content))
+        return self._done(path, lambda: self._memories.create(self._store_id, path=path, content=content))
 
     def update(self, memory_id: str, content: str, expected_sha256: str | None = None) -> Memory:
         """Give a memory new content, wherever it is; with `expected_sha256` only on that content."""
@@ -47,11 +59,14 @@ class Writes:
                 memory_id, memory_store_id=self._store_id, content=content, precondition=only_on
             )
 
-        return self._once(send)
+        return self._done(memory_id, send)
 
     def delete(self, memory_id: str) -> None:
         """Delete a memory, wherever it is."""
-        self._once(lambda: self._memories.delete(memory_id, memory_store_id=self._store_id))
+        self._done(memory_id, lambda: self._memories.delete(memory_id, memory_store_id=self._store_id))
 
-    def _once(self, send: Callable[[], Answer]) -> Answer:
-        return once(send, self.clock, self.max_retries)
+    def _done(self, what: str, send: Callable[[], Answer]) -> Answer:
+        answer: Any = once(send, self.clock, self.max_retries)
+        if getattr(answer, "type", None) == "proposal":
+            raise WriteStaged(what, answer.id)
+        return answer  # type: ignore[no-any-return]
