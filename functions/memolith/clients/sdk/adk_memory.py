@@ -103,7 +103,8 @@ class MemolithMemoryService(BaseMemoryService):
 
         Events without text, and the thoughts in others, are left out. Safe to repeat.
 
-        Cost: a listing of the session's document (with its content, 20 parts a request) and one conditional commit.
+        Cost: a listing of the session's document (with its content, 20 parts a request) and one conditional commit, or
+        where nothing is new another listing, at the store's home.
 
         Raises:
             ValueError: an event is larger than a memory may be; nothing is added.
@@ -156,6 +157,8 @@ class MemolithMemoryService(BaseMemoryService):
             parts = self._parts(folder, at_home)
             known = {line.id for part in parts.values() for line in adk_lines.lines_of(part.content)}
             missing = {line.id: line for line in lines if line.id not in known}
+            if lines and not missing and not at_home:
+                return attempt(at_home=True)  # the part that has them may be deleted already
             last = (max(parts), parts[max(parts)].content) if parts else None
             return all(
                 self._put(adk_lines.part_path(folder, number), parts.get(number), content)
@@ -169,8 +172,8 @@ class MemolithMemoryService(BaseMemoryService):
         if not path.startswith(folder):
             return
 
-        def attempt(at_home: bool) -> bool:
-            parts = self._parts(f"{path.rpartition('/')[0]}/", at_home)
+        def attempt(_: bool) -> bool:
+            parts = self._parts(f"{path.rpartition('/')[0]}/", at_home=True)  # elsewhere it may not be there yet
             found = [part for part in parts.values() if part.path == path]
             changes = [(part, adk_lines.without(part.content, unquote(line_id))) for part in found]
             return all(content is None or self._put(path, part, content) for part, content in changes)

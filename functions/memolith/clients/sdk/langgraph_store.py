@@ -336,7 +336,8 @@ class MemolithStore(BaseStore):
             return _settled(error, document, lambda: self._retrieve(memory_id, at_home=True))
 
     def _delete(self, path: str) -> None:
-        memory = self._find(path)
+        """Delete the item at a path, as the home has it: another region may not have it yet, or still at this path."""
+        memory = self._find(path, at_home=True)
         if memory is None:
             return
         with suppress(anthropic.NotFoundError):

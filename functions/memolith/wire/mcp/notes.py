@@ -82,14 +82,18 @@ class Notes:
             raise ToolFailure(tool_texts.NOT_A_FILE.format(path=path))
         if expected_sha256 is not None:
             return self._replace(path, found, content, sha256, expected_sha256)
-        if found is not None:
-            return _unchanged_or_refused(path, found, sha256)
+        if found is not None and found.content_sha256 != sha256:
+            raise ToolFailure(texts.STANDS_ALREADY.format(path=path))
+        if found is not None and (done := self._unchanged(found.id, path, sha256)) is not None:
+            return done
         try:
             made = self._tree.create(target, content)
         except Occupied as occupied:
-            standing = self._tree.find(target) if occupied.path == target else None
-            if isinstance(standing, File):
-                return _unchanged_or_refused(path, standing, sha256)
+            if occupied.path == target:
+                done = self._unchanged(occupied.memory_id, path, sha256) if occupied.memory_id else None
+                if done is not None:
+                    return done
+                raise ToolFailure(texts.STANDS_ALREADY.format(path=path)) from None
             holder = f"{ROOT}{occupied.path}"
             raise ToolFailure(tool_texts.FILE_IN_THE_WAY.format(path=path, holder=holder)) from None
         return _written(made, "created")
@@ -231,15 +235,30 @@ class Notes:
             raise ToolFailure(tool_texts.NOT_A_FILE.format(path=path))
         return found
 
+    def _unchanged(self, memory_id: str, path: str, sha256: str) -> Written | None:
+        """Accept a write that was done already, as after a lost answer; None where nothing is at the path any more.
+
+        Raises:
+            ToolFailure: the home has other content there, which the write would lose.
+        """
+        try:
+            standing = self._tree.at_home(memory_id)
+        except Gone:
+            return None
+        if standing.path != note_place(path):
+            return None
+        if standing.content_sha256 != sha256:
+            raise ToolFailure(texts.STANDS_ALREADY.format(path=path))
+        return _written(standing, "unchanged")
+
     def _replace(self, path: str, found: File | None, content: str, sha256: str, expected_sha256: str) -> Written:
+        """Replace a note on what was read. The home decides: what this region has may be older than what was read."""
         if found is None:
             raise ToolFailure(texts.NOT_THERE.format(path=path))
-        if found.content_sha256 not in (expected_sha256, sha256):
-            raise ToolFailure(texts.CHANGED_MEANWHILE.format(path=path))
-        if found.content_sha256 == sha256:
-            return _written(found, "unchanged")
         try:
-            return _written(self._tree.update(found, content), "replaced")
+            done = self._tree.update_on(found.id, expected_sha256, content)
+            same = found.content_sha256 == sha256 and found.updated_at == done.updated_at
+            return _written(done, "unchanged" if same else "replaced")
         except Changed:
             raise ToolFailure(texts.CHANGED_MEANWHILE.format(path=path)) from None
         except Gone:
@@ -249,13 +268,6 @@ class Notes:
 def _url(text: str) -> str:
     """Return what the graph is asked for: a path of the memory tool as the store's, and anything else as it is."""
     return text[len(ROOT) :] if text.startswith(f"{ROOT}/") else text
-
-
-def _unchanged_or_refused(path: str, standing: File, sha256: str) -> Written:
-    """Accept a write that was done already, as after a lost answer; refuse one that would lose other content."""
-    if standing.content_sha256 != sha256:
-        raise ToolFailure(texts.STANDS_ALREADY.format(path=path))
-    return _written(standing, "unchanged")
 
 
 def _written(file: File, outcome: Literal["created", "replaced", "unchanged"]) -> Written:

@@ -80,11 +80,11 @@ class Gone(Exception):
 
 
 class Occupied(Exception):
-    """A memory is at the path, above it or under it; nothing was changed."""
+    """A memory is at the path, above it or under it; nothing was changed. It may have no id that could be told yet."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, memory_id: str = "") -> None:
         super().__init__(path)
-        self.path = path
+        self.path, self.memory_id = path, memory_id
 
 
 class Tree:
@@ -141,9 +141,12 @@ class Tree:
 
     def update(self, file: File, content: str) -> File:
         """Replace the content that was read; return the file without content. Raises Changed, Gone, ToolFailure."""
-        precondition = {"type": "content_sha256", "content_sha256": file.content_sha256}
-        body = {"content": content, "precondition": precondition}
-        return _file(self._ask("POST", f"{self._memories}/{file.id}", body=body))
+        return self.update_on(file.id, file.content_sha256, content)
+
+    def update_on(self, memory_id: str, sha256: str, content: str) -> File:
+        """Replace content that has this hash. As `update`."""
+        body = {"content": content, "precondition": {"type": "content_sha256", "content_sha256": sha256}}
+        return _file(self._ask("POST", f"{self._memories}/{memory_id}", body=body))
 
     def remark(self, text: str) -> Mapping[str, Any]:
         """Append a remark to the log of the day; return the API's answer. Raises ToolFailure, Staged."""
@@ -155,7 +158,7 @@ class Tree:
         Raises:
             Gone: also where it is at a third path. Occupied, ToolFailure.
         """
-        now_at = self._path_now(file)
+        now_at = self.at_home(file.id).path
         if now_at == path:
             return
         if now_at != file.path:
@@ -169,19 +172,19 @@ class Tree:
             anywhere: delete it also where it was renamed.
         """
         try:
-            if anywhere or self._path_now(file) == file.path:
+            if anywhere or self.at_home(file.id).path == file.path:
                 self._ask("DELETE", f"{self._memories}/{file.id}")
         except Gone:
             return
 
-    def _path_now(self, file: File) -> str:
-        """Return the path that a memory has at its store's home. Raises Gone, ToolFailure.
+    def at_home(self, memory_id: str) -> File:
+        """Return a memory as its store's home has it, without content. Raises Gone, ToolFailure.
 
         A deletion and a rename go by the memory's id, and the API takes no path as their precondition. Without this
         look they would take a memory that another client has moved away since it was listed.
         """
-        reply = self._caller.call("GET", f"{self._memories}/{file.id}", {"view": "basic"}, headers=AT_HOME)
-        return _file(accepted(reply, may_be_gone=True)).path
+        reply = self._caller.call("GET", f"{self._memories}/{memory_id}", {"view": "basic"}, headers=AT_HOME)
+        return _file(accepted(reply, may_be_gone=True))
 
     def stays_of(self, file: File) -> Iterator[tuple[str, int]]:
         """Yield each path at which this memory has been and since when, the newest first; what is redacted has none."""
@@ -280,7 +283,8 @@ def accepted(reply: Reply, *, may_be_gone: bool = False) -> Mapping[str, Any]:
     reason = str(error.get("message") or f"status {reply.status}")
     match error.get("type"):
         case "memory_path_conflict_error":
-            raise Occupied(str(error.get("conflicting_path", "")))
+            holder = error.get("conflicting_path"), error.get("conflicting_memory_id")
+            raise Occupied(*(str(one or "") for one in holder))
         case "memory_precondition_failed_error":
             raise Changed
         case "memory_damaged_error":
