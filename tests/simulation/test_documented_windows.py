@@ -22,7 +22,6 @@ from tests.simulation.late_versions import everywhere, late_over_an_erased_head
 from tests.simulation.lost_objects import compare, is_here, minutes, until
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.stage import PUT, Stage
-from tests.simulation.take_overs import logged
 from tests.support.rebuilds import Operator
 
 
@@ -234,39 +233,3 @@ def rebuild(stage: MovingStage, region: str) -> None:
     operator.site = stage.cloud.sites[region]
     operator.folder = BatchProjector(operator.site.region, operator.site.indexing)
     operator.run()
-
-
-def test_a_version_is_erased_that_an_overtaken_home_redacts_while_it_counts_for_the_later_one(
-    stage: MovingStage,
-) -> None:
-    """`AWAY` passed the creation on, and took over before it had the answer; `THIRD` took over from it, unheard of."""
-    creating = stage.actor(lambda: stage.create("/secret/path", "SECRET", region=AWAY))
-    creating.until(PUT, f"{HOME}/log/", after=True)
-    (created,) = logged(stage)
-    stage.hold_back()
-    with stage.dead(HOME):
-        stage.fail_over(AWAY)
-    records = [event.key for event in stage.hold_back() if "/store/" in event.key]
-    stage.reach(THIRD, created)
-    stage.reach(THIRD, *records)
-    with stage.dead(HOME, AWAY):
-        stage.fail_over(THIRD, old=AWAY)
-    stage.hold_back()
-    stage.clock.pause(60.0)
-    memory = creating.finish()
-    assert stage.read(memory.id, THIRD).content == "SECRET"
-    with pytest.raises(NotFound):
-        stage.read(memory.id, AWAY)
-    assert stage.history_of(memory.id, AWAY)
-    stage.redact(memory.version_id, AWAY)
-    stage.come_late()
-    stage.deliver()
-    for region in stage.cloud.regions:
-        with pytest.raises(NotFound):
-            stage.read(memory.id, region)
-        assert stage.found("SECRET", region) == []
-        assert "/secret/path" not in repr(stage.cloud.rows(region, "paths"))
-    there = stage.create("/secret", "above", region=THIRD)
-    stage.deliver()
-    assert [set(stage.listed(region)) for region in stage.cloud.regions] == [{there.path}] * 3
-    stage.at_rest()

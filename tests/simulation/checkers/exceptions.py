@@ -249,16 +249,11 @@ def is_gone_by_a_cut(evidence: Evidence, store_id: str, row: Mapping[str, Any]) 
 
 @exception(
     "A version is divergent in the term that a region knows. It may be adopted, or count in a later term, while "
-    "somebody dismisses or redacts it: the order to erase it wins. The memory has no text left and is not found, its "
-    "path is free, and its history ends with the erased version."
+    "somebody dismisses it: the order to erase it wins. The memory has no text left and is not found, its path is "
+    "free, and its history ends with the erased version."
 )
 def was_dismissed_and_counts(evidence: Evidence, counting: Version) -> bool:
-    ordered = {
-        one.kind
-        for one in evidence.history.operations
-        if one.kind in ("dismiss", "redact") and one.asked["version_id"] == counting.id
-    }
-    return "dismiss" in ordered or ("redact" in ordered and came_late(evidence, counting.store_id, counting.id))
+    return any(one.kind == "dismiss" and one.asked["version_id"] == counting.id for one in evidence.history.operations)
 
 
 def has_no_head(evidence: Evidence, store_id: str, memory_id: str) -> bool:
