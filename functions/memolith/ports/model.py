@@ -208,7 +208,7 @@ class Rejected(ModelFailure):
 
 
 class TooLong(ModelFailure):
-    """The question is longer than the model's window."""
+    """The question is longer than the model's window, or the window was full before the answer was whole."""
 
 
 class BadAnswer(ModelFailure):
@@ -246,6 +246,13 @@ class Models(Protocol):
         Raises:
             Rejected: the deployment has none of that name.
         """
+
+
+def window_full(usage: Usage) -> TooLong:
+    """Return the failure of an answer that filled the model's window before it was whole; it is billed all the same."""
+    failure = TooLong("the model's window is full")
+    failure.usage = usage
+    return failure
 
 
 def estimated_tokens(ask: Ask) -> int:

@@ -36,8 +36,10 @@ from memolith.ports.model import (
     Role,
     Stop,
     Throttled,
+    TooLong,
     Turn,
     Usage,
+    window_full,
 )
 
 GOOD = json.dumps({"notes": [], "summary": "", "slug": None, "outcome": "success"})
@@ -124,6 +126,22 @@ def test_the_cost_of_a_model_without_a_price_is_unknown_and_not_guessed() -> Non
     assert _metered(Scripted(GOOD), prices={}).ask(ASK).cost_micro_usd is None
 
 
+def test_a_failure_that_was_billed_is_priced_and_counted_as_an_answer_is() -> None:
+    metrics = RecordingMetrics()
+    with pytest.raises(TooLong) as raised:
+        _metered(Scripted(window_full(Usage(1_000, 100, 10, 20))), metrics).ask(ASK)
+    assert raised.value.cost_micro_usd == metrics.total("model.micro_usd") == 3_000 + 1_500 + 38 + 6
+    assert metrics.total("model.tokens") == 1_130
+    assert metrics.counts["model.calls", (("outcome", "TooLong"), ("purpose", "extract"))] == 1
+
+
+def test_a_failure_that_was_not_billed_has_no_price_and_counts_no_tokens() -> None:
+    metrics = RecordingMetrics()
+    with pytest.raises(ModelUnavailable) as raised:
+        _metered(Scripted(ModelUnavailable("away")), metrics).ask(ASK)
+    assert (raised.value.cost_micro_usd, metrics.total("model.tokens")) == (None, 0)
+
+
 @pytest.mark.parametrize(
     ("left", "allowed"),
     [
@@ -189,6 +207,19 @@ def test_the_budget_also_bounds_the_repair() -> None:
         Validated(_metered(model)).ask(replace(ASK, left=Left(tokens=1_150)))
     assert raised.value.usage == Usage(1_000, 100)
     assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("second", "billed", "cost"),
+    [
+        (window_full(Usage(2_000, 10)), Usage(3_000, 110), 3_000 + 1_500 + 6_000 + 150),
+        (ModelUnavailable("away"), Usage(1_000, 100), 3_000 + 1_500),
+    ],
+)
+def test_a_repair_that_fails_says_what_both_questions_cost(second: ModelFailure, billed: Usage, cost: int) -> None:
+    with pytest.raises(type(second)) as raised:
+        Validated(_metered(Scripted("no json", second))).ask(ASK)
+    assert (raised.value.usage, raised.value.cost_micro_usd) == (billed, cost)
 
 
 def test_a_fence_around_an_answer_is_no_part_of_it() -> None:

@@ -216,6 +216,16 @@ def test_the_reason_why_an_answer_ended_is_told_apart(service: Service, server: 
         assert service.model(server).ask(ASK).stop is stop, said
 
 
+@pytest.mark.parametrize("service", [one for one in SERVICES if one.name != "openai"], ids=lambda service: service.name)
+def test_an_answer_that_fills_the_models_window_is_a_failure_that_says_what_was_billed(
+    service: Service, server: AwkwardServer
+) -> None:
+    server.answer(service.says("hel", "model_context_window_exceeded"))
+    with pytest.raises(TooLong, match="window is full") as raised:
+        service.model(server).ask(ASK)
+    assert raised.value.usage == service.usage
+
+
 @EACH
 def test_each_error_of_a_service_has_its_kind_and_never_quotes_the_prompt(
     service: Service, server: AwkwardServer

@@ -16,6 +16,7 @@ from memolith.ports.model import (
     TooLong,
     Usage,
     estimated_tokens,
+    window_full,
 )
 
 if TYPE_CHECKING:
@@ -54,16 +55,17 @@ class AnthropicModel:
             message = raw.parse()
         except anthropic.AnthropicError as error:
             raise failure(error) from None
+        usage = Usage(
+            message.usage.input_tokens,
+            message.usage.output_tokens,
+            message.usage.cache_creation_input_tokens or 0,
+            message.usage.cache_read_input_tokens or 0,
+        )
         if message.stop_reason == "model_context_window_exceeded":
-            raise TooLong("the model's window is full")
+            raise window_full(usage)
         return Answer(
             text="".join(block.text for block in message.content if block.type == "text"),
-            usage=Usage(
-                message.usage.input_tokens,
-                message.usage.output_tokens,
-                message.usage.cache_creation_input_tokens or 0,
-                message.usage.cache_read_input_tokens or 0,
-            ),
+            usage=usage,
             model=message.model,
             stop=_STOPS.get(message.stop_reason or "", Stop.END),
             request_id=raw.headers.get("request-id", ""),

@@ -22,6 +22,7 @@ from memolith.ports.model import (
     TooLong,
     Usage,
     estimated_tokens,
+    window_full,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class BedrockModel:
         except AwsError as error:
             raise failure(error) from None
         if answer["stopReason"] == "model_context_window_exceeded":
-            raise TooLong("the model's window is full")
+            raise window_full(_usage(answer))
         return _answer(answer, self._model_id)
 
     def tokens(self, ask: Ask) -> int:
@@ -128,16 +129,20 @@ def _conversation(ask: Ask) -> dict[str, Any]:
     return {"messages": turns, **({"system": system} if system else {})}
 
 
-def _answer(answer: Mapping[str, Any], model_id: str) -> Answer:
+def _usage(answer: Mapping[str, Any]) -> Usage:
     usage = answer["usage"]
+    return Usage(
+        usage["inputTokens"],
+        usage["outputTokens"],
+        usage.get("cacheWriteInputTokens", 0),
+        usage.get("cacheReadInputTokens", 0),
+    )
+
+
+def _answer(answer: Mapping[str, Any], model_id: str) -> Answer:
     return Answer(
         text="".join(block.get("text", "") for block in answer["output"]["message"]["content"]),
-        usage=Usage(
-            usage["inputTokens"],
-            usage["outputTokens"],
-            usage.get("cacheWriteInputTokens", 0),
-            usage.get("cacheReadInputTokens", 0),
-        ),
+        usage=_usage(answer),
         model=model_id,
         stop=_STOPS.get(answer["stopReason"], Stop.END),
         request_id=answer["ResponseMetadata"].get("RequestId", ""),

@@ -34,7 +34,7 @@ class Metered:
     """A model whose questions are counted, priced, and refused where they could exceed the budget.
 
     Counted are ``model.tokens`` by purpose and kind, ``model.calls`` by purpose and outcome, ``model.micro_usd`` by
-    purpose; measured is ``model.latency``.
+    purpose; measured is ``model.latency``. A failure that was billed is priced and counted as an answer is.
     """
 
     def __init__(
@@ -76,16 +76,16 @@ class Metered:
         try:
             answer = self._model.ask(ask)
         except ModelFailure as failure:
-            self._metrics.count("model.calls", purpose=ask.purpose.value, outcome=type(failure).__name__)
+            failure.cost_micro_usd = self._cost(self._model_id, failure.usage) if failure.usage.total else None
+            self._count(ask, type(failure).__name__, failure.usage, failure.cost_micro_usd)
             raise
         finally:
             self._metrics.milliseconds(
                 "model.latency", (self._clock.ticks_us() - began) / 1_000, purpose=ask.purpose.value
             )
-        price = self._price(answer.model)
-        priced = replace(answer, cost_micro_usd=None if price is None else price.micro_usd(answer.usage))
-        self._count(ask, priced)
-        return priced
+        cost = self._cost(answer.model, answer.usage)
+        self._count(ask, answer.stop.value, answer.usage, cost)
+        return replace(answer, cost_micro_usd=cost)
 
     def _check(self, ask: Ask) -> None:
         if ask.left.tokens is None and ask.left.micro_usd is None:
@@ -105,17 +105,21 @@ class Metered:
     def _price(self, model: str) -> Price | None:
         return self._prices.get(model, self._prices.get(self._model_id))
 
-    def _count(self, ask: Ask, answer: Answer) -> None:
+    def _cost(self, model: str, usage: Usage) -> int | None:
+        price = self._price(model)
+        return None if price is None else price.micro_usd(usage)
+
+    def _count(self, ask: Ask, outcome: str, usage: Usage, cost_micro_usd: int | None) -> None:
         purpose = ask.purpose.value
-        self._metrics.count("model.calls", purpose=purpose, outcome=answer.stop.value)
+        self._metrics.count("model.calls", purpose=purpose, outcome=outcome)
         kinds = {
-            "input": answer.usage.input_tokens,
-            "output": answer.usage.output_tokens,
-            "cache_creation": answer.usage.cache_creation_input_tokens,
-            "cache_read": answer.usage.cache_read_input_tokens,
+            "input": usage.input_tokens,
+            "output": usage.output_tokens,
+            "cache_creation": usage.cache_creation_input_tokens,
+            "cache_read": usage.cache_read_input_tokens,
         }
         for kind, tokens in kinds.items():
             if tokens:
                 self._metrics.count("model.tokens", tokens, purpose=purpose, kind=kind)
-        if answer.cost_micro_usd:
-            self._metrics.count("model.micro_usd", answer.cost_micro_usd, purpose=purpose)
+        if cost_micro_usd:
+            self._metrics.count("model.micro_usd", cost_micro_usd, purpose=purpose)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memolith.adapters.models.forms import fitted
-from memolith.ports.model import Answer, Ask, BadAnswer, Left, Model, ModelFailure, Role, Stop, Turn, Usage
+from memolith.ports.model import Answer, Ask, BadAnswer, Left, Model, ModelFailure, Role, Stop, Turn
 
 REPAIR = "Your answer did not fit the schema at {reason}. Answer again with the whole object, and with nothing else."
 
@@ -69,13 +69,13 @@ def _less(left: Left, answer: Answer) -> Left:
     return Left(tokens, micro_usd)
 
 
-def _sum(first: Answer, second: Answer) -> int | None:
+def _sum(first: Answer, second: Answer | ModelFailure) -> int | None:
     if first.cost_micro_usd is None or second.cost_micro_usd is None:
         return None
     return first.cost_micro_usd + second.cost_micro_usd
 
 
 def _billed(failure: ModelFailure, answer: Answer) -> ModelFailure:
-    failure.usage = failure.usage + answer.usage if isinstance(failure.usage, Usage) else answer.usage
-    failure.cost_micro_usd = answer.cost_micro_usd
+    failure.cost_micro_usd = _sum(answer, failure) if failure.usage.total else answer.cost_micro_usd
+    failure.usage = failure.usage + answer.usage
     return failure
