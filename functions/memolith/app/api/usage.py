@@ -160,7 +160,7 @@ class UsageCounts:
             Unavailable, Busy, OutcomeUnknown: nothing is counted, or it is; the next look goes on from there.
         """
         now_us = self._region.clock.now_us()
-        state = self._log.newest(store)
+        state, sequence = self._log.state(store)
         before = state or UsageRecord(store.store_id, 1, 0, now_us, now_us)
         cursors: dict[str, Mapping[str, int]] = {}
         fresh: list[tuple[Sequence[TranscriptRow], set[str]]] = []
@@ -180,7 +180,7 @@ class UsageCounts:
             before,
             found,
             epoch=epoch_number(store),
-            sequence=before.sequence + 1,
+            sequence=sequence,
             at=now_us,
             cursors=cursors,
         )

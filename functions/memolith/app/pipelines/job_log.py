@@ -18,6 +18,7 @@ from memolith.core.errors import Unavailable
 from memolith.core.object_keys import JobKey
 from memolith.core.objects.job_record import JobRecord
 from memolith.core.objects.store_record import parse_epoch
+from memolith.core.objects.usage_record import UsageRecord
 from memolith.core.pipelines import jobs
 from memolith.core.pipelines.jobs import LEASE_US, Claim, ClaimAnswer, Claimant, JobName
 from memolith.core.rows.identity import StoreRow
@@ -91,17 +92,9 @@ class JobLog:
         )
         if decided.record is None:
             return decided
-        record = replace(decided.record, sequence=self._next_sequence(records, who.epoch), input_sha256=input_sha256)
+        sequence = next_sequence(records, self._region.name, who.epoch)
+        record = replace(decided.record, sequence=sequence, input_sha256=input_sha256)
         return Claim(ClaimAnswer.CLAIMED, record) if self._put(record) else Claim(ClaimAnswer.RUNNING)
-
-    def _next_sequence(self, records: Mapping[str, JobRecord], epoch: int) -> int:
-        """Return where a claim is put: after this region's own records, and after what others put in the same epoch.
-
-        Not after those of an earlier home, which outrank nothing here: where one of them arrives late, a worker that
-        has seen it and one that has not would put their claims at two places, and both would have the job.
-        """
-        counted = (one.sequence for home, one in records.items() if home == self._region.name or one.epoch == epoch)
-        return max(counted, default=0) + 1
 
     def beat(self, held: JobRecord) -> JobRecord:
         """Renew a claim; one PUT. Return what is held now.
@@ -154,6 +147,16 @@ def last_keys(region: Region, store: StoreRow, name: JobName) -> list[tuple[str,
             last = key
         found += [] if last is None else [(home, last)]
     return found
+
+
+def next_sequence(last: Mapping[str, JobRecord | UsageRecord], region: str, epoch: int) -> int:
+    """Return where a region puts its next record, by the last one of each home: after its own, and those of the epoch.
+
+    Not after those of an earlier home, which outrank nothing here: where one of them arrives late, a worker that has
+    seen it and one that has not would put their records at two places, and both would think that theirs counts.
+    """
+    counted = (one.sequence for home, one in last.items() if home == region or one.epoch == epoch)
+    return max(counted, default=0) + 1
 
 
 def epoch_number(store: StoreRow) -> int:

@@ -11,7 +11,7 @@ from functools import partial
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import Put, has_body, put_if_absent
-from memolith.app.pipelines.job_log import last_keys
+from memolith.app.pipelines.job_log import epoch_number, last_keys, next_sequence
 from memolith.core.errors import Unavailable
 from memolith.core.objects.usage_record import JOB_KEY, KIND, UsageRecord
 from memolith.core.pipelines.jobs import JobName
@@ -35,13 +35,18 @@ class UsageLog:
         Raises:
             Unavailable: the bucket does not answer, or a record cannot be read.
         """
+        return self.state(store)[0]
+
+    def state(self, store: StoreRow) -> tuple[UsageRecord | None, int]:
+        """Return the counts of a store that this bucket has, and the sequence of the next record here. As `newest`."""
         name = JobName(store.store_id, KIND, JOB_KEY)
-        found = [self._read(key) for _, key in last_keys(self._region, store, name)]
-        newest = max((one for one in found if one is not None), key=lambda one: one.rank, default=None)
+        keys = last_keys(self._region, store, name)
+        found = {home: one for home, key in keys if (one := self._read(key)) is not None}
+        newest = max(found.values(), key=lambda one: one.rank, default=None)
         while len(self._known) >= KNOWN_MAX:
             self._known.pop(next(iter(self._known), ""), None)
         self._known[store.store_id] = (self._region.clock.now_us(), newest)
-        return newest
+        return newest, next_sequence(found, self._region.name, epoch_number(store))
 
     def recent(self, store: StoreRow) -> UsageRecord | None:
         """Return the counts as of a minute ago at most; no call where this process has read them since. As `newest`."""

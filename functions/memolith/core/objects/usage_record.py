@@ -34,7 +34,7 @@ class UsageRecord:
     Attributes:
         store_id: the store.
         epoch: the number of the store's epoch in which it was put; a later epoch's records outrank all earlier ones.
-        sequence: counted from 1 through all epochs.
+        sequence: counted from 1 in each region that puts records, through all epochs.
         at: when it was put.
         began_at: when the first was: before that nothing was counted.
         cursors: of each session and region the last part of the transcript that is counted.
