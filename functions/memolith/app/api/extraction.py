@@ -36,6 +36,7 @@ from memolith.core.proposed_edits import EditRequest
 from memolith.core.retention import DAY_US
 from memolith.core.rows.content import PathRow
 from memolith.ports.model import (
+    CALL_TIMEOUT_S,
     Answer,
     AnswerForm,
     Ask,
@@ -56,8 +57,11 @@ EVENTS_MAX = 2_000
 """Of a session that are read: its newest."""
 
 JOB = "extract"
-LEASE_US = 300_000_000
-"""For how long a call that died has its session: a little longer than the longest answer of a model."""
+LEASE_US = 900_000_000
+"""For how long a call that died has its session: a function's own life."""
+
+ANSWER_US = round(CALL_TIMEOUT_S * 1_000_000)
+"""How long before the lease ends the model is asked for the last time: an answer may take so long."""
 
 MODEL = MODEL_DEFAULT
 """The name of the model that is asked, which a deployment maps to one of a service."""
@@ -192,6 +196,7 @@ class Extractions:
 
     def _carry_out(self, store: StoreAccess, claim: Claim, asked: _Question, model: str) -> Extraction:
         """Ask, propose, and record that it was done, whose job it is."""
+        asked = replace(asked, until_us=_until(claim.record, asked.until_us))
         try:
             answered = self._ask(store, asked, model)
             found = self._admitted(store, glean(answered.data, asked.document, asked.events))
@@ -296,6 +301,12 @@ def _asked(question: str, key: str) -> Ask:
         form=AnswerForm.EXTRACTION,
         effort=Effort.LOW,
     )
+
+
+def _until(held: JobRecord | None, until_us: int | None) -> int | None:
+    """Return the last instant at which a model may be asked: so that its answer comes while the session is held."""
+    ends = [held.lease_until - ANSWER_US] if held is not None else []
+    return min([*ends, *([] if until_us is None else [until_us])], default=None)
 
 
 def _digest(session_id: str, question: str) -> str:
