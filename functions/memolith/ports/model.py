@@ -8,6 +8,7 @@
     ├── TooLong            more than the model's window takes
     ├── BadAnswer          it answered, twice, with what does not fit the form that was asked for
     └── BudgetExceeded     not asked: the question could cost more than is left
+        └── BudgetTooSmall it could cost more than the whole budget: waiting does not help
 
 A model is handed text and hands back text. It has no tools, and nothing that it answers is carried out unchecked.
 """
@@ -217,6 +218,10 @@ class BadAnswer(ModelFailure):
 
 class BudgetExceeded(ModelFailure):
     """Not asked: what the question may cost is more than is left of the budget."""
+
+
+class BudgetTooSmall(BudgetExceeded):
+    """Not asked, and not on another day either: what the question may cost is more than the budget of a whole day."""
 
 
 class Model(Protocol):

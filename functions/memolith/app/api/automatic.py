@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from memolith.app.api.dreams import Dreams
-from memolith.app.api.extraction import Extractions
+from memolith.app.api.extraction import OVER_BUDGET, Extractions
 from memolith.app.api.usage import Heard, UsageCounts
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.auth.session_log import SessionLog, record_of
@@ -183,7 +183,8 @@ class AutomaticPipelines:
     ) -> None:
         """Extract the sessions that are due, the oldest first; a failure leaves the others to the next look.
 
-        Where the store's tokens of the day are used up, all are left to the next day, or to a greater budget.
+        Where the store's tokens of the day are used up, all are left to the next day, or to a greater budget. A session
+        that takes more than those of a whole day is left to a greater budget alone, and holds up no other.
         """
         day = self._region.clock.now_us() // DAY_US
         exhausted = f"{store.store_id}/{day}/{policy.max_tokens_per_day}"
@@ -194,7 +195,8 @@ class AutomaticPipelines:
                 return
             name = f"{store.store_id}/{one.record.session_id}/{one.recorded_at}"
             idle = one.record.archived_at is not None or one.said_at + policy.idle_hours * HOUR_US <= now_us
-            if not idle or name in self._finished:
+            too_dear = f"{name}/{policy.max_tokens_per_day}"
+            if not idle or name in self._finished or too_dear in self._finished:
                 continue
             access = self._as_session(view, store, one)
             if access is None:
@@ -212,6 +214,8 @@ class AutomaticPipelines:
             done.extracted[outcome] = done.extracted.get(outcome, 0) + 1
             if outcome in _FINISHED:
                 self._finished.note(name)
+            elif outcome == OVER_BUDGET:
+                self._finished.note(too_dear)
 
     def _as_session(self, view: View, store: StoreRow, one: _Recorded) -> StoreAccess | None:
         """Return what the session itself may, also one that has ended; None where the key that began it has ended.

@@ -42,6 +42,7 @@ from memolith.ports.model import (
     Ask,
     Block,
     BudgetExceeded,
+    BudgetTooSmall,
     Effort,
     ModelFailure,
     Models,
@@ -62,6 +63,9 @@ LEASE_US = 900_000_000
 
 ANSWER_US = round(CALL_TIMEOUT_S * 1_000_000)
 """How long before the lease ends the model is asked for the last time: an answer may take so long."""
+
+OVER_BUDGET = "over_budget"
+"""What comes of a session whose question takes more than the store allows a day: nothing, whatever day it is."""
 
 MODEL = MODEL_DEFAULT
 """The name of the model that is asked, which a deployment maps to one of a service."""
@@ -187,7 +191,8 @@ class Extractions:
             return "nothing_said"
         question = framed(input_document)
         digest = _digest(record.session_id, question)
-        self._check_budget(store, question, digest, model)
+        if not self._may_afford(store, question, digest, model):
+            return OVER_BUDGET
         claim = self._jobs.claim(store.store, name, self._region.name, watermark, input_sha256=digest)
         if claim.record is None:
             return claim.answer
@@ -236,11 +241,13 @@ class Extractions:
             ask = replace(_asked(asked.text, asked.sha256), until_us=asked.until_us)
             return self._budgets.ask(store_id, per_day, self._models.named(model), ask)
 
-    def _check_budget(self, store: StoreAccess, question: str, key: str, model: str) -> None:
-        """Raise BudgetExhausted where the question would not be asked now."""
+    def _may_afford(self, store: StoreAccess, question: str, key: str, model: str) -> bool:
+        """Tell whether a day's tokens suffice for the question. Raises BudgetExhausted where what is left does not."""
         store_id, per_day = store.store.store_id, PipelinesPolicy.of(store.store.pipelines).max_tokens_per_day
-        with self._translated():
+        with self._translated(), suppress(BudgetTooSmall):
             self._budgets.check(store_id, per_day, self._models.named(model), _asked(question, key))
+            return True
+        return False
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -19,7 +19,7 @@ from memolith.core.errors import Busy, OutcomeUnknown, Unavailable
 from memolith.core.object_keys import JobKey
 from memolith.core.objects.spending_record import KIND, SpendingRecord
 from memolith.core.times import rfc3339
-from memolith.ports.model import Answer, Ask, BudgetExceeded, Left, Model, ModelFailure
+from memolith.ports.model import Answer, Ask, BudgetExceeded, BudgetTooSmall, Left, Model, ModelFailure
 
 PUT_ATTEMPTS = 12
 WITH_REPAIR = 3
@@ -33,7 +33,10 @@ class TokenBudgets:
         self._region = region
 
     def check(self, store_id: str, per_day: int, model: Model, ask: Ask) -> None:
-        """Raise BudgetExceeded where the question would not be asked now. A LIST and a GET for each region."""
+        """Raise BudgetExceeded, or BudgetTooSmall, where the question would not be asked now.
+
+        A LIST and a GET for each region.
+        """
         if per_day:
             self._fitting(self._day(), per_day, self._spent(store_id, self._day())[0], model, ask)
 
@@ -44,8 +47,8 @@ class TokenBudgets:
         question might have taken counts as used.
 
         Raises:
-            BudgetExceeded: it does not fit; nothing was asked. Busy: others kept asking. Unavailable, OutcomeUnknown:
-            nothing was asked. ModelFailure: as the model raises.
+            BudgetExceeded: it does not fit; BudgetTooSmall: into no day; nothing was asked. Busy: others kept asking.
+            Unavailable, OutcomeUnknown: nothing was asked. ModelFailure: as the model raises.
         """
         if not per_day:
             return model.ask(ask)
@@ -73,8 +76,13 @@ class TokenBudgets:
         return answer
 
     def _fitting(self, day: str, per_day: int, spent: int, model: Model, ask: Ask) -> int:
-        """Return how many tokens a question and its answer may take. Raises BudgetExceeded."""
+        """Return how many tokens a question and its answer may take. Raises BudgetExceeded, BudgetTooSmall."""
         least = model.tokens(ask) + ask.max_output_tokens
+        if least > per_day:
+            raise BudgetTooSmall(
+                f"the store allows pipelines {per_day:,} tokens a day, and the question may take {least:,}, more than "
+                "any day has; raise `max_tokens_per_day`"
+            )
         if least > per_day - spent:
             raise BudgetExceeded(
                 f"the store allows pipelines {per_day:,} tokens a day, of which {max(0, per_day - spent):,} are left "

@@ -16,8 +16,19 @@ from memolith.core.errors import BudgetExhausted
 from memolith.core.object_keys import JobKey, parse_key
 from memolith.core.objects.spending_record import KIND, SpendingRecord
 from memolith.ports import errors as port_errors
-from memolith.ports.model import Answer, Ask, BudgetExceeded, ModelUnavailable, Purpose, Role, Turn, Usage
-from tests.api.dreams.stage import Stage, choose, tell
+from memolith.ports.model import (
+    Answer,
+    Ask,
+    BudgetExceeded,
+    BudgetTooSmall,
+    ModelUnavailable,
+    Purpose,
+    Role,
+    Turn,
+    Usage,
+    estimated_tokens,
+)
+from tests.api.dreams.stage import Asked, Stage, choose, tell
 from tests.unit.app.scene import AWAY, HOME
 
 DAY_S = 86_400
@@ -51,6 +62,13 @@ class Large(Answering):
 
     def ask(self, ask: Ask) -> Answer:
         return Answer("", Usage(14_000, 0), "large")
+
+
+class Counting(Asked):
+    """The stand-in, whose questions have as many tokens as is estimated."""
+
+    def tokens(self, ask: Ask) -> int:
+        return estimated_tokens(ask)
 
 
 def budgets(stage: Stage, region: str = HOME) -> TokenBudgets:
@@ -93,6 +111,16 @@ def test_a_question_that_does_not_fit_any_more_is_not_asked_until_the_next_day(s
     stage.scene.clock.advance(DAY_S)
     budgets(stage).ask(stage.scene.store, 2_000, model, QUESTION)
     assert len(model.asked) == 3
+
+
+def test_a_question_that_fits_no_day_is_refused_as_such_and_says_what_to_do(stage: Stage) -> None:
+    model = Answering()
+    said = r"999 tokens a day, and the question may take 1,000, more than any day has; raise `max_tokens_per_day`"
+    with pytest.raises(BudgetTooSmall, match=said):
+        budgets(stage).ask(stage.scene.store, 999, model, QUESTION)
+    with pytest.raises(BudgetTooSmall, match=said):
+        budgets(stage).check(stage.scene.store, 999, model, QUESTION)
+    assert (model.asked, spent(stage)) == ([], [])
 
 
 def test_of_two_questions_at_once_for_which_there_is_room_for_one_one_is_asked(stage: Stage) -> None:
@@ -216,7 +244,8 @@ def test_an_extraction_for_which_the_day_has_no_room_is_refused_until_tomorrow(s
 
 
 def test_a_session_that_waits_for_the_next_day_loses_no_try_and_is_looked_at_once(stage: Stage) -> None:
-    choose(stage, max_tokens_per_day=100, auto_extract="propose", idle_hours=1)
+    choose(stage, max_tokens_per_day=15_000, auto_extract="propose", idle_hours=1)
+    budgets(stage).ask(stage.scene.store, 15_000, Large(), QUESTION)
     tell(stage, ("user.message", "Please remember that the release branch is cut on Thursdays."))
     stage.scene.clock.advance(2 * 3_600)
     stage.scene.deliver()
@@ -230,7 +259,7 @@ def test_a_session_that_waits_for_the_next_day_loses_no_try_and_is_looked_at_onc
         with stage.scene.intercepted_by(listen):
             done = stage.memolith.automatic.run(stage.scene.store)
         assert (done.extracted, done.failure) == ({}, None)
-    assert len(read) == 2, "one look at each region's log"
+    assert len(read) == 3, "one look at each region's log, and at the record of the one that has any"
     assert stage.model.asks == []
     choose(stage, max_tokens_per_day=FITS)
     assert stage.memolith.automatic.run(stage.scene.store).extracted == {"proposed": 1}, "the budget is greater now"
@@ -244,6 +273,33 @@ def test_a_session_that_waited_for_the_next_day_is_extracted_then(stage: Stage) 
     assert stage.memolith.automatic.run(stage.scene.store).extracted == {}
     stage.scene.clock.advance(DAY_S)
     assert stage.memolith.automatic.run(stage.scene.store).extracted == {"proposed": 1}
+
+
+def test_a_session_that_takes_more_than_a_day_has_holds_up_no_other_and_waits_for_a_greater_budget() -> None:
+    model = Counting()
+    stage = Stage(models=model)
+    choose(stage, max_tokens_per_day=20_000, auto_extract="propose", idle_hours=1)
+    said = ("user.message", "Please remember that the release branch is cut on Thursdays.")
+    long = tell(stage, said, *[("user.message", f"Line {number} of a log. " * 250) for number in range(10)])
+    other = tell(stage, said)
+    stage.scene.clock.advance(2 * 3_600)
+    stage.scene.deliver()
+    read: list[str] = []
+
+    def listen(call: Call, act: Callable[[], Any]) -> Any:
+        read.extend(one for one in call.subjects if "/transcript/" in one)
+        return act()
+
+    with stage.scene.intercepted_by(listen):
+        first = stage.memolith.automatic.run(stage.scene.store)
+        assert [any(session in one for one in read) for session in (long, other)] == [True, True]
+        read.clear()
+        second = stage.memolith.automatic.run(stage.scene.store)
+    assert (first.extracted, first.failure) == ({"over_budget": 1, "proposed": 1}, None)
+    assert (second.extracted, read) == ({}, []), "it is not read again by a process that knows"
+    assert len(model.asks) == 1
+    choose(stage, max_tokens_per_day=100_000)
+    assert stage.memolith.automatic.run(stage.scene.store).extracted == {"proposed": 1}, "the budget is greater now"
 
 
 def test_what_was_taken_on_days_long_over_is_removed_in_every_region(stage: Stage) -> None:
