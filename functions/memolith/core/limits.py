@@ -352,7 +352,7 @@ AUTO_DREAM_SESSIONS_DEFAULT = 5
 
 
 AUTO_SESSIONS_PER_RUN = 20
-"""Extracted at once; the others at the next look."""
+"""About so many a model is asked at once; the others wait for the next look."""
 
 
 AUTO_SESSIONS_SCANNED = 5_000

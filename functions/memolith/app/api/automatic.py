@@ -110,9 +110,10 @@ class AutomaticPipelines:
 
         An index read where nothing may happen by itself. Else a LIST and a GET of the dreams' job, a query for a
         hundred sessions of the last `AUTO_AGE_DAYS` days, and one for each of the store's, and an index read; what an
-        extraction costs for each that is due; for a dream what a session costs, four PUTs and a transaction. Where uses
-        are counted, a LIST and a GET once a minute, and each `memolith.app.api.usage.EVERY_US` what
-        `UsageCounts.count` costs. Nothing is done while the index is incomplete, or once a table of it was emptied.
+        extraction costs for each that is due; a LIST and a GET for each of which this process does not know that it is
+        done; for a dream what a session costs, four PUTs and a transaction. Where uses are counted, a LIST and a GET
+        once a minute, and each `memolith.app.api.usage.EVERY_US` what `UsageCounts.count` costs. Nothing is done while
+        the index is incomplete, or once a table of it was emptied.
 
         Raises:
             Unavailable, Busy, OutcomeUnknown: the rest is done at the next look.
@@ -183,6 +184,8 @@ class AutomaticPipelines:
     ) -> None:
         """Extract the sessions that are due, the oldest first; a failure leaves the others to the next look.
 
+        At most `AUTO_SESSIONS_PER_RUN` are asked about. Those of which there is nothing to ask are not among them: a
+        process that has just started knows of none that it is done, and would never come to those after them.
         Where the store's tokens of the day are used up, all are left to the next day, or to a greater budget. A session
         that takes more than those of a whole day is left to a greater budget alone, and holds up no other.
         """
@@ -190,7 +193,8 @@ class AutomaticPipelines:
         exhausted = f"{store.store_id}/{day}/{policy.max_tokens_per_day}"
         for one in reversed(sessions):
             now_us = self._region.clock.now_us()
-            over = sum(done.extracted.values()) >= AUTO_SESSIONS_PER_RUN or (until_us is not None and now_us > until_us)
+            asked = sum(count for outcome, count in done.extracted.items() if outcome in _ASKED)
+            over = asked >= AUTO_SESSIONS_PER_RUN or (until_us is not None and now_us > until_us)
             if over or exhausted in self._finished:
                 return
             name = f"{store.store_id}/{one.record.session_id}/{one.recorded_at}"
@@ -298,6 +302,9 @@ class AutomaticPipelines:
             self._jobs.done(held, run_id=run.run_id, outcome="begun")
         return run.run_id
 
+
+_ASKED = frozenset(("proposed", "no_output"))
+"""What comes of a session about which a model was asked."""
 
 _FINISHED = frozenset(("proposed", "no_output", "nothing_said", "up_to_date", "retry_exhausted"))
 """What comes of a session that is not looked at again before something was said in it."""

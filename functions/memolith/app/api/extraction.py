@@ -182,9 +182,9 @@ class Extractions:
             Unavailable, Busy, OutcomeUnknown.
         """
         name = JobName(store.store.store_id, JOB, record.session_id)
-        state = self._jobs.state(store.store, name)
-        if state is not None and watermark <= state.watermark:
-            return ClaimAnswer.UP_TO_DATE
+        answer = self._jobs.would_claim(store.store, name, self._region.name, watermark)
+        if answer is not ClaimAnswer.CLAIMED:
+            return answer
         events = self._transcripts.newest(store, record, EVENTS_MAX)
         input_document = document(record.session_id, events)
         if not input_document["events"]:

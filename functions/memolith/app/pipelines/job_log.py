@@ -57,6 +57,11 @@ class JobLog:
                 found[home] = record
         return found
 
+    def would_claim(self, store: StoreRow, name: JobName, worker: str, input_watermark: int) -> ClaimAnswer:
+        """Return what a claim would be answered now, and claim nothing. Costs and raises as `state`."""
+        who = Claimant(worker, "", epoch_number(store), self._region.clock.now_us())
+        return jobs.claim(self.state(store, name), name, who, input_watermark, lease_us=self._lease_us).answer
+
     def claim(
         self,
         store: StoreRow,
