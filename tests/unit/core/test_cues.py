@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from memolith.core.pipelines.cues import extracted
+from memolith.core.pipelines.cues import BODY_MAX_CHARS, extracted
 from memolith.core.pipelines.speech import SENTENCE_MAX_CHARS
 
 KEPT = """
@@ -307,6 +307,17 @@ def test_what_only_leads_to_the_next_sentence_is_not_the_note() -> None:
 def test_a_reason_goes_with_what_it_is_the_reason_of() -> None:
     text = "We never deploy on Fridays. Otherwise support has to work on Saturday. Thanks!"
     assert bodies(text) == ["We never deploy on Fridays. Otherwise support has to work on Saturday."]
+
+
+@pytest.mark.parametrize("day", ["", "today "])
+def test_reasons_go_with_their_rule_as_far_as_a_note_has_room_also_for_their_dates(day: str) -> None:
+    reasons = [f"Because team {number} {day * 20}rewrites {'all of the blocks ' * 20}." for number in range(12)]
+    text = f"From now on always use tabs. {' '.join(reasons)}"
+    event = {"id": "e1", "type": "user.message", "text": text, "at": "2026-05-04T10:00:00Z"}
+    [note] = extracted({"events": [event]})["notes"]
+    assert 3_000 < len(note["body"]) <= BODY_MAX_CHARS
+    assert "team 0 " in note["body"]
+    assert "team 11 " not in note["body"]
 
 
 def test_what_is_quoted_is_not_said() -> None:

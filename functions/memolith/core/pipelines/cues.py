@@ -23,6 +23,10 @@ SENTENCE_MIN_WORDS = 3
 NAME_MAX_CHARS = 80
 SLUG_MAX_CHARS = 60
 DESCRIPTION_MAX_CHARS = 160
+BODY_MAX_CHARS = 4_000
+"""How long the text of a note may be, by the form of an answer."""
+
+DATE_CHARS = len(" (2026-11-23)")
 
 _RELATIVE = re.compile(r"\b(?P<word>today|yesterday|tomorrow)\b(?! \()", re.I)
 _OFFSETS = {"today": 0, "yesterday": -1, "tomorrow": 1}
@@ -82,7 +86,7 @@ def _notes(text: str, event_id: str, at: str) -> Iterator[dict[str, Any]]:
 
 
 def _statements(sentences: list[Sentence]) -> list[tuple[str, str]]:
-    """Return what is to be kept, with its kind; a sentence that leans on the one before goes with it."""
+    """Return what is to be kept, with its kind; a sentence that leans on the one before goes with it, where it fits."""
     found: list[tuple[str, str]] = []
     asked = ""
     joins = False
@@ -101,13 +105,14 @@ def _statements(sentences: list[Sentence]) -> list[tuple[str, str]]:
         if not kind and asked and sentence.teaches:
             kind, said = asked, text
         leans = sentence.is_reason or (kind and sentence.is_dependent)
-        if joins and before is not None and sentence.teaches and leans:
+        fits = joins and _chars_dated(f"{found[-1][1]} {text}") <= BODY_MAX_CHARS
+        if fits and before is not None and sentence.teaches and leans:
             found[-1] = (found[-1][0], f"{found[-1][1]} {text}")
         elif kind and sentence.is_dependent and before is not None and before.teaches and not asked:
             found.append((kind, f"{before.text} {text}"))
         elif kind:
             found.append((kind, said))
-        joins, asked = bool(kind) or (joins and sentence.is_reason), ""
+        joins, asked = bool(kind) or (fits and sentence.is_reason), ""
     return found
 
 
@@ -137,6 +142,11 @@ def _cue(sentence: Sentence) -> tuple[str, str]:
         or (cue_patterns.SETUP.match(text) and not cue_patterns.NO_SUBJECT.match(text))
     )
     return (PROJECT, sentence.text) if is_setup else ("", "")
+
+
+def _chars_dated(text: str) -> int:
+    """Return how long a text is at most once it has its dates."""
+    return len(text) + DATE_CHARS * len(_RELATIVE.findall(text))
 
 
 def _dated(text: str, at: str) -> str:
