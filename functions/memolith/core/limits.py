@@ -367,7 +367,7 @@ REMARK_PARTS_MAX = 20
 
 
 REMARKS_PER_DREAM = 500
-"""The newest, which a dream is handed."""
+"""The oldest since the last dream, which a dream is handed; the others are the next one's."""
 
 
 DREAM_TOKENS_MIN = 10_000

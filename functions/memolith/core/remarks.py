@@ -6,13 +6,13 @@ The log of a day is an ordinary memory, ``/logs/2026/11/2026-11-23.md``. What do
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import REMARK_MAX_CHARS, REMARKS_PER_DREAM
-from memolith.core.times import rfc3339
+from memolith.core.times import parse_rfc3339, rfc3339
 
 FOLDER = "/logs/"
 
@@ -77,12 +77,30 @@ def remarks_of(path: str, content: str) -> list[Remark]:
     return remarks
 
 
-def notes_of(logs: Mapping[str, str], since_us: int) -> list[dict[str, Any]]:
-    """Return the newest remarks that were made since an instant, as a dream takes notes, in the order of time."""
+def notes_of(logs: Mapping[str, str], since_us: int) -> tuple[list[dict[str, Any]], int | None]:
+    """Return the oldest remarks that were made since an instant, as a dream takes notes, in the order of time.
+
+    Also since when the others were made, and None where these are all: the next dream is handed those. Of more that
+    were made in one second than a dream is handed, the last are passed over.
+    """
     since = f"{rfc3339(since_us)[:19]}.000000Z"
     remarks = [one for path, content in logs.items() for one in remarks_of(path, content) if one.at >= since]
     remarks.sort(key=lambda one: (one.at, one.path, one.number))
-    return [_note(one) for one in remarks[-REMARKS_PER_DREAM:]]
+    handed, left = remarks[:REMARKS_PER_DREAM], remarks[REMARKS_PER_DREAM:]
+    notes = [_note(one) for one in handed]
+    if not left:
+        return notes, None
+    return notes, parse_rfc3339(left[0].at) + (1_000_000 if left[0].at == handed[0].at else 0)
+
+
+def taken_until(data: Mapping[str, Any], notes: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return up to when an answer that is not done takes remarks; None where it takes none.
+
+    Remarks after that are the next dream's. `notes` are those that the answer is about.
+    """
+    sources = {source for edit in data["edits"] for source in edit["sources"]}
+    taken = [str(one["at"]) for one in notes if one["id"] in sources and is_log(str(one["id"]).partition("#")[0])]
+    return parse_rfc3339(max(taken)) if taken else None
 
 
 def _note(remark: Remark) -> dict[str, Any]:

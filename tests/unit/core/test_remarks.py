@@ -41,15 +41,31 @@ def test_what_a_person_writes_into_a_log_by_hand_is_read_too_and_headings_are_pa
     assert remarks_of("/notes/a.md", content) == []
 
 
-def test_a_dream_is_handed_the_newest_remarks_since_the_last_one_in_their_order() -> None:
+def test_a_dream_is_handed_the_remarks_since_the_last_one_in_their_order() -> None:
     earlier, later = log_path(NOON - 24 * 3_600_000_000), LOG
     logs = {later: "- 12:00:07Z two\n- 12:00:08Z three\n", earlier: "- 23:00 one\n"}
-    assert [note["body"] for note in notes_of(logs, 0)] == ["one", "two", "three"]
-    assert [note["id"] for note in notes_of(logs, NOON + 600_000)] == [f"{LOG}#2"], "of that second on"
-    assert notes_of(logs, NOON + 5_000_000) == []
-    many = {LOG: "".join(f"- 12:00 remark {number}\n" for number in range(REMARKS_PER_DREAM + 1))}
-    assert len(notes_of(many, 0)) == REMARKS_PER_DREAM
-    assert notes_of(many, 0)[-1]["body"] == f"remark {REMARKS_PER_DREAM}"
+    notes, left_us = notes_of(logs, 0)
+    assert ([note["body"] for note in notes], left_us) == (["one", "two", "three"], None)
+    assert [note["id"] for note in notes_of(logs, NOON + 600_000)[0]] == [f"{LOG}#2"], "of that second on"
+    assert notes_of(logs, NOON + 5_000_000) == ([], None)
+
+
+def test_of_more_remarks_than_a_dream_is_handed_it_gets_the_oldest_and_the_next_one_gets_the_others() -> None:
+    stamps = [f"{minute // 60:02}:{minute % 60:02}" for minute in range(REMARKS_PER_DREAM + 2)]
+    logs = {LOG: "".join(f"- {stamp} remark of {stamp}\n" for stamp in stamps)}
+    first, left_us = notes_of(logs, 0)
+    assert [note["body"] for note in first] == [f"remark of {stamp}" for stamp in stamps[:-2]]
+    assert left_us == parse_rfc3339(f"2026-11-23T{stamps[-2]}:00Z")
+    second, left_us = notes_of(logs, left_us)
+    assert ([note["body"] for note in second], left_us) == ([f"remark of {stamp}" for stamp in stamps[-2:]], None)
+
+
+def test_more_remarks_of_one_second_than_a_dream_is_handed_keep_no_later_one_from_the_next() -> None:
+    logs = {LOG: "- 12:00 remark\n" * (REMARKS_PER_DREAM + 1) + "- 12:01 later\n"}
+    notes, left_us = notes_of(logs, 0)
+    assert len(notes) == REMARKS_PER_DREAM
+    assert left_us is not None
+    assert [note["body"] for note in notes_of(logs, left_us)[0]] == ["later"]
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "x" * 2_001])

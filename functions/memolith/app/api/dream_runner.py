@@ -57,7 +57,7 @@ from memolith.core.pipelines import dreams, jobs
 from memolith.core.pipelines.dreams import DreamedMemory
 from memolith.core.pipelines.jobs import JobName
 from memolith.core.pipelines.policy import ALLOW
-from memolith.core.remarks import REMARKS_AGAIN_US, is_log, notes_of
+from memolith.core.remarks import REMARKS_AGAIN_US, is_log, notes_of, taken_until
 from memolith.core.rows.identity import SessionRow, StoreRow
 from memolith.core.times import rfc3339
 from memolith.core.trust import AGENT, least, rank
@@ -68,6 +68,9 @@ JOB_KEY = "all"
 OUT_OF_TIME = "out_of_time"
 STOPPED = "stopped"
 TRIES_MAX = 3
+REMARKS_UNTIL = "remarks_until"
+"""In a plan that is kept: since when remarks are the next dream's."""
+
 NO_ANSWER = f"the model gave no answer in time, in {TRIES_MAX} tries; dream over fewer sessions, or name a faster model"
 ARRIVES_WITHIN_US = 900_000_000
 """How long a dream that was asked for in another region waits for its session and its output to arrive."""
@@ -266,6 +269,7 @@ class DreamRunner:
         kept = self._steps.find(run.record, PLAN)
         if kept is not None:
             run.record, plan = resumed(run.record, kept)
+            self._pass_remarks(run, kept.get(REMARKS_UNTIL))
             run.dropped = list(plan.dropped)
             heads = self._memories.all(run, run.record.output_store_id, lambda: self._go_on(run), full=False)
             self._edits.carry_out(run, plan, lambda: self._go_on(run), heads)
@@ -285,6 +289,8 @@ class DreamRunner:
             now = rfc3339(self._region.clock.now_us())
             asked = dreams.document(list(memories.values()), opened, notes, instructions, now, run.least)
             data: Mapping[str, Any] = self._ask(run, model, CONSOLIDATION, f"{run.record.run_id}.{number}", asked).data
+            if data["edits"] and not data["done"]:
+                self._pass_remarks(run, taken_until(data, notes) or _since(run))
             return data
 
         edits = dreams.edits_of(memories, opened_at_first(model, memories), ask)
@@ -296,7 +302,8 @@ class DreamRunner:
         run.dropped += chosen.dropped
         plan = self._edits.planned(run, chosen.edits, memories)
         if plan.edits:
-            self._keep(run, PLAN, kept_plan(run.record, plan))
+            until_us = run.held.input_watermark - REMARKS_AGAIN_US
+            self._keep(run, PLAN, {**kept_plan(run.record, plan), REMARKS_UNTIL: until_us})
         self._edits.carry_out(run, plan, lambda: self._go_on(run))
 
     def _notes(self, run: Run, model: Model) -> list[dict[str, object]]:
@@ -317,9 +324,16 @@ class DreamRunner:
     def _remarks(self, run: Run, memories: dict[str, DreamedMemory]) -> list[dict[str, object]]:
         """Take the logs out of what the dream may edit; return what they say since the last dream, as notes."""
         logs = {path: memories.pop(path) for path in [*memories] if is_log(path)}
-        notes = notes_of({path: log.text for path, log in logs.items()}, max(0, run.held.watermark - REMARKS_AGAIN_US))
+        notes, left_us = notes_of({path: log.text for path, log in logs.items()}, _since(run))
         self._lower(run, [logs[path].trust for path in {str(note["session"]) for note in notes}])
+        self._pass_remarks(run, left_us)
         return notes
+
+    def _pass_remarks(self, run: Run, until_us: int | None) -> None:
+        """Have the next dream be handed the remarks since an instant, where this one does not come as far as it may."""
+        if until_us is not None:
+            watermark = min(run.held.input_watermark, until_us + REMARKS_AGAIN_US)
+            run.held = replace(run.held, input_watermark=watermark)
 
     def _lower(self, run: Run, classes: Iterable[str | None]) -> None:
         """Lower the class of all that the dream writes from now on to the least that its model is shown."""
@@ -363,3 +377,8 @@ class DreamRunner:
     def _forget_and_pause(self, run: Run) -> NoReturn:
         self._steps.forget(run.record)
         raise DreamPausedError
+
+
+def _since(run: Run) -> int:
+    """Return since when a dream is handed remarks."""
+    return max(0, run.held.watermark - REMARKS_AGAIN_US)

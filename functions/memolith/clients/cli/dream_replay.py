@@ -193,7 +193,7 @@ class Replayer:
             if one["inputs"][0]["memory_store_id"] == store_id
         )
         since = max(0, next(earlier, 0) - REMARKS_AGAIN_US)
-        notes = notes_of({path: log.text for path, log in logs.items()}, since)
+        notes, _ = notes_of({path: log.text for path, log in logs.items()}, since)
         self._lower(logs[path].trust for path in {str(note["session"]) for note in notes})
         return notes
 

@@ -2,7 +2,8 @@
 
 Rules: the newest wording stands, the one before it is kept under ``## Earlier``; what only removed sources said is
 deleted; the index names every memory. Where nothing is to be done, there is no edit. The same document gives the same
-edits, and a store to which they were applied gives none.
+edits, and a store to which they were applied gives none. Of what has no room in one answer, notes are left from the
+earliest one on, and the answer is not `done`; memories that say the same are found again in the store.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from memolith.core.limits import CONTENT_MAX_BYTES
 from memolith.core.memory_conventions import INDEX_MAX_BYTES, INDEX_MAX_LINES, INDEX_PATH, frontmatter, index_line
 from memolith.core.pipelines.cues import overlap, shingles, slug
 
@@ -25,6 +27,11 @@ EARLIER_MAX = 5
 """How many earlier wordings of one memory are kept in it; older ones are in its versions."""
 
 OPEN_MAX = 20
+EDITS_MAX = 60
+SOURCES_MAX = 64
+WHY_MAX_CHARS = 1_000
+"""What an answer has at most, by its form."""
+
 COMPARED_MAX = 400
 """How many memories are compared with one another, the newest first."""
 
@@ -41,10 +48,13 @@ def consolidated(document: Mapping[str, Any]) -> dict[str, Any]:
     if wanted:
         return {"open": list(dict.fromkeys(wanted))[:OPEN_MAX], "edits": [], "summary": "", "done": False}
     texts = {path: str(one["text"]) for path, one in memories.items() if one.get("text") is not None}
-    edits = [*_removals(texts, document.get("removed", ())), *_merges(memories, texts)]
-    edits += _taken(notes, texts)
+    room = EDITS_MAX - 1  # the last is the index's
+    edits = [*_removals(texts, document.get("removed", ()), room)]
+    edits += _merges(memories, texts, room - len(edits) - len(notes))
+    taken, is_done = _taken(notes, texts, room - len(edits))
+    edits += taken
     edits += _index(memories, texts, edits)
-    return {"open": [], "edits": edits, "summary": _summary(edits), "done": True}
+    return {"open": [], "edits": edits, "summary": _summary(edits), "done": is_done}
 
 
 def _path_of(note: Mapping[str, Any]) -> str:
@@ -56,8 +66,11 @@ def _path_of(note: Mapping[str, Any]) -> str:
 # ---- notes ----------------------------------------------------------------------------------------------------------
 
 
-def _taken(notes: Sequence[Mapping[str, Any]], texts: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield an edit for each memory that a note makes or changes, in order of the notes; the last one wins."""
+def _taken(notes: Sequence[Mapping[str, Any]], texts: dict[str, str], room: int) -> tuple[list[dict[str, Any]], bool]:
+    """Return an edit for each memory that a note makes or changes, in order of the notes; the last one wins.
+
+    Also whether that is all: the first note for which there is no edit left ends it, so that none after it is taken.
+    """
     changed: dict[str, dict[str, Any]] = {}
     for note in sorted(notes, key=lambda one: (str(one.get("at", "")), str(one.get("id", "")))):
         path = _same_body(note, texts) or _path_of(note)
@@ -65,11 +78,13 @@ def _taken(notes: Sequence[Mapping[str, Any]], texts: dict[str, str]) -> Iterato
         after = _memory(note, before)
         if after == before:
             continue
+        if path not in changed and len(changed) >= room:
+            return list(changed.values()), False
         sources = [*changed.get(path, {}).get("sources", ()), str(note["id"])]
         op = changed[path]["op"] if path in changed else ("replace" if path in texts else "create")
         changed[path] = _edit(op, path, "A session says so.", sources, content=after)
         texts[path] = after
-    yield from changed.values()
+    return list(changed.values()), True
 
 
 def _same_body(note: Mapping[str, Any], texts: Mapping[str, str]) -> str | None:
@@ -99,7 +114,7 @@ def _memory(note: Mapping[str, Any], before: str | None) -> str:
 
 def body_of(text: str) -> str:
     """Return what a memory says now: without frontmatter, earlier wordings, reasons and sources."""
-    rest = _without_frontmatter(text).partition(f"\n{EARLIER}")[0]
+    rest = _without_earlier(_without_frontmatter(text))
     kept = [line for line in rest.split("\n") if not re.match(r"(?:Why|How to apply|Sources?): ", line)]
     return "\n".join(kept).strip()
 
@@ -116,10 +131,18 @@ def _earlier_of(text: str) -> list[str]:
 
 
 def _with_earlier(text: str, earlier: Sequence[str]) -> str:
+    """Return a memory with earlier wordings, the newest first: as many as it may have, and has room for."""
     kept = list(dict.fromkeys(" ".join(one.split()) for one in earlier if one.strip()))[:EARLIER_MAX]
-    if not kept:
-        return text
-    return "\n".join([text.rstrip(), "", EARLIER, "", *(f"- {one}" for one in kept), ""])
+    while kept:
+        whole = "\n".join([text.rstrip(), "", EARLIER, "", *(f"- {one}" for one in kept), ""])
+        if _fits(whole):
+            return whole
+        kept.pop()
+    return text
+
+
+def _fits(text: str) -> bool:
+    return len(text.encode()) <= CONTENT_MAX_BYTES
 
 
 def _scalar(value: object) -> str:
@@ -130,8 +153,8 @@ def _scalar(value: object) -> str:
 # ---- what stands twice, and what lost its sources -------------------------------------------------------------------
 
 
-def _merges(memories: Mapping[str, Mapping[str, Any]], texts: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield the edits that make one memory of two that say the same; of the two, the newer keeps its path."""
+def _merges(memories: Mapping[str, Mapping[str, Any]], texts: dict[str, str], room: int) -> Iterator[dict[str, Any]]:
+    """Yield edits, at most `room`, that make one memory of two that say the same; the newer one keeps its path."""
     newest = sorted(texts, key=lambda path: (str(memories[path].get("updated_at", "")), path), reverse=True)
     compared = [path for path in newest if path != INDEX_PATH][:COMPARED_MAX]
     known = {path: shingles(body_of(texts[path])) for path in compared}
@@ -146,15 +169,15 @@ def _merges(memories: Mapping[str, Mapping[str, Any]], texts: dict[str, str]) ->
             and not any(other in others for others in absorbed.values())
             and overlap(known[path], known[other]) >= SAME
         ]
+        same = _absorbable(path, same, texts, room - 1)
         if same:
             absorbed[path] = same
+            room -= len(same) + 1
     for path, others in absorbed.items():
         sources = [str(memories[one]["version"]) for one in (path, *others)]
-        now = body_of(texts[path])
-        differing = [body_of(texts[one]) for one in others if body_of(texts[one]) != now]
+        differing = _differing(path, others, texts)
         if differing:
-            kept = texts[path].partition(f"\n{EARLIER}")[0]
-            merged = _with_earlier(kept, [*differing, *_earlier_of(texts[path])])
+            merged = _with_earlier(_without_earlier(texts[path]), [*differing, *_earlier_of(texts[path])])
             yield _edit("replace", path, "Other memories said the same.", sources, content=merged)
             texts[path] = merged
         for other in others:
@@ -162,19 +185,42 @@ def _merges(memories: Mapping[str, Mapping[str, Any]], texts: dict[str, str]) ->
             del texts[other]
 
 
+def _absorbable(path: str, others: Sequence[str], texts: Mapping[str, str], most: int) -> list[str]:
+    """Return those of the others, `most` at most, whose wordings have room in the memory: none of them is lost."""
+    taken: list[str] = []
+    for other in others[: max(0, most)]:
+        differing = _differing(path, [*taken, other], texts)[:EARLIER_MAX]
+        whole = _with_earlier(_without_earlier(texts[path]), differing)
+        if len(_earlier_of(whole)) == len({" ".join(one.split()) for one in differing}):
+            taken.append(other)
+    return taken
+
+
+def _differing(path: str, others: Sequence[str], texts: Mapping[str, str]) -> list[str]:
+    now = body_of(texts[path])
+    return [body for one in others if (body := body_of(texts[one])) != now]
+
+
+def _without_earlier(text: str) -> str:
+    return text.partition(f"\n{EARLIER}")[0]
+
+
 def _short(text: str) -> bool:
     return len(body_of(text).split()) < COMPARED_MIN_WORDS
 
 
-def _removals(texts: dict[str, str], removed: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield a deletion of each memory that names its sources, where all of them were removed."""
+def _removals(texts: dict[str, str], removed: Sequence[str], room: int) -> Iterator[dict[str, Any]]:
+    """Yield a deletion, at most `room`, of each memory that names its sources, where all of them were removed."""
     gone = set(removed)
     for path in sorted(texts):
+        if not room:
+            return
         match = _SOURCES.search(texts[path])
         ids = [one.strip() for one in match["ids"].split(",")] if match else []
         if ids and gone.issuperset(ids):
             yield _edit("delete", path, "Only sessions that were removed supported it.", ids)
             del texts[path]
+            room -= 1
 
 
 # ---- the index ------------------------------------------------------------------------------------------------------
@@ -202,7 +248,7 @@ def _index(
     after = "\n".join(lines) + "\n"
     if after.strip() == (before or "").strip():
         return
-    sources = list(dict.fromkeys(source for edit in edits for source in edit["sources"]))[:64]
+    sources = list(dict.fromkeys(source for edit in edits for source in edit["sources"]))
     op = "create" if before is None else "replace"
     yield _edit(op, INDEX_PATH, "The index follows the memories.", sources, content=after)
 
@@ -219,8 +265,8 @@ def _edit(op: str, path: str, why: str, sources: Sequence[str], content: str | N
         "old": None,
         "new": None,
         "to": None,
-        "why": why,
-        "sources": list(sources),
+        "why": why[:WHY_MAX_CHARS],
+        "sources": list(sources)[-SOURCES_MAX:],  # the newest of notes: up to it they are taken
     }
 
 

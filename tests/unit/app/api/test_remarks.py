@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from memolith.adapters.layered import Call
+from memolith.adapters.layered import Call, Crash
+from memolith.adapters.models.forms import EDITS_MAX
 from memolith.app.api.remarks import ATTEMPTS
 from memolith.core.errors import Busy, InvalidRequest, PathConflict
 from memolith.core.limits import CONTENT_MAX_BYTES, REMARK_PARTS_MAX
-from memolith.core.remarks import log_path, remarks_of
-from tests.api.dreams.stage import Stage, choose
+from memolith.core.pipelines.cues import slug
+from memolith.core.remarks import is_log, log_path, remarks_of
+from tests.api.dreams.stage import Stage, choose, proposed
 from tests.unit.app.scene import AWAY, HOME
 
 RULE = "Deploy the engine on Thursdays, never on Fridays, as the on-call engineer is in then."
@@ -132,3 +135,85 @@ def test_a_store_with_a_new_remark_dreams_by_itself_however_few_sessions_spoke(s
     remark(stage, "And never on Mondays.")
     stage.scene.deliver()
     assert automatic.run(store).dream_id is not None
+
+
+def spread(stage: Stage, count: int) -> list[str]:
+    """Remark so much, a minute apart; return what."""
+    texts = [f"Fact {number}: {number * 7} is the port of service {number}." for number in range(count)]
+    for text in texts:
+        stage.scene.clock.advance(60)
+        remark(stage, text)
+    stage.scene.deliver()
+    stage.scene.clock.advance(120)
+    return texts
+
+
+def kept(stage: Stage, texts: list[str]) -> list[str]:
+    """Return which of the texts the memories have by now that are no logs."""
+    memories = [str(text) for path, text in stage.texts().items() if not is_log(path)]
+    return [text for text in texts if any(text in memory for memory in memories)]
+
+
+def test_remarks_for_which_a_dreams_answer_has_no_room_are_the_next_dreams(stage: Stage) -> None:
+    texts = spread(stage, EDITS_MAX + 3)
+    assert stage.done(stage.update()).status == "completed"
+    assert kept(stage, texts) == texts[: EDITS_MAX - 1]
+    stage.scene.clock.advance(120)
+    assert stage.done(stage.update()).status == "completed"
+    assert kept(stage, texts) == texts
+
+
+def test_remarks_for_which_a_proposal_has_no_room_are_in_the_next_dreams(stage: Stage) -> None:
+    choose(stage, dreams="propose")
+    texts = spread(stage, EDITS_MAX + 3)
+    found = []
+    for _ in range(2):
+        dream = stage.done(stage.update())
+        found.append([path for path in proposed(stage, dream) if path != "/MEMORY.md"])
+        stage.scene.clock.advance(120)
+    assert len(found[0]) == EDITS_MAX - 1
+    assert set(found[1]) - set(found[0]) == {f"/project/{slug(text)}.md" for text in texts[EDITS_MAX - 1 :]}
+
+
+def test_a_dream_that_was_killed_as_it_wrote_still_leaves_to_the_next_one_what_had_no_room(stage: Stage) -> None:
+    texts = spread(stage, EDITS_MAX + 3)
+    dream = stage.update()
+    assert stage.runner is not None
+
+    def kill(call: Call, act: Any) -> Any:
+        if call.name == "objects.put_if_absent" and "/log/" in call.subjects[0]:
+            raise Crash("killed")
+        return act()
+
+    with stage.scene.intercepted_by(kill), suppress(Crash):
+        stage.runner.tick(stage.workspace)
+    assert kept(stage, texts) == []
+    stage.scene.clock.advance(120)
+    assert stage.done(dream).status == "completed"
+    assert kept(stage, texts) == texts[: EDITS_MAX - 1]
+    assert len(stage.model.asks) == 1, "by the plan that was kept"
+    stage.scene.clock.advance(120)
+    assert stage.done(stage.update()).status == "completed"
+    assert kept(stage, texts) == texts
+
+
+def test_an_answer_that_takes_some_notes_and_no_remark_and_is_not_done_passes_no_remark(stage: Stage) -> None:
+    texts = spread(stage, 2)
+    made = {"op": "create", "path": "/a.md", "content": "a", "old": None, "new": None, "to": None, "why": "so"}
+    stage.model.said = [{"open": [], "edits": [{**made, "sources": []}], "summary": "", "done": False}]
+    assert stage.done(stage.update()).status == "completed"
+    assert kept(stage, texts) == []
+    stage.scene.clock.advance(1_000)
+    assert stage.done(stage.update()).status == "completed"
+    assert kept(stage, texts) == texts
+
+
+def test_of_more_remarks_than_a_dream_is_handed_none_is_passed_over(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memolith.core.remarks.REMARKS_PER_DREAM", 2)
+    texts = spread(stage, 5)
+    for handed in (2, 4, 5):
+        assert stage.done(stage.update()).status == "completed"
+        assert kept(stage, texts) == texts[:handed]
+        stage.scene.clock.advance(120)
