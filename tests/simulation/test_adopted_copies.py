@@ -75,9 +75,7 @@ def test_the_history_of_a_home_that_has_not_heard_of_its_successor_does_not_stan
     assert_waited_for_and_fetched(stage, lost, told_us, HOME, AWAY)
 
 
-def test_an_adopted_copy_is_waited_for_though_its_original_was_projected_by_the_earlier_record_before_it() -> (
-    None
-):
+def test_an_adopted_copy_is_waited_for_though_its_original_was_projected_by_the_earlier_record_before_it() -> None:
     """A call that went by the record before the fail-over projects the original once the adopter has died."""
     stage = MovingStage((HOME, AWAY))
     minutes(stage, 2)
