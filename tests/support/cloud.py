@@ -165,10 +165,11 @@ class Cloud:
         memories_per_store: int,
         lagging: bool,
         scanner: TextScanner,
+        complete: bool = True,
     ) -> None:
         database = MemoryDatabase(lagging=lagging)
         index = MemoryIndex(database)
-        control = ControlRow(serving=1, complete=True).to_attributes()
+        control = ControlRow(serving=1, complete=complete).to_attributes()
         index.commit([Change(ControlRow.KEY, None, control)])
         region = translated(
             Region(
@@ -254,6 +255,17 @@ class Cloud:
             site.region.regions = self.regions
             site.region.former = (*site.region.former, region)
             site.region.objects = WithoutFormerRegions(site.region.objects, site.region.former)
+
+    def bring_back(self, region: str, interceptor: Interceptor = straight) -> None:
+        """A region that was removed is one again: with an empty bucket, and empty tables that say so of themselves."""
+        self.regions = (region, *self.regions)
+        self.buckets._buckets[region] = MemoryBuckets([region])._buckets[region]
+        for site in self.sites.values():
+            site.region.regions = self.regions
+            site.region.former = tuple(other for other in site.region.former if other != region)
+            assert isinstance(site.region.objects, WithoutFormerRegions)
+            site.region.objects = site.region.objects._objects
+        self._open(region, interceptor, OneByOne(), 10_000, False, LettingAllThrough(), complete=False)
 
     def pack_all(self) -> None:
         """The packers take every message that waits, in every region."""

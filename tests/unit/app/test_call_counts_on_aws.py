@@ -29,7 +29,8 @@ class OnAws:
     """One region on moto, counted twice: at its ports, and where boto3 sends."""
 
     def __init__(self, clients: Clients) -> None:
-        make_bucket(clients, HOME)
+        for bucket_region in DEPLOYMENT.regions:
+            make_bucket(clients, bucket_region)
         make_tables(clients)
         self.counts, self.sent = CallCounts(), Counter[str]()
         region = region_on_aws(clients, DEPLOYMENT, RecordingMetrics())

@@ -24,6 +24,7 @@ from memolith.app.kernel.listing import keys_under, rows_of
 from memolith.app.kernel.port_calls import commit_or_busy, find_head, require
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.app.log.copy import put_copy
 from memolith.app.replication.checkpoint_sealer import CheckpointSealer
 from memolith.core.errors import Busy
 from memolith.core.object_keys import CheckpointKey
@@ -97,20 +98,32 @@ class Checkpoints:
     # ---- opening ------------------------------------------------------------------------------------------------
 
     def _begin(self) -> JournalStateRow:
-        """Begin a new acknowledgement log. Its first checkpoint comes from a listing of earlier acknowledged writes."""
+        """Begin a new acknowledgement log. Its first checkpoint comes from a listing of earlier acknowledged writes.
+
+        It goes on after the last checkpoint that any region has: one that returns with an empty bucket has put
+        checkpoints before, and the others' buckets still have them. The next one states the hash of that last one, so
+        it has to stand here too. While a region does not answer, nothing begins: writes go on, and the first
+        checkpoint covers them.
+        """
         last = gallop(self._published)
+        if last is not None and last[1] != self._home:
+            put_copy(self._region, require(self._region.objects, str(CheckpointKey(self._home, last[0])), last[1]))
         state = JournalStateRow(
             run=self._region.new_id("run"),
-            open=1 if last is None else last + 1,
+            open=1 if last is None else last[0] + 1,
             opened_at=self._region.clock.now_us(),
             listed=True,
         )
         self._open(None, state)
         return state
 
-    def _published(self, period: int) -> int | None:
-        head = find_head(self._region.objects, str(CheckpointKey(self._home, period)))
-        return None if head is None else period
+    def _published(self, period: int) -> tuple[int, str] | None:
+        """Return the period, and a region whose bucket has its checkpoint; None if no region's has."""
+        key = str(CheckpointKey(self._home, period))
+        for region in sorted(self._region.regions, key=lambda one: one != self._home):
+            if find_head(self._region.objects, key, region) is not None:
+                return period, region
+        return None
 
     def _open_next(self, state: JournalStateRow) -> JournalStateRow:
         """Open the next period, in which later writers write: the clock is read before any of them can."""
