@@ -247,13 +247,21 @@ class Checkpoints:
                 yield journaled.get(key, Named(key)), key
 
     def _put_part(self, state: JournalStateRow, part: tuple[tuple[Named, str], ...]) -> JournalStateRow:
-        """Put one more part, and note how far that is. A part of an invocation that died stays, and counts."""
-        cursor, names = part[-1][1], tuple(name for name, _ in part)
+        """Put one more part, and note how far that is. A part of an invocation that died stays, and counts.
+
+        Where such a one cannot be read, the parts begin again, under another run.
+        """
+        names = tuple(name for name, _ in part)
+        cursor: str | None = part[-1][1]
         self._epoch_sweep.note(names)
         key = str(self._checkpoint(state).part_key(state.parts))
         if not self._put(key, part_to_json(names)) and state.listed:
-            names = part_from_json(self._body(key))
-            cursor = names[-1].key
+            try:
+                names = part_from_json(self._body(key))
+            except ValueError as error:
+                self._report_untrue(key, f"it cannot be read: {error}")
+                return self._list_instead(state)
+            cursor = names[-1].key if names else state.cursor
         tree = None if state.frontier is None else grown(state.frontier, names)
         further = replace(state, parts=state.parts + 1, cursor=cursor, tree=tree_of(state.parts + 1, tree))
         self._set(state, further)
@@ -268,8 +276,8 @@ class Checkpoints:
         key, body = str(CheckpointKey(self._home, checkpoint.period)), checkpoint.to_json()
         if not self._put(key, body):
             body = self._body(key)
-        stands = Checkpoint.from_json(body)
-        ours = stands.run == state.run and self._is_true(checkpoint, stands)
+        stands = self._parsed(checkpoint.key, body)
+        ours = stands is not None and stands.run == state.run and self._is_true(checkpoint, stands)
         over = JournalStateRow(
             run=state.run,
             open=state.open,
@@ -277,9 +285,9 @@ class Checkpoints:
             listed=not ours,
             shards=state.shards,
             next_shards=None if state.listed else shards_for(state.parts * NAMES_PER_PART + len(names)),
-            previous=None if stands.needs_cover else f"{checkpoint.period}:{sha256_of(body)}",
+            previous=None if stands and stands.needs_cover else f"{checkpoint.period}:{sha256_of(body)}",
         )
-        self._sealer.remember(checkpoint.period, sha256_of(body), stands.previous)
+        self._sealer.remember(checkpoint.period, sha256_of(body), None if stands is None else stands.previous)
         self._set(state, over)
         if ours:
             self._region.metrics.count("checkpoint_published")
@@ -292,10 +300,20 @@ class Checkpoints:
         """
         if made.listed or made.root is None or found.statement == made.statement:
             return True
-        self._region.metrics.count("integrity_broken")
-        reason = "it is not what this home has in its journal"
-        _log.error("a checkpoint of this home is not true", extra={"key": str(made.key), "reason": reason})
+        self._report_untrue(str(made.key), "it is not what this home has in its journal")
         return False
+
+    def _parsed(self, key: CheckpointKey, body: bytes) -> Checkpoint | None:
+        """Parse what stands in the place of a checkpoint; None where it is none, and then the period is over too."""
+        try:
+            return Checkpoint.from_json(body)
+        except ValueError as error:
+            self._report_untrue(str(key), f"it cannot be read: {error}")
+            return None
+
+    def _report_untrue(self, key: str, reason: str) -> None:
+        self._region.metrics.count("integrity_broken")
+        _log.error("a checkpoint of this home is not true", extra={"key": key, "reason": reason})
 
     def _checkpoint(self, state: JournalStateRow) -> Checkpoint:
         return Checkpoint(

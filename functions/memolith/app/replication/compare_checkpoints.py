@@ -6,7 +6,9 @@ without losing their marks is folded again, and what is gone from this bucket to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from memolith.app.index.resumable_scan import ScanProgress, resume_scan
 from memolith.app.kernel.port_calls import find
@@ -16,9 +18,13 @@ from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, Named, part_from_json
 from memolith.core.rows.control import CompletenessRow
 
+T = TypeVar("T")
+
 PERIODS_BACK = 7 * 24 * 60
 """A week of periods of a minute."""
 PERIODS_PER_PAGE = 50
+
+_log = logging.getLogger(__name__)
 
 
 class CompareCheckpoints:
@@ -68,16 +74,27 @@ class CompareCheckpoints:
         return int(folded.get(home, "0").partition("/")[0])
 
     def _names(self, home: str, period: int) -> Iterator[tuple[Named, ...]]:
-        found = find(self._region.objects, str(CheckpointKey(home, period)))
-        if found is None:
+        """Yield the names of a checkpoint, part by part. What is gone or cannot be read here has none to compare."""
+        checkpoint = self._parsed(str(CheckpointKey(home, period)), Checkpoint.from_json)
+        if checkpoint is None:
             return
-        checkpoint = Checkpoint.from_json(found.body)
         yield checkpoint.names
         for number in range(checkpoint.parts):
-            part = find(self._region.objects, str(checkpoint.part_key(number)))
-            if part is None:
+            names = self._parsed(str(checkpoint.part_key(number)), part_from_json)
+            if names is None:
                 return
-            yield part_from_json(part.body)
+            yield names
+
+    def _parsed(self, key: str, parse: Callable[[bytes], T]) -> T | None:
+        """Read and parse an object that the watermark has passed; None where it is gone, or cannot be read any more."""
+        found = find(self._region.objects, key)
+        try:
+            return None if found is None else parse(found.body)
+        except ValueError as error:
+            self._region.metrics.count("integrity_broken")
+            reason = f"it cannot be read: {error}"
+            _log.error("a checkpoint of another region is not true", extra={"key": key, "reason": reason})
+            return None
 
     def _mend(self, view: View, home: str, names: tuple[Named, ...]) -> int:
         missing = self._missing_objects.missing(

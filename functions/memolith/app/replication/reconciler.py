@@ -3,6 +3,7 @@ again; and, once an hour, a share of an audit."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,6 +18,8 @@ from memolith.app.replication.rotating_audit import RotatingAudit
 from memolith.app.replication.watermark import Watermark
 from memolith.core.errors import MemolithError
 from memolith.core.rows.journal import OpenPeriod
+
+_log = logging.getLogger(__name__)
 
 TICK_US = 45_000_000
 """How long a tick works at most before it leaves the rest to the next one."""
@@ -85,6 +88,9 @@ class Reconciler:
         try:
             act()
         except MemolithError as error:
+            ticked.failures.append(type(error).__name__)
+        except ValueError as error:  # of an object that cannot be read: the other parts do not need it
+            _log.exception("a part of a tick met what it cannot read")
             ticked.failures.append(type(error).__name__)
 
 

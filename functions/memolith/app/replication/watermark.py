@@ -183,12 +183,14 @@ class Watermark:
     def _follow(self, view: View, one: _Followed, deadline_us: int) -> None:
         """Follow a home's checkpoints as far as they are projected here whole. Stops at a hole, or the deadline.
 
+        What cannot be read stops this home alone, and rings.
+
         A checkpoint of a future time was made while its home's clock was ahead. What that home will acknowledge until
         then is in no checkpoint yet: it counts up to now.
         """
         while self._region.clock.now_us() <= deadline_us:
+            key = CheckpointKey(one.home, one.period + 1)
             try:
-                key = CheckpointKey(one.home, one.period + 1)
                 body = self._body(str(key), one.home, self._is_late(one.until))
                 checkpoint = None if body is None else Checkpoint.from_json(body)
                 if body is None or checkpoint is None or not self._witnesses.accept(key, checkpoint, one.sha256):
@@ -198,6 +200,9 @@ class Watermark:
                 if not self._witnesses.keep(checkpoint, sha256_of(body)):
                     return
             except (*port_errors.PORT_FAILURES, Busy):
+                return
+            except ValueError as error:
+                self._witnesses.reject(key, f"it, a part or a witness of it cannot be read: {error}")
                 return
             until = min(checkpoint.until, self._region.clock.now_us())
             one.period, one.parts, one.until = checkpoint.period, 0, max(until, one.until or 0)

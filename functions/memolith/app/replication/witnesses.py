@@ -48,7 +48,7 @@ class Witnesses:
         elsewhere = checkpoint.key != at
         wrong = "it is that of another home or period" if elsewhere else self._wrong_with(checkpoint, before)
         if wrong:
-            self._broken(at, wrong)
+            self.reject(at, wrong)
         return not wrong
 
     def keep(self, checkpoint: Checkpoint, sha256: str) -> bool:
@@ -74,7 +74,7 @@ class Witnesses:
         stands = find(self._region.objects, key)
         if stands is None or Witness.from_json(stands.body).sha256 == sha256:
             return True
-        self._broken(checkpoint.key, "this region saw another one of the same period")
+        self.reject(checkpoint.key, "this region saw another one of the same period")
         return False
 
     def _was_witnessed(self, home: str, period: int) -> bool:
@@ -124,6 +124,7 @@ class Witnesses:
             extra={"key": str(key), "key_id": key_id, "hint": hint},
         )
 
-    def _broken(self, key: CheckpointKey, why: str) -> None:
+    def reject(self, key: CheckpointKey, why: str) -> None:
+        """Count and log that a checkpoint cannot be true, which keeps it from being folded. No call."""
         self._region.metrics.count("integrity_broken")
         _log.error("a checkpoint of another region is not true", extra={"key": str(key), "reason": why})

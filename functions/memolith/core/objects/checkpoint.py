@@ -143,7 +143,7 @@ class Checkpoint:
                 root=_text_or_none(fields.get("root")),
                 seal=None if fields.get("seal") is None else Seal(*map(str, fields["seal"][:2])),
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, OverflowError) as error:  # the last for a number such as 1e400
             raise ValueError(f"not a checkpoint: {error}") from error
 
 
@@ -196,7 +196,7 @@ def _text_or_none(value: object) -> str | None:
 def _load(body: bytes, kind: type) -> Any:
     try:
         found = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError("not JSON") from error
     if not isinstance(found, kind):
         raise ValueError(f"not a JSON {kind.__name__}")
