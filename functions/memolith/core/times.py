@@ -38,3 +38,12 @@ def parse_rfc3339(text: str) -> int:
 def after(now_us: int, parent_us: int | None) -> int:
     """Return a version's created_at: the clock's time, or the parent's plus one tick where the clock is behind it."""
     return now_us if parent_us is None else max(now_us, parent_us + TICK_US)
+
+
+def is_due(began_us: int | None, now_us: int, every_us: int) -> bool:
+    """Tell whether to begin again what was begun at `began_us` (None: never), and is done once in `every_us`.
+
+    It is due as well where it began as far ahead: the clock was ahead then, and has been set right. One that began a
+    little ahead is not: processes' clocks disagree by seconds.
+    """
+    return began_us is None or abs(now_us - began_us) >= every_us

@@ -28,6 +28,7 @@ from memolith.core.pipelines.usage import CITED, Use, counted, is_unused, uses
 from memolith.core.rows.content import MemoryRow, PathRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.transcripts import TranscriptRow
+from memolith.core.times import is_due
 from memolith.core.transcripts import counting
 
 EVERY_US = 6 * 3_600_000_000
@@ -147,7 +148,7 @@ class UsageCounts:
     def is_due(self, store: StoreRow) -> bool:
         """Tell whether it is long enough since the last record. A LIST and a GET, once a minute."""
         state = self._log.recent(store)
-        return state is None or state.at + EVERY_US <= self._region.clock.now_us()
+        return state is None or is_due(state.at, self._region.clock.now_us(), EVERY_US)
 
     def count(self, view: View, store: StoreRow, sessions: Sequence[Heard]) -> int | None:
         """Count what was recorded since the last record; return how many uses. None where nothing was, or another did.

@@ -32,6 +32,7 @@ from memolith.core.rows.base import Row, RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.tables import BY_MEMORY, BY_TIME
+from memolith.core.times import is_due
 from memolith.ports.index import Change, Query
 
 VERSIONS_PER_PAGE = 100
@@ -146,7 +147,7 @@ class RetentionPass:
         before = view.rows.get(PassRow.KEY)
         now_us = self._region.clock.now_us()
         row = PassRow(started_at=now_us) if before is None else PassRow.from_attributes(before)
-        if row.done and now_us < row.started_at + self._day_us:
+        if row.done and not is_due(row.started_at, now_us, self._day_us):
             return 0
         if row.done:
             row = PassRow(started_at=now_us)

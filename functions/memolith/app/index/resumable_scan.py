@@ -9,6 +9,7 @@ from memolith.app.kernel.port_calls import commit_or_busy
 from memolith.app.kernel.region import Region, View
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.control import ReconcileRow
+from memolith.core.times import is_due
 from memolith.ports.index import Change
 
 EVERY_US = 24 * 3600 * 1_000_000
@@ -43,8 +44,8 @@ def resume_scan(
     attributes = view.rows.get(key)
     row = ReconcileRow() if attributes is None else ReconcileRow.from_attributes(attributes)
     now_us = region.clock.now_us()
-    is_due = begins and now_us - (row.began_at or 0) >= EVERY_US
-    if not view.complete or (row.after is None and not is_due):
+    may_begin = begins and is_due(row.began_at, now_us, EVERY_US)
+    if not view.complete or (row.after is None and not may_begin):
         return ScanProgress(finished=True)
     row = replace(row, began_at=now_us) if row.after is None else row
     scanned = ScanProgress()

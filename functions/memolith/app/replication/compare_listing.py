@@ -40,6 +40,7 @@ from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.entry import Operation
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.control import ReconcileRow
+from memolith.core.times import is_due
 from memolith.ports.index import Change, Query
 from memolith.ports.objects import KeyPage
 from memolith.ports.queue import Queue
@@ -125,7 +126,7 @@ class CompareListing:
         rows = [ReconcileRow.from_attributes(view.rows.get(key) or {}) for key in keys]
         now_us = self._region.clock.now_us()
         is_under_way = any(row.after is not None for row in rows[1:])
-        is_through = rows[0].after is None and now_us - (rows[0].began_at or 0) < EVERY_US
+        is_through = rows[0].after is None and not is_due(rows[0].began_at, now_us, EVERY_US)
         if not view.complete or is_under_way or is_through:
             return ComparedPage(finished=not view.complete or not is_under_way)
         cuts = ["", *self._cuts(parts)]

@@ -19,6 +19,7 @@ from memolith.app.operations.named_objects import Compared, NamedObjects, parsed
 from memolith.core.log_position import LogKey
 from memolith.core.rows.control import ReconcileRow
 from memolith.core.rows.journal import JournalStateRow
+from memolith.core.times import is_due
 from memolith.ports.index import Change
 
 EVERY_US = 3_600_000_000
@@ -54,7 +55,7 @@ class RotatingAudit:
         self._region = region
         self._history = history
         self._objects = objects
-        self._due_us = 0
+        self._began_us: int | None = None
 
     def run(self, deadline_us: int) -> None:
         """Audit the next share, if the last one began an hour ago; nothing, and no call, where this process knows.
@@ -67,21 +68,21 @@ class RotatingAudit:
             Busy: another reconciler is at it. Unavailable, OutcomeUnknown: the next hour goes on.
         """
         now_us = self._region.clock.now_us()
-        if now_us < self._due_us:
+        if not is_due(self._began_us, now_us, EVERY_US):
             return
         key, state_key = ReconcileRow.key_of("integrity"), JournalStateRow.key(self._region.name)
         rows = self._region.read(self._region.index, [key, state_key])
         attributes = rows.get(key)
         row = ReconcileRow() if attributes is None else ReconcileRow.from_attributes(attributes)
-        if row.began_at is not None and now_us - row.began_at < EVERY_US:
-            self._due_us = row.began_at + EVERY_US
+        if not is_due(row.began_at, now_us, EVERY_US):
+            self._began_us = row.began_at
             return
         if state_key not in rows:
             return
         state = JournalStateRow.from_attributes(rows[state_key])
         begun = replace(row, began_at=now_us).to_attributes()
         self._note(Change(key, attributes, begun))
-        self._due_us = now_us + EVERY_US
+        self._began_us = now_us
         last = (state.open if state.closing is None else state.closing) - 1
         share = self._audit(row.after, last, deadline_us)
         self._report(share.wrong)

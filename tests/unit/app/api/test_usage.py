@@ -107,6 +107,17 @@ def test_what_a_session_cites_and_reads_is_counted_once_and_shown_with_its_day(s
     assert look(stage, hours=EVERY_US / 3.6e9) == 1
 
 
+def test_uses_are_counted_again_once_a_clock_that_was_ahead_is_set_right(stage: Stage) -> None:
+    choose(stage, usage="count")
+    session_id = begin(stage)
+    cite(stage, session_id, "/a.md", message_id="turn-1")
+    stage.scene.clock.advance(2 * DAY_S)
+    assert look(stage) == 1
+    stage.scene.clock.advance(-2 * DAY_S)
+    cite(stage, session_id, "/a.md", message_id="turn-2")
+    assert look(stage) == 1
+
+
 def test_a_citation_that_two_regions_were_sent_counts_once_and_both_show_the_count(stage: Stage) -> None:
     choose(stage, usage="count")
     stage.scene.deliver()

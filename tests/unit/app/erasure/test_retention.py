@@ -79,6 +79,17 @@ def test_a_version_is_kept_until_it_was_superseded_for_so_long_not_until_it_is_s
     assert texts(scene) == texts(scene, AWAY) == ["v2"]
 
 
+def test_what_is_due_goes_within_a_day_after_a_clock_that_was_ahead_is_set_right(scene: Scene) -> None:
+    retain(scene, days=1, versions=1)
+    scene.clock.advance(400 * DAY_S)
+    assert sweep(scene) == 0
+    scene.clock.advance(-400 * DAY_S)
+    written(scene, 4)
+    scene.clock.advance(DAY_S)
+    assert sweep(scene) > 0
+    assert "v1" not in texts(scene)
+
+
 def test_one_that_was_superseded_long_ago_goes_though_the_memory_was_written_just_now(scene: Scene) -> None:
     retain(scene, days=5, versions=1)
     memory = written(scene, 3)

@@ -62,6 +62,15 @@ def test_a_comparison_with_the_listing_is_made_once_a_day(scene: Scene) -> None:
     assert one.comparing.run(NEVER_US).looked_at > 0
 
 
+def test_a_comparison_is_made_once_a_clock_that_was_ahead_is_set_right(scene: Scene) -> None:
+    one = Pass(scene)
+    scene.clock.advance(400 * EVERY_US / 1_000_000)
+    assert one.comparing.run(NEVER_US).looked_at > 0
+    scene.clock.advance(-400 * EVERY_US / 1_000_000)
+    assert one.comparing.run(NEVER_US).looked_at > 0
+    assert one.comparing.run(NEVER_US).looked_at == 0
+
+
 def test_a_comparison_with_the_listing_goes_on_where_time_ran_out(scene: Scene) -> None:
     for number in range(5):
         scene.create(f"/m{number}")

@@ -12,6 +12,7 @@ from memolith.adapters import jwk
 from memolith.adapters.layered import Call, Fault, Strike
 from memolith.adapters.memory import MemoryErasableObjects
 from memolith.app.replication import rotating_audit
+from memolith.app.replication.service import make_reconciler
 from memolith.core.object_keys import CheckpointKey
 from tests.unit.app.scene import HOME, Scene
 
@@ -94,6 +95,17 @@ def test_a_checkpoint_that_was_taken_away_rings(scene: Scene) -> None:
 def test_within_the_hour_nothing_is_read_and_then_each_version_once(scene: Scene) -> None:
     assert read_in(scene, lambda: tick(scene)) == []
     assert sorted(read_in(scene, lambda: tick(scene, HOUR_S))) == sorted(scene.log_keys())
+    assert read_in(scene, lambda: tick(scene)) == []
+
+
+@pytest.mark.parametrize("of_the_same_process", [True, False])
+def test_a_share_is_audited_once_a_clock_that_was_ahead_is_set_right(scene: Scene, of_the_same_process: bool) -> None:
+    tick(scene, 48 * HOUR_S)
+    if not of_the_same_process:
+        site = scene.cloud.sites[HOME]
+        site.reconciling = make_reconciler(site.region, scene.cloud.sealing_of(HOME))
+    scene.clock.advance(-48 * HOUR_S)
+    assert sorted(read_in(scene, lambda: tick(scene))) == sorted(scene.log_keys())
     assert read_in(scene, lambda: tick(scene)) == []
 
 

@@ -329,6 +329,17 @@ def test_the_next_pass_begins_once_every_part_is_through_and_a_day_has_gone_by(s
     assert days.listing.divide(2) == ComparedPage(finished=True)
 
 
+def test_a_pass_in_parts_begins_once_a_clock_that_was_ahead_is_set_right(scene: Scene) -> None:
+    stores(scene, 4)
+    days = Parts(scene)
+    scene.clock.advance(400 * DAY_S)
+    assert days.listing.divide(2).finished is False
+    assert [days.listing.run_part(part, NEVER_US).finished for part in (1, 2)] == [True, True]
+    scene.clock.advance(-400 * DAY_S)
+    assert days.listing.divide(2).finished is False
+    assert [row.began_at for row in days.rows(2)] == [scene.clock.now_us()] * 2
+
+
 def test_a_bucket_without_stores_is_one_part() -> None:
     scene = Scene()
     days = Parts(scene, AWAY)
