@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
+from memolith.adapters.layered import Call as PortCall
+from memolith.adapters.memory import MemoryErasableObjects
 from memolith.app.homes.failover import Failover
 from memolith.app.homes.handoff import Handoff
 from memolith.clients.cli import main
 from memolith.clients.cli.deployment_target import Target
 from memolith.clients.cli.failures import Exit
 from memolith.core.errors import Unavailable
-from tests.unit.app.scene import AWAY, HOME, Scene
+from memolith.core.rows.base import RowKey
+from memolith.ports import errors as port_errors
+from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
 
+T = TypeVar("T")
 THIRD = "ap-south-1"
 Memolith = Callable[..., tuple[int, str, str]]
 
@@ -105,8 +110,9 @@ def test_failing_over_to_its_second_region_asks_nothing(scene: Scene, memolith: 
     assert [one["state"] for one in json.loads(out)["stores"]] == ["moved"]
 
 
+@pytest.mark.parametrize("emptied", [False, True])
 def test_failing_over_to_a_region_that_stands_in_asks_until_that_has_received_everything(
-    scene: Scene, memolith: Memolith
+    scene: Scene, memolith: Memolith, emptied: bool
 ) -> None:
     precious = doubled(scene)
     scene.at(HOME).memories.create(scene.call(), precious, path="/a", content="one", full=False)
@@ -122,8 +128,89 @@ def test_failing_over_to_a_region_that_stands_in_asks_until_that_has_received_ev
     assert f"{precious} Precious: {THIRD} has not received all that was written before {AWAY} became the home" in said
     scene.cloud.pending.extend(late)
     scene.deliver()
+    if emptied:
+        empty(scene, THIRD, "stores")
     code, _, said = memolith(*words)
     assert (code, "has not received" in said) == (0, False)
+
+
+@pytest.mark.parametrize("noticed", [False, True])
+@pytest.mark.parametrize("tables", [("stores",), INDEXED, (*INDEXED, "control", "journal")])
+def test_a_failover_leaves_out_no_store_though_the_tables_of_the_new_region_were_emptied(
+    scene: Scene, memolith: Memolith, tables: tuple[str, ...], noticed: bool
+) -> None:
+    precious = doubled(scene)
+    tick(scene)
+    empty(scene, AWAY, *tables)
+    if noticed:
+        tick(scene)
+    with scene.intercepted_by(dead):
+        code, out, _ = memolith("fail-over", "--from", HOME, "--to", AWAY, "--yes", "--json")
+    assert code == 0
+    assert {one["store"]: one["state"] for one in json.loads(out)["stores"]} == {
+        scene.store: "moved",
+        precious: "moved",
+    }
+
+
+def test_a_store_whose_row_was_lost_is_asked_about_like_any_other(scene: Scene, memolith: Memolith) -> None:
+    precious = doubled(scene)
+    tick(scene)
+    empty(scene, THIRD, "stores")
+    code, _, said = memolith("fail-over", "--from", HOME, "--to", THIRD)
+    assert code == Exit.USAGE
+    assert f"{precious} Precious: every acknowledged write stands in {AWAY}, not in {THIRD}" in said
+    assert scene.cloud.rows(AWAY, "stores")[precious, "record"]["home"] == HOME, "nothing was begun"
+
+
+def test_a_failover_goes_by_the_bucket_where_an_old_row_came_into_a_table_that_was_emptied(
+    scene: Scene, memolith: Memolith
+) -> None:
+    assert memolith("move", scene.store, "--to", AWAY)[0] == 0
+    scene.deliver()
+    tick(scene)
+    empty(scene, THIRD, "stores")
+    first = scene.cloud.buckets.page(THIRD, f"{HOME}/store/{scene.store}/", None, 1).keys[0]
+    scene.cloud.sites[THIRD].indexing.object_arrived(first)
+    assert home_of(scene, scene.store) == HOME, "as it was before the move"
+    code, out, _ = memolith("fail-over", "--from", AWAY, "--to", THIRD, "--json")
+    assert (code, [one["state"] for one in json.loads(out)["stores"]]) == (0, ["moved"])
+
+
+def test_a_store_whose_record_cannot_be_read_keeps_no_other_from_being_listed(
+    scene: Scene, memolith: Memolith, caplog: pytest.LogCaptureFixture
+) -> None:
+    precious = doubled(scene)
+    keys = scene.cloud.buckets.page(AWAY, f"{HOME}/store/{precious}/", None, 10).keys
+    MemoryErasableObjects(scene.cloud.buckets, AWAY).erase(keys[-1], b"no record", {})
+    empty(scene, AWAY, "stores")
+    code, out, _ = memolith("list", "--json", "--region", AWAY)
+    assert (code, list(rows(out))) == (0, [scene.store])
+    assert [record.__dict__.get("store") for record in caplog.records] == [precious]
+
+
+def empty(scene: Scene, region: str, *tables: str) -> None:
+    """Somebody empties these tables of a region."""
+    database = scene.cloud.sites[region].database
+    with database.lock:
+        for table in tables:
+            found = database.table(table, 1)
+            for pk, sk in list(found.order.rows):
+                database.put(found, RowKey(table, pk, sk), None)
+
+
+def dead(call: PortCall, act: Callable[[], T]) -> T:
+    """Nothing in the region that is gone answers."""
+    if call.target == HOME:
+        raise port_errors.Unavailable("dead on purpose")
+    return act()
+
+
+def tick(scene: Scene) -> None:
+    scene.clock.advance(61)
+    for site in scene.cloud.sites.values():
+        site.reconciling.tick()
+    scene.deliver()
 
 
 def test_stores_of_another_home_are_none_of_it(scene: Scene, memolith: Memolith) -> None:
