@@ -15,7 +15,7 @@ from tests.simulation.plans import Plan, Step
 from tests.simulation.shrinking import Case, run
 
 ROUNDS = 40
-BESIDE_ITS_ANCESTOR = 134
+BESIDE_ITS_ANCESTOR = 385
 """The seed of a crowd in which a departure comes late."""
 
 TEN_PATHS = ("/a", "/a/b", "/a/b/c", "/b", "/b/a", "/c", "/d", "/e", "/e/f", "/g")
