@@ -8,15 +8,12 @@ from dataclasses import replace
 import pytest
 
 from tests.simulation.checkers import CHECKERS, Violation, operations_are_linearizable
-from tests.simulation.checkers.register import without
 from tests.simulation.evidence import Evidence
 from tests.simulation.options import Options, drawn
 from tests.simulation.plans import Plan, Step
 from tests.simulation.shrinking import Case, run
 
 ROUNDS = 40
-BESIDE_ITS_ANCESTOR = 385
-"""The seed of a crowd in which a departure comes late."""
 
 TEN_PATHS = ("/a", "/a/b", "/a/b/c", "/b", "/b/a", "/c", "/d", "/e", "/e/f", "/g")
 
@@ -73,19 +70,6 @@ def crowd(seed: int) -> Case:
 def test_after_a_hundred_renames_among_ten_paths_every_id_is_at_one_path(seed: int) -> None:
     failure = run(crowd(seed), all_but_linearizability)
     assert failure is None, str(failure)
-
-
-def test_a_path_and_its_ancestor_both_stay_where_a_departure_came_late() -> None:
-    """One crowd comes to what ADR 25 accepts; the checker that excepts it would object."""
-    assert "one_memory_one_path" not in objections(BESIDE_ITS_ANCESTOR)
-    with without("stays_beside_its_ancestor"):
-        assert "one_memory_one_path" in objections(BESIDE_ITS_ANCESTOR)
-
-
-def objections(seed: int) -> frozenset[str]:
-    """The checkers that object to a crowd."""
-    failure = run(crowd(seed), all_but_linearizability)
-    return frozenset() if failure is None else failure.checkers
 
 
 @pytest.mark.slow

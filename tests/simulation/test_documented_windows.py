@@ -233,3 +233,25 @@ def rebuild(stage: MovingStage, region: str) -> None:
     operator.site = stage.cloud.sites[region]
     operator.folder = BatchProjector(operator.site.region, operator.site.indexing)
     operator.run()
+
+
+# ---- a path and its ancestor, where the departure from the path came late -------------------------------------------
+
+
+def test_a_path_and_its_ancestor_both_stay_where_the_departure_from_the_path_came_late(stage: MovingStage) -> None:
+    memory = stage.create("/a/b", "one")
+    stage.deliver()
+    stage.update(memory.id, path="/elsewhere")
+    stage.hold_back()
+    above = stage.create("/a", "above")
+    stage.reach(AWAY, stage.key_of(above.version_id))
+    stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    assert set(stage.listed(AWAY)) == {"/a", "/a/b"}
+    stage.come_late()
+    stage.deliver()
+    assert [set(stage.listed(region)) for region in stage.cloud.regions] == [{"/a", "/a/b"}] * 3
+    with pytest.raises(PathConflict):
+        stage.create("/a/c", "below", region=AWAY)
+    assert stage.update(memory.id, "two", region=AWAY).path == "/a/b"

@@ -8,7 +8,7 @@ from itertools import chain
 
 import pytest
 
-from tests.simulation import test_crowds, test_documented_windows, test_home_cuts, test_home_terms
+from tests.simulation import test_documented_windows, test_home_cuts, test_home_terms
 from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
 from tests.simulation.checkers.register import EXCEPTIONS, without
@@ -120,7 +120,9 @@ BY_SCENARIO = {
     "is_shown_before_its_adoption": (
         test_home_cuts.test_a_version_that_comes_after_the_listing_of_a_fail_over_may_be_read_for_a_while_and_nothing_is_built_on_it
     ),
-    "stays_beside_its_ancestor": test_crowds.test_a_path_and_its_ancestor_both_stay_where_a_departure_came_late,
+    "stays_beside_its_ancestor": (
+        test_documented_windows.test_a_path_and_its_ancestor_both_stay_where_the_departure_from_the_path_came_late
+    ),
     "tables_were_rebuilt": (
         test_documented_windows.test_a_region_whose_tables_were_rebuilt_shows_an_older_version_until_the_newer_one_has_arrived
     ),
