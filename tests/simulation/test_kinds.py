@@ -90,7 +90,7 @@ def searched(likely: Sequence[int]) -> Iterator[int]:
         (scattering, [0, 25], {"taken over elsewhere", "taken over by two, one of them the second region"}),
         (visiting, [10], {"packed"}),
         (joining, [11], {"put before a region joined", "brought to a region that joined"}),
-        (damaging, [26, 14], {"text altered", "text truncated", "text swapped", "text rolled back", "repaired"}),
+        (damaging, [8, 41], {"text altered", "text truncated", "text swapped", "text rolled back", "repaired"}),
         (damaging, [0], {"text overwritten", "overwriting reported"}),
         (damaging, [3], {"audited", "object altered", "object removed", "objects swapped", "object rolled back"}),
         (damaging, [2], {"history rolled back", "history forked"}),
