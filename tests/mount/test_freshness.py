@@ -115,6 +115,22 @@ def test_who_reads_on_gets_many_texts_with_each_request_however_slow_the_store_i
     assert len(desk.requests()) - before <= 3
 
 
+def test_a_text_that_came_with_others_since_it_was_looked_for_is_not_asked_for_again(desk: Desk) -> None:
+    fill(desk)
+    desk.copy.refresh()
+    fetcher = desk.copy.state.texts
+    goes_on = fetcher._goes_on
+
+    def come_meanwhile() -> bool:
+        fetcher._fetch_everything()
+        return goes_on() or True
+
+    fetcher._goes_on = come_meanwhile  # type: ignore[method-assign]
+    before = len(desk.requests())
+    assert desk.read("/d0/f000.md") == "text 0\n"
+    assert [one for one in desk.requests()[before:] if one.startswith("GET") and "/memories/" in one] == []
+
+
 def test_who_reads_now_and_then_gets_what_he_reads(desk: Desk) -> None:
     fill(desk)
     desk.copy.refresh()

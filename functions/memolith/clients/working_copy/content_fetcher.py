@@ -87,12 +87,12 @@ class ContentFetcher:
             return self._under_way or self._misses >= MISSES
 
     def _from_many(self, head: Head) -> bytes | None:
-        """Wait until the text has come with others, or all have."""
+        """Wait until the text has come with others, or all have. It may have come since it was looked for."""
         with self._arrived:
             if not self._under_way:
                 fetch = self._fetch_for(self._missing(self._table.under("/")))
                 if fetch is None:
-                    return None
+                    return self._contents.get(head.content_sha256)
                 self._under_way = True
                 threading.Thread(target=self._run, args=(fetch,), name="memolith-texts", daemon=True).start()
             self._arrived.wait_for(lambda: not self._under_way or self._contents.has(head.content_sha256))
