@@ -88,7 +88,7 @@ NEEDED = {
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
     "was_put_behind": Needed(damaging, 650, "redacted_text_is_nowhere"),
-    "unknown_since_a_take_over": Needed(failing_over, 188, "a_demanded_read_is_no_older"),
+    "unknown_since_a_take_over": Needed(failing_over, 972, "a_demanded_read_is_no_older"),
     "answered_by_another_region": Needed(failing_over, 743, "a_region_never_goes_back"),
     "was_done_by_the_lost_home": Needed(working_where_the_home_is_lost, 18, "one_run_of_a_watermark_counts"),
     "blanked_by_retention": Needed(retaining, 0, "nothing_acknowledged_is_lost"),
