@@ -19,6 +19,11 @@ def has_snapshot(store: StoreRow) -> bool:
     return len(store.cuts or ()) == len(store.epochs) - 1
 
 
+def is_same_term(one: StoreRow, other: StoreRow) -> bool:
+    """Tell whether two records of a store are of one term, and begin it with the same snapshot."""
+    return (one.epochs, one.cuts) == (other.epochs, other.cuts)
+
+
 def homes_of(store: StoreRow) -> tuple[str, ...]:
     """Return the regions that have been the store's home, each once, the first one first."""
     return tuple(dict.fromkeys(parse_epoch(epoch).home for epoch in store.epochs))

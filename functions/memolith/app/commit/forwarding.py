@@ -16,7 +16,7 @@ from memolith.app.index.projector import not_of
 from memolith.app.kernel.peer_messages import HOPS, NotHome, decode_error, decode_placed
 from memolith.app.kernel.port_calls import repeatable
 from memolith.app.kernel.region import Region, View
-from memolith.core.epochs import has_snapshot
+from memolith.core.epochs import has_snapshot, is_same_term
 from memolith.core.errors import Unavailable
 from memolith.core.limits import INDEXER_LEASE_US
 from memolith.core.log_position import Epoch, Slot
@@ -89,10 +89,10 @@ class Forwarding:
         blank = {one.entry.key for one in resolved if one.entry.blank}
         known, since_us = self._known(view, store, view.ticks_us)
         self._require_counted(known, store, resolved)
-        over = _is_other_term(known, store) and view.complete and self._repair.is_over(known, resolved)
+        over = not is_same_term(known, store) and view.complete and self._repair.is_over(known, resolved)
         self._projector.fold(view, resolved, elsewhere=not_of(self._region.name, resolved) | blank, over=over)
         known, _ = self._known(view, known, since_us)
-        if _is_other_term(known, store):
+        if not is_same_term(known, store):
             if view.complete:
                 self._repair.versions(view, known, resolved)
             self._require_counted(known, store, resolved)
@@ -118,7 +118,7 @@ class Forwarding:
         its own event brings it to the rows as a late version. No call where the term is that of `store`; otherwise at
         most a GET for each entry.
         """
-        if not _is_other_term(known, store):
+        if is_same_term(known, store):
             return
         if not has_snapshot(known) or any(self._logs.is_straggler(known, one.entry) for one in resolved):
             raise Unavailable("the store's home was lost meanwhile, and the new one may not have it; read it there")
@@ -143,7 +143,3 @@ class Forwarding:
         if "error" in answer:
             raise decode_error(answer["error"])
         return answer
-
-
-def _is_other_term(known: StoreRow, store: StoreRow) -> bool:
-    return (known.epochs, known.cuts) != (store.epochs, store.cuts)

@@ -24,7 +24,7 @@ from memolith.app.indexer.indexer import Indexer
 from memolith.app.kernel.peer_messages import decode_placed
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
-from memolith.core.epochs import has_snapshot
+from memolith.core.epochs import has_snapshot, is_same_term
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable
 from memolith.core.limits import INDEXER_LEASE_US
 from memolith.core.log_position import Epoch, Slot
@@ -181,4 +181,4 @@ class Failover:
         """Tell whether the tables knew the record's snapshot before this call: its indexing then repairs their rows."""
         attributes = view.rows.get(StoreRow.key(store.store_id))
         row = None if attributes is None else StoreRow.from_attributes(attributes)
-        return row is not None and (row.epochs, row.cuts) == (store.epochs, store.cuts)
+        return row is not None and is_same_term(row, store)

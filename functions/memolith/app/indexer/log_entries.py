@@ -15,7 +15,7 @@ from memolith.app.indexer.writer_client import WriterClient
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
-from memolith.core.epochs import current_epoch, has_snapshot
+from memolith.core.epochs import current_epoch, has_snapshot, is_same_term
 from memolith.core.errors import Damaged, Unavailable
 from memolith.core.integrity import is_misplaced
 from memolith.core.limits import INDEXER_LEASE_US
@@ -165,7 +165,7 @@ class LogEntries:
         """
         attributes = self._region.read(view.index, [StoreRow.key(entry.key.store_id)])
         now = next(map(StoreRow.from_attributes, attributes.values()), None)
-        if now is None or (store is not None and (now.epochs, now.cuts) == (store.epochs, store.cuts)):
+        if now is None or (store is not None and is_same_term(now, store)):
             return
         self._repair.versions(view, now, resolved)
         raise Unavailable("the store's home changed while an entry was projected; try again")
