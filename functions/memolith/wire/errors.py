@@ -49,7 +49,7 @@ MESSAGE_MAX_CHARS = 2_000
 """A message may quote the request, which can be long; the quotation ends here."""
 
 _NO_RETRY = {"x-should-retry": "false"}
-_THROTTLED = 429
+_TIMEOUT, _THROTTLED, _SERVER_ERROR = 408, 429, 500
 _OVERLOADED = (503, 529)
 
 
@@ -164,3 +164,9 @@ def says_not_done(status: int, kind: str) -> bool:
     write yet. What is throttled was never handed on, whoever says so. Source: docs/api-compatibility.md §1.13.
     """
     return status == _THROTTLED or (status in _OVERLOADED and bool(kind))
+
+
+def may_be_done(status: int, kind: str) -> bool:
+    """Tell a client whether a write that was answered so may be done: it was not refused, nor left undone."""
+    broke_off = status >= _SERVER_ERROR or status == _TIMEOUT
+    return broke_off and not says_not_done(status, kind)

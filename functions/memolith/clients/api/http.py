@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 from memolith.ports.clock import Clock
-from memolith.wire.errors import says_not_done
+from memolith.wire.errors import may_be_done
 
 TIMEOUT_S = 35.0
 """A little more than the API itself may take."""
@@ -25,7 +25,7 @@ ATTEMPTS = 3
 PAUSE_S = 0.5
 LONGEST_PAUSE_S = 10.0
 BETA = "agent-memory-2026-07-22"
-OK, REDIRECT, REQUEST_TIMEOUT, SERVER_ERROR = 200, 300, 408, 500
+OK, REDIRECT = 200, 300
 REPEATABLE = frozenset({408, 429, 500, 502, 503, 504, 529})
 """Statuses after which the same request may succeed."""
 
@@ -161,7 +161,7 @@ class HttpApi:
             else:
                 if OK <= status < REDIRECT and isinstance(told, dict):
                     return told
-                maybe_done = maybe_done or (writes and _may_be_done(status, told))
+                maybe_done = maybe_done or (writes and may_be_done(status, ApiRefused(status, told).kind))
                 if not left or status not in REPEATABLE:
                     raise ApiRefused(status, told, maybe_done=maybe_done)
                 self._clock.pause(retry_after_s or PAUSE_S)
@@ -216,12 +216,6 @@ class HttpApi:
 
     def _base(self) -> str:
         return f"{self._address.scheme}://{self._address.netloc}"
-
-
-def _may_be_done(status: int, body: object) -> bool:
-    """Tell whether a write that was answered so may be done: it was not refused, nor left undone."""
-    broke_off = status >= SERVER_ERROR or status == REQUEST_TIMEOUT
-    return broke_off and not says_not_done(status, ApiRefused(status, body).kind)
 
 
 def _has_ended(sock: Any) -> bool:

@@ -13,15 +13,13 @@ import anthropic
 import httpx2
 
 from memolith.ports.clock import Clock
-from memolith.wire.errors import says_not_done
+from memolith.wire.errors import may_be_done, says_not_done
 
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.5, 60.0
 """How long to wait before a write is sent again: at first where the answer does not say, and at most where it does."""
 
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout)
 """There was no connection, so that nothing was sent."""
-
-_TIMEOUT = 408
 
 Answer = TypeVar("Answer")
 
@@ -56,21 +54,22 @@ def pause_s(pauses: int) -> float:
 def is_unknown(error: anthropic.APIError) -> bool:
     """Tell whether a write that failed so may have been done."""
     if isinstance(error, anthropic.APIStatusError):
-        return (error.status_code >= 500 or error.status_code == _TIMEOUT) and not _says_not_done(error)
+        return may_be_done(error.status_code, _kind(error))
     return not isinstance(error.__cause__, NOT_SENT)
 
 
 def _may_send_again(error: anthropic.APIError) -> bool:
     """Tell whether nothing was done, and the answer does not say to leave it at that."""
     if isinstance(error, anthropic.APIStatusError):
-        return error.response.headers.get("x-should-retry") != "false" and _says_not_done(error)
+        asks_to = error.response.headers.get("x-should-retry") != "false"
+        return asks_to and says_not_done(error.status_code, _kind(error))
     return isinstance(error.__cause__, NOT_SENT)
 
 
-def _says_not_done(error: anthropic.APIStatusError) -> bool:
+def _kind(error: anthropic.APIStatusError) -> str:
+    """Return the response's `error.type`, empty for none."""
     told = error.body.get("error") if isinstance(error.body, Mapping) else None
-    kind = str(told.get("type") or "") if isinstance(told, Mapping) else ""
-    return says_not_done(error.status_code, kind)
+    return str(told.get("type") or "") if isinstance(told, Mapping) else ""
 
 
 def _wanted_pause_s(error: anthropic.APIError) -> float | None:
