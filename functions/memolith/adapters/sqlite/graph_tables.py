@@ -130,21 +130,23 @@ def relations(
     connection: sqlite3.Connection, memory_ids: Sequence[str], limit: int, types: Sequence[str]
 ) -> list[tuple[str, Relation]]:
     """Read relations by their notes. One query for some hundreds."""
-    found = []
-    for some in _parts(memory_ids):
-        query = f"{_RELATION} WHERE memory_id IN ({_marks(some)}) {_of(types)} ORDER BY doc.id, number LIMIT ?"
-        found += [_relation(row) for row in connection.execute(query, [*some, *types, limit])]
-    return found[:limit]
+    return _relations(connection, "memory_id", memory_ids, "doc.id, number", limit, types)
 
 
 def relations_to(
     connection: sqlite3.Connection, keys: Sequence[str], limit: int, types: Sequence[str]
 ) -> list[tuple[str, Relation]]:
     """Read relations by the keys of their targets. One query for some hundreds."""
+    return _relations(connection, "relation.key", keys, "updated_at DESC, doc.id, number", limit, types)
+
+
+def _relations(
+    connection: sqlite3.Connection, column: str, values: Sequence[str], order: str, limit: int, types: Sequence[str]
+) -> list[tuple[str, Relation]]:
     found = []
-    for some in _parts(keys):
-        within = f"WHERE relation.key IN ({_marks(some)}) {_of(types)}"
-        query = f"{_RELATION} {within} ORDER BY updated_at DESC, doc.id, number LIMIT ?"
+    for some in _parts(values):
+        within = f"WHERE {column} IN ({_marks(some)}) {_of(types)}"
+        query = f"{_RELATION} {within} ORDER BY {order} LIMIT ?"
         found += [_relation(row) for row in connection.execute(query, [*some, *types, limit])]
     return found[:limit]
 
