@@ -5,6 +5,8 @@ docs/adr/0048: of two decisions the one of the later term holds, and an end that
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -35,11 +37,15 @@ class Desk:
         answer: Proposal = getattr(self.stage.memolith(at).proposals, change)(call, self.stage.store, self.id, **more)
         return answer
 
-    def only_these_reach_the_new_home(self, *steps: ProposalStep) -> None:
-        """Of all that `HOME` has put since, `AWAY` receives these records of the proposal, before it takes over."""
+    @contextmanager
+    def taken_over(self, *steps: ProposalStep) -> Iterator[None]:
+        """`AWAY` takes over, and `HOME` is lost: of all that it put since, these records of the proposal arrive."""
         keys = [f"{HOME}/proposal/{self.stage.store}/{self.id}/{step:010d}" for step in steps]
         self.stage.reach(AWAY, *keys)
         self.stage.hold_back()
+        with self.stage.dead(HOME):
+            self.stage.fail_over(AWAY)
+            yield
 
     def look_for_what_is_due(self, at: str) -> Any:
         """What the reconciler is answered with by the region's writer."""
@@ -62,9 +68,7 @@ def reversals(proposal: Proposal) -> list[str | None]:
 def test_what_a_lost_approval_came_to_does_not_stand_for_the_new_homes_approval() -> None:
     desk = Desk()
     desk.do("approve", edits=[1])
-    desk.only_these_reach_the_new_home(ProposalStep.APPLIED)
-    with desk.stage.dead(HOME):
-        desk.stage.fail_over(AWAY)
+    with desk.taken_over(ProposalStep.APPLIED):
         shown = desk.do("retrieve", AWAY)
         assert (shown.status, outcomes(shown)) == ("open", [None, None])
         approved = desk.do("approve", AWAY)
@@ -79,9 +83,7 @@ def test_what_a_lost_approval_came_to_does_not_stand_for_the_new_homes_approval(
 def test_an_approval_whose_call_died_is_taken_up_though_the_end_of_a_lost_approval_is_known() -> None:
     desk = Desk()
     desk.do("approve", edits=[1])
-    desk.only_these_reach_the_new_home(ProposalStep.APPLIED)
-    with desk.stage.dead(HOME):
-        desk.stage.fail_over(AWAY)
+    with desk.taken_over(ProposalStep.APPLIED):
         desk.stage.actor(lambda: desk.do("approve", AWAY)).until("objects.put_if_absent", "/log/").die()
         shown = desk.do("retrieve", AWAY)
         assert (shown.status, shown.complete, outcomes(shown)) == ("approved", False, [None, None])
@@ -96,9 +98,7 @@ def test_a_lost_reversal_does_not_stand_for_the_reversal_of_the_new_homes_approv
     desk = Desk()
     desk.do("approve")
     desk.do("revert")
-    desk.only_these_reach_the_new_home(ProposalStep.REVERTING, ProposalStep.REVERTED)
-    with desk.stage.dead(HOME):
-        desk.stage.fail_over(AWAY)
+    with desk.taken_over(ProposalStep.REVERTING, ProposalStep.REVERTED):
         approved = desk.do("approve", AWAY)
         assert (approved.status, desk.do("retrieve", AWAY).status) == ("approved", "approved")
         assert (desk.listed("approved", AWAY), desk.listed("reverted", AWAY)) == ([desk.id], [])
@@ -128,19 +128,17 @@ def test_what_a_moved_home_had_begun_counts_as_ended_by_the_next_home_in_its_own
 # ---- erased ---------------------------------------------------------------------------------------------------------
 
 
-def _erased_without_its_decision() -> Desk:
-    """The lost home rejected the proposal and had it erased; of both, only the order to erase it has arrived."""
+def _rejected_and_erased() -> Desk:
+    """The lost home rejected the proposal and had it erased; of both, only the order to erase it arrives."""
     desk = Desk()
     desk.do("reject", reason="no")
     desk.do("erase")
-    desk.only_these_reach_the_new_home(ProposalStep.ERASED)
     return desk
 
 
 def test_an_erased_proposal_whose_decision_was_lost_is_not_approved_and_nothing_is_put() -> None:
-    desk = _erased_without_its_decision()
-    with desk.stage.dead(HOME):
-        desk.stage.fail_over(AWAY)
+    desk = _rejected_and_erased()
+    with desk.taken_over(ProposalStep.ERASED):
         for _ in range(2):
             approval = desk.stage.actor(lambda: desk.do("approve", AWAY))
             refused = approval.fails(InvalidRequest)
@@ -152,9 +150,8 @@ def test_an_erased_proposal_whose_decision_was_lost_is_not_approved_and_nothing_
 
 
 def test_an_erased_proposal_whose_decision_was_lost_is_rejected_and_the_reason_is_erased_too() -> None:
-    desk = _erased_without_its_decision()
-    with desk.stage.dead(HOME):
-        desk.stage.fail_over(AWAY)
+    desk = _rejected_and_erased()
+    with desk.taken_over(ProposalStep.ERASED):
         assert desk.do("reject", AWAY, reason="PRIVATE").status == "rejected"
         desk.stage.deliver()
         assert desk.listed("rejected", AWAY) == [desk.id]
@@ -164,9 +161,8 @@ def test_an_erased_proposal_whose_decision_was_lost_is_rejected_and_the_reason_i
 
 
 def test_an_erased_proposal_whose_decision_was_lost_expires() -> None:
-    desk = _erased_without_its_decision()
-    with desk.stage.dead(HOME):
-        desk.stage.fail_over(AWAY)
+    desk = _rejected_and_erased()
+    with desk.taken_over(ProposalStep.ERASED):
         desk.stage.clock.advance(PROPOSAL_LIFETIME_US / 1_000_000 + 1)
         assert desk.look_for_what_is_due(AWAY) == {"done": "expire"}
         assert desk.do("retrieve", AWAY).status == "expired"
@@ -179,9 +175,7 @@ def test_an_approval_of_an_erased_proposal_whose_call_died_is_taken_up() -> None
     desk = Desk()
     desk.do("approve")
     desk.do("erase")
-    desk.only_these_reach_the_new_home(ProposalStep.DECIDED, ProposalStep.ERASED)
-    with desk.stage.dead(HOME):
-        desk.stage.fail_over(AWAY)
+    with desk.taken_over(ProposalStep.DECIDED, ProposalStep.ERASED):
         desk.stage.clock.advance(PROPOSAL_RESUMED_US / 1_000_000 + 1)
         assert desk.look_for_what_is_due(AWAY) == {"done": "approve"}
         assert desk.do("retrieve", AWAY).complete
@@ -194,9 +188,7 @@ def test_an_approval_of_which_only_the_erased_texts_are_left_comes_to_its_end() 
     desk = Desk()
     desk.do("approve")
     desk.do("erase")
-    desk.only_these_reach_the_new_home(ProposalStep.DECIDED, ProposalStep.ERASED)
-    with desk.stage.dead(HOME):
-        desk.stage.fail_over(AWAY)
+    with desk.taken_over(ProposalStep.DECIDED, ProposalStep.ERASED):
         for _ in range(2):
             approved = desk.do("approve", AWAY)
             assert (approved.complete, outcomes(approved)) == (True, ["refused", "refused"])

@@ -134,8 +134,7 @@ def test_a_stranger_who_names_a_key_of_an_emptied_table_has_nothing_looked_up(sc
     assert counts.requests == {"dynamodb.BatchGetItem": 1}
 
 
-@pytest.mark.parametrize("metadata", [{"b": "2"}, {"a": None}], ids=["another pair", "without the pair"])
-@pytest.mark.parametrize(
+KEYS_EMPTIED = pytest.mark.parametrize(
     ("noticed", "came_again"),
     [
         pytest.param(False, False, id="just now"),
@@ -143,13 +142,10 @@ def test_a_stranger_who_names_a_key_of_an_emptied_table_has_nothing_looked_up(sc
         pytest.param(True, True, id="before the last tick, and the session's first record came again"),
     ],
 )
-def test_a_change_of_a_session_undoes_no_earlier_one_though_the_table_with_that_was_emptied(
-    scene: Scene, noticed: bool, came_again: bool, metadata: dict[str, str | None]
-) -> None:
-    session = begin(scene, scene.api_key).record.session_id
-    scene.deliver()
-    scene.at(HOME).sessions.update(scene.call(), session, title="title", metadata={"a": "1"})
-    scene.deliver()
+"""When the table of keys was emptied, and what has come since."""
+
+
+def empty_keys(scene: Scene, session: str, noticed: bool, came_again: bool) -> None:
     settle(scene)
     empty(scene, "keys")
     if came_again:
@@ -157,6 +153,18 @@ def test_a_change_of_a_session_undoes_no_earlier_one_though_the_table_with_that_
     if noticed:
         tick(scene, HOME)
     assert scene.cloud.sites[HOME].region.view().complete is not noticed
+
+
+@pytest.mark.parametrize("metadata", [{"b": "2"}, {"a": None}], ids=["another pair", "without the pair"])
+@KEYS_EMPTIED
+def test_a_change_of_a_session_undoes_no_earlier_one_though_the_table_with_that_was_emptied(
+    scene: Scene, noticed: bool, came_again: bool, metadata: dict[str, str | None]
+) -> None:
+    session = begin(scene, scene.api_key).record.session_id
+    scene.deliver()
+    scene.at(HOME).sessions.update(scene.call(), session, title="title", metadata={"a": "1"})
+    scene.deliver()
+    empty_keys(scene, session, noticed, came_again)
     before = scene.objects()
     with pytest.raises(Unavailable, match="try another region"):
         scene.at(HOME).sessions.update(scene.call(), session, title=UNSET, metadata=metadata)
@@ -166,14 +174,7 @@ def test_a_change_of_a_session_undoes_no_earlier_one_though_the_table_with_that_
 
 
 @pytest.mark.parametrize("ordered_in", [HOME, AWAY])
-@pytest.mark.parametrize(
-    ("noticed", "came_again"),
-    [
-        pytest.param(False, False, id="just now"),
-        pytest.param(True, False, id="before the last tick"),
-        pytest.param(True, True, id="before the last tick, and the session's first record came again"),
-    ],
-)
+@KEYS_EMPTIED
 def test_no_event_is_taken_after_the_order_to_erase_though_the_table_that_said_so_was_emptied(
     scene: Scene, ordered_in: str, noticed: bool, came_again: bool
 ) -> None:
@@ -183,13 +184,7 @@ def test_no_event_is_taken_after_the_order_to_erase_though_the_table_that_said_s
     scene.deliver()
     scene.at(ordered_in).sessions.delete(scene.call(), session)
     scene.deliver()
-    settle(scene)
-    empty(scene, "keys")
-    if came_again:
-        scene.cloud.sites[HOME].indexing.object_arrived(str(SessionKey(HOME, WORKSPACE, session, 1)))
-    if noticed:
-        tick(scene, HOME)
-    assert scene.cloud.sites[HOME].region.view().complete is not noticed
+    empty_keys(scene, session, noticed, came_again)
     before = parts(scene, session)
     with pytest.raises(InvalidRequest, match="erased"):
         record(scene, session, said("after", "b"))
