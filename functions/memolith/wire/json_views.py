@@ -360,9 +360,12 @@ def _withheld(answer: Withheld | None) -> Json | None:
 
 
 def actor(text: str | None) -> Json | None:
-    """Render who did something, as the API's own types have it."""
+    """Render who did something, as the API's own types have it.
+
+    An actor of a kind that the API lacks is a service account: an earlier release recorded one, and a later one may.
+    """
     if text is None:
         return None
     kind, _, id = text.partition(":")
-    type, field = _ACTORS[kind]
+    type, field = _ACTORS.get(kind, _ACTORS["service_account"])
     return {"type": type, field: id}

@@ -33,8 +33,8 @@ from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.rows.dreams import DreamRow
 from memolith.core.rows.identity import SessionRow, StoreRow
 
-SCHEDULED = "pipeline:schedule"
-"""Who begins what a store's own policy asks for."""
+SCHEDULED = "service_account:schedule"
+"""Who begins what a store's own policy asks for. Earlier releases recorded ``pipeline:schedule``."""
 
 PUT_ATTEMPTS = 5
 ROWS_PER_QUERY = 100
