@@ -5,11 +5,14 @@ A laptop keeps them open: `tests/laptop/test_streams.py`.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import anthropic
+import anyio
 import pytest
+from anthropic.lib.tools import _beta_session_runner
 
 from memolith.wire.event_streams import POLL_LOOK_S, POLL_S
 from tests.api.conftest import BACKENDS
@@ -94,6 +97,38 @@ def test_what_came_between_two_polls_is_listed_so_that_nothing_is_lost(
     follow()
     assert sorted(seen) == sorted(event.id for event in events.list(session.id))
     assert {_text(one.to_dict()) for one in seen.values()} == {"in the first poll", "between", "in the second poll"}
+
+
+def test_the_sdks_tool_runner_runs_what_was_asked_for_before_its_stream_and_between_two_polls(
+    backend: Backend, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_beta_session_runner, "STREAM_BACKOFF_START", 0.01)
+
+    def ask(city: str) -> None:
+        call = {"type": "agent.custom_tool_use", "name": "weather", "input": {"city": city}}
+        assert backend.raw("POST", f"/v1/sessions/{session.id}/transcript", body={"events": [call]}).status == 200
+
+    @anthropic.beta_async_tool
+    async def weather(city: str) -> str:
+        """Tell the weather of a city."""
+        if city == "Oslo":
+            ask("Lima")
+        return f"rain in {city}"
+
+    async def run() -> list[Any]:
+        calls: list[Any] = []
+        with anyio.move_on_after(5):
+            async for call in backend.async_client().beta.sessions.events.tool_runner(session.id, tools=[weather]):
+                calls.append(call)
+                if len(calls) == 2:  # the stream says so, and the runner comes to its end
+                    backend.client().beta.sessions.archive(session.id)
+        return calls
+
+    ask("Oslo")
+    calls = asyncio.run(run())
+    assert [(call.event.input, call.posted) for call in calls] == [({"city": "Oslo"}, True), ({"city": "Lima"}, True)]
+    results = backend.client().beta.sessions.events.list(session.id, types=["user.custom_tool_result"])
+    assert [_text(one.to_dict()) for one in results] == ["rain in Oslo", "rain in Lima"]
 
 
 def test_the_stream_of_the_thread_is_the_sessions(

@@ -88,6 +88,17 @@ def test_what_is_reported_is_listed_in_the_order_in_which_it_happened_and_once(b
     assert fields[2]["input"] == {"command": "ls"}
 
 
+def test_a_page_of_events_may_be_asked_for_as_large_as_the_sdk_does_and_has_a_hundred_at_most(
+    backend: Backend, session: str
+) -> None:
+    events = backend.client().beta.sessions.events
+    assert report(backend, session, *[{"type": "a.b", "client_event_id": f"e{n}"} for n in range(101)]).status == 200
+    assert len(events.list(session, limit=1000).data) == 100
+    assert len(list(events.list(session, limit=1000))) == 101
+    with pytest.raises(anthropic.BadRequestError, match="limit: must be a whole number from 1 to 1000"):
+        events.list(session, limit=1001)
+
+
 def test_a_session_that_lists_what_a_tool_gave_with_its_own_token_is_believed_less(
     backend: Backend, session: str
 ) -> None:

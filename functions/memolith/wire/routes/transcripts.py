@@ -8,7 +8,7 @@ from memolith.app.api.transcripts import EventFilter
 from memolith.app.kernel.transcript_results import TranscriptHit
 from memolith.core.ages import age
 from memolith.core.errors import InvalidRequest
-from memolith.core.limits import EVENT_TYPE_MAX_CHARS, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
+from memolith.core.limits import EVENT_TYPE_MAX_CHARS, LIST_MAX, SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
 from memolith.core.times import rfc3339
 from memolith.core.trust import name_of
 from memolith.wire import freshness
@@ -16,6 +16,7 @@ from memolith.wire.cursors import Listing
 from memolith.wire.event_views import event_view
 from memolith.wire.exchange import Exchange
 from memolith.wire.json_views import Json
+from memolith.wire.routes.session_parts import PAGE_MAX
 
 TYPES_MAX = 64
 """Types that one listing may name."""
@@ -53,7 +54,7 @@ def list_events(exchange: Exchange) -> Json:
         exchange.call,
         exchange.ids[0],
         filter=EventFilter(types, since, until, order == "desc"),
-        limit=query.limit(),
+        limit=min(query.limit(highest=PAGE_MAX), LIST_MAX),
         after=exchange.position(listing),
     )
     return exchange.page(listing, answer, event_view)
