@@ -21,19 +21,16 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from memolith.core.ids import primary_thread
-from memolith.wire.request_bodies import (
-    Body,
-    MemoryCreate,
-    MemoryUpdate,
-    Release,
+from memolith.wire.request_bodies import Body, MemoryCreate, MemoryUpdate, Release, VersionsToImport
+from memolith.wire.routes.table import KEY_ROUTES, PARAMETERS, ROUTES
+from memolith.wire.session_bodies import (
+    ResourceToAdd,
+    ResourceUpdate,
     SessionContext,
     SessionCreate,
     SessionToken,
     SessionUpdate,
-    VersionsToImport,
 )
-from memolith.wire.routes.table import KEY_ROUTES, PARAMETERS, ROUTES
-from memolith.wire.session_bodies import ResourceToAdd, ResourceUpdate
 from memolith.wire.store_bodies import StoreCreate, StoreUpdate
 from tests.api.harness import Backend, Reply, memolith_backend
 

@@ -13,7 +13,8 @@ from memolith.core.errors import InvalidRequest
 from memolith.wire.dream_bodies import DreamCreate
 from memolith.wire.mcp import schemas
 from memolith.wire.proposal_bodies import ProposalOpen
-from memolith.wire.request_bodies import Body, SessionCreate, VersionsToImport, parse
+from memolith.wire.request_bodies import Body, VersionsToImport, parse
+from memolith.wire.session_bodies import SessionCreate
 from memolith.wire.store_bodies import ScanPolicy, StoreCreate, StoreUpdate
 from memolith.wire.strict_json import OBJECTS_MAX
 

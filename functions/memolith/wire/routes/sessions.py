@@ -17,7 +17,8 @@ AGENT_VERSION_MAX = 999_999_999
 
 
 def create_session(exchange: Exchange) -> Json:
-    from memolith.wire.request_bodies import SessionCreate, parse
+    from memolith.wire.request_bodies import parse
+    from memolith.wire.session_bodies import SessionCreate
 
     body = parse(SessionCreate, exchange.request.body())
     stores = [StoreToAttach(one.memory_store_id, one.access, one.instructions or "") for one in body.resources]
@@ -56,7 +57,8 @@ def list_sessions(exchange: Exchange) -> Json:
 
 def update_session(exchange: Exchange) -> Json:
     """Change a session. Null and absence are one: ``""`` clears `title`, null inside `metadata` removes a pair."""
-    from memolith.wire.request_bodies import SessionUpdate, parse
+    from memolith.wire.request_bodies import parse
+    from memolith.wire.session_bodies import SessionUpdate
 
     body = parse(SessionUpdate, exchange.request.body())
     session = exchange.memolith.sessions.update(
@@ -78,7 +80,8 @@ def retrieve_session(exchange: Exchange) -> Json:
 
 
 def renew_session_token(exchange: Exchange) -> Json:
-    from memolith.wire.request_bodies import SessionToken, parse
+    from memolith.wire.request_bodies import parse
+    from memolith.wire.session_bodies import SessionToken
 
     raw = exchange.request.body()
     body = parse(SessionToken, raw if raw.strip() else b"{}")
@@ -94,7 +97,8 @@ def archive_session(exchange: Exchange) -> Json:
 
 
 def session_context(exchange: Exchange) -> Json:
-    from memolith.wire.request_bodies import SessionContext, parse
+    from memolith.wire.request_bodies import parse
+    from memolith.wire.session_bodies import SessionContext
 
     raw = exchange.request.body()
     body = parse(SessionContext, raw if raw.strip() else b"{}")
