@@ -57,6 +57,19 @@ def test_the_sdk_begins_sessions(backend: Backend) -> None:
     assert session.resources[0].type == "memory_store"
 
 
+def test_null_in_a_resource_of_the_sdk_means_the_same_as_leaving_its_field_out(backend: Backend) -> None:
+    """The SDK types `access` as optional."""
+    session = backend.client().beta.sessions.create(
+        agent="agent_1",
+        environment_id="env_1",
+        resources=[{"type": "memory_store", "memory_store_id": create_store(backend), "access": None}],
+        extra_body={"token_lifetime_seconds": None},
+    )
+    [resource] = session.resources
+    assert resource.type == "memory_store"
+    assert resource.access == "read_write"
+
+
 def test_what_a_token_writes_carries_the_session(backend: Backend) -> None:
     store = create_store(backend)
     session = begin_session(backend, {"memory_store_id": store}).body

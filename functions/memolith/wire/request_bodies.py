@@ -11,7 +11,7 @@ import re
 import unicodedata
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from memolith.core import ids, limits
@@ -101,6 +101,16 @@ class Body(BaseModel):
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, sent: Any) -> Any:
+        """Leave out a null where a field has another default: the two mean the same."""
+        if not isinstance(sent, dict):
+            return sent
+        fields = cls.model_fields.items()
+        given = {name for name, field in fields if not field.is_required() and field.default is not None}
+        return {name: value for name, value in sent.items() if value is not None or name not in given}
 
 
 Sources = Annotated[

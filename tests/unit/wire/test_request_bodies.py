@@ -11,15 +11,18 @@ from pydantic import BaseModel, ValidationError
 
 from memolith.core.errors import InvalidRequest
 from memolith.wire.dream_bodies import DreamCreate
+from memolith.wire.key_bodies import KeyCreate
 from memolith.wire.mcp import schemas
 from memolith.wire.proposal_bodies import ProposalOpen
-from memolith.wire.request_bodies import Body, VersionsToImport, parse
+from memolith.wire.request_bodies import Body, MemoryCreate, MemoryUpdate, VersionsToImport, parse
 from memolith.wire.session_bodies import SessionCreate
 from memolith.wire.store_bodies import ScanPolicy, StoreCreate, StoreUpdate
 from memolith.wire.strict_json import OBJECTS_MAX
+from memolith.wire.transcript_bodies import ExtractBody
 
-LET_PASS = {"agent", "environment_id", "vault_ids"}
-"""Fields of a managed agent's session that nothing looks into."""
+LET_PASS = {"agent", "environment_id", "vault_ids", "SentEvent"}
+"""Fields of a managed agent's session that nothing looks into, and an event, which is kept as it came: bytes and
+objects of its body have a limit."""
 
 
 def described(base: type[BaseModel]) -> list[type[BaseModel]]:
@@ -37,11 +40,12 @@ def unbounded(schema: Mapping[str, Any], name: str = "") -> Iterator[str]:
         if "maxItems" not in schema:
             yield name
         yield from unbounded(schema["items"], f"{name}[]")
-    if isinstance(schema.get("additionalProperties"), Mapping):
+    extra = name not in LET_PASS and schema.get("additionalProperties", False)
+    if isinstance(extra, Mapping):
         if "maxProperties" not in schema or "maxLength" not in schema.get("propertyNames", {}):
             yield name
-        yield from unbounded(schema["additionalProperties"], f"{name}{{}}")
-    elif schema.get("additionalProperties", False):
+        yield from unbounded(extra, f"{name}{{}}")
+    elif extra:
         yield name
     for field, inner in schema.get("properties", {}).items():
         kinds = {"type", "anyOf", "$ref", "const", "enum"}
@@ -101,6 +105,48 @@ def test_what_is_too_much_is_told_by_field_and_rule(schema: type[Body], body: ob
     with pytest.raises(InvalidRequest) as told:
         parse(schema, json.dumps(body).encode())
     assert told.value.message == message
+
+
+def parsed(model: type[BaseModel], sent: Mapping[str, Any]) -> object:
+    """What a body says, or the faults for which it is refused."""
+    try:
+        return model.model_validate(sent).model_dump()
+    except ValidationError as error:
+        return [(fault["loc"], fault["type"]) for fault in error.errors()]
+
+
+OPTIONAL = [
+    (model, name)
+    for model in described(Body)
+    for name, field in model.model_fields.items()
+    if not field.is_required() and name != "precondition"
+]
+
+
+@pytest.mark.parametrize(("model", "name"), OPTIONAL, ids=lambda value: getattr(value, "__name__", value))
+def test_null_means_the_same_as_leaving_a_field_out(model: type[Body], name: str) -> None:
+    assert parsed(model, {name: None}) == parsed(model, {})
+
+
+def test_null_is_refused_where_a_field_is_needed_and_where_it_could_hide_a_mistake() -> None:
+    for model, sent, message in (
+        (MemoryCreate, {"path": "/a", "content": None}, "content: must be a string"),
+        (MemoryUpdate, {"precondition": None}, "precondition: must not be null; leave it out instead"),
+        (
+            SessionCreate,
+            {"resources": [{**STORE, "memory_store_id": None}]},
+            "resources.0.memory_store_id: must be a string",
+        ),
+        (SessionCreate, {"resources": [{**STORE, "more": None}]}, "resources.0.more: is not a field of this request"),
+    ):
+        with pytest.raises(InvalidRequest) as told:
+            parse(model, json.dumps(sent).encode())
+        assert told.value.message == message
+
+
+def test_the_defaults_that_are_something_else_than_null_are_found() -> None:
+    given = {(model, name) for model, name in OPTIONAL if model.model_fields[name].default is not None}
+    assert {(KeyCreate, "scope"), (ExtractBody, "again"), (SessionCreate, "token_lifetime_seconds")} < given
 
 
 STORE = {"type": "memory_store", "memory_store_id": "memstore_1"}
