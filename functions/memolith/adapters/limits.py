@@ -146,3 +146,12 @@ def same_row(one: Attributes | None, other: Attributes | None) -> bool:
     if one is None or other is None:
         return one is other
     return one == other and all(type(one[name]) is type(other[name]) for name in one)
+
+
+def after_all(prefix: str) -> str | None:
+    """Return the first text after all that begin with `prefix`, in code point order; None where there is none."""
+    for position in range(len(prefix) - 1, -1, -1):
+        following = ord(prefix[position]) + 1
+        if following <= 0x10FFFF:
+            return prefix[:position] + chr(0xE000 if 0xD800 <= following < 0xE000 else following)
+    return None

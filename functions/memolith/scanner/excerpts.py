@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from itertools import takewhile
 from operator import itemgetter
 
-from memolith.scanner.findings import Family, Finding, Severity
+from memolith.scanner.findings import RANK, Family, Finding, Severity
 from memolith.scanner.passwords import end_of_password
 
 MOST_SECRETS = 20
 """Of one text that are told: the rest would only repeat that there are some."""
-
-RANK = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
 
 EXCERPT_LENGTH = 80
 _MARGIN = 16

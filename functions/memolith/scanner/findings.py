@@ -8,7 +8,7 @@ what to change; it never holds a secret. A *report* is every finding of one text
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, StrEnum
 
 
@@ -84,14 +84,6 @@ class RedactedSecret:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """The severity from which a family's finding rejects, and whether anything does at all."""
-
-    reject_from: Severity | None
-    reject_families_from_medium: frozenset[Family] = frozenset()
-
-
 class Policy(Enum):
     """A store's choice. The findings are the same under each; only the verdict differs.
 
@@ -103,39 +95,11 @@ class Policy(Enum):
     STANDARD = "standard"
     AUDIT = "audit"
 
-    @property
-    def thresholds(self) -> Thresholds:
-        """What this policy rejects."""
-        return _THRESHOLDS[self]
-
     def rejects(self, finding: Finding) -> bool:
         """Whether this finding alone rejects the write."""
-        limits = self.thresholds
-        if limits.reject_from is None or finding.severity is Severity.LOW:
+        if self is Policy.AUDIT:
             return False
-        if finding.severity is Severity.HIGH:
-            return True
-        return finding.family in limits.reject_families_from_medium
-
-
-_THRESHOLDS = {
-    Policy.STRICT: Thresholds(
-        Severity.HIGH,
-        frozenset(
-            {
-                Family.SECRET,
-                Family.INJECTION,
-                Family.PERSONA,
-                Family.EXFILTRATION,
-                Family.UNICODE,
-                Family.PATH,
-                Family.LIMIT,
-            }
-        ),
-    ),
-    Policy.STANDARD: Thresholds(Severity.HIGH),
-    Policy.AUDIT: Thresholds(None),
-}
+        return finding.severity is Severity.HIGH or (self is Policy.STRICT and finding.severity is Severity.MEDIUM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +134,8 @@ class Report:
         return "\n".join(lines)
 
 
-_ORDER = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
+RANK = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
+"""The order in which findings are told: the worst first."""
 
 
 def _rejects(finding: Finding, policy: Policy, secrets: Secrets) -> bool:
@@ -182,7 +147,7 @@ def judge(findings: Iterable[Finding], policy: Policy, secrets: Secrets = Secret
 
     A secret asks for no more than a flag where secrets are to be flagged.
     """
-    ordered = tuple(sorted(findings, key=lambda f: (_ORDER[f.severity], -f.weight, f.line, f.column, f.rule)))
+    ordered = tuple(sorted(findings, key=lambda f: (RANK[f.severity], -f.weight, f.line, f.column, f.rule)))
     if any(_rejects(finding, policy, secrets) for finding in ordered):
         verdict = Verdict.REJECT
     elif any(finding.severity is not Severity.LOW for finding in ordered):
@@ -190,8 +155,3 @@ def judge(findings: Iterable[Finding], policy: Policy, secrets: Secrets = Secret
     else:
         verdict = Verdict.ALLOW
     return Report(verdict, ordered, policy, secrets)
-
-
-def at(finding: Finding, severity: Severity) -> Finding:
-    """Return the same finding at another severity."""
-    return replace(finding, severity=severity)

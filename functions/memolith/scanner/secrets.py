@@ -19,8 +19,8 @@ from typing import Protocol
 
 from memolith.scanner.budget import Budget
 from memolith.scanner.engine import Match
-from memolith.scanner.excerpts import RANK, Spot
-from memolith.scanner.findings import Family, Severity
+from memolith.scanner.excerpts import Spot
+from memolith.scanner.findings import RANK, Family, Severity
 from memolith.scanner.split_secrets import BROKEN, find_split
 
 

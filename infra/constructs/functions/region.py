@@ -39,20 +39,22 @@ class RegionFunctions(Construct):
         super().__init__(scope, "Functions")
         self.layers = layers = Layers(self, deployment)
         grants = Grants(deployment, region)
+        self.all: dict[str, Function] = {}
 
         def make(
             shape: Shape, statements: list[iam.PolicyStatement], environment: Mapping[str, str] | None = None
         ) -> Function:
-            return Function(
+            made = self.all[shape.name] = Function(
                 self, deployment, region, shape=shape, statements=statements, layers=layers, environment=environment
             )
+            return made
 
         reranking, dreaming = reader.environment(deployment, region), dreamer.environment(deployment)
 
         self.reader = make(reader.SHAPE, reader.statements(grants, deployment, region), reranking)
         self.writer = make(writer.SHAPE, writer.statements(grants, deployment, region), dreaming)
-        self.peerreader = make(peerreader.SHAPE, peerreader.statements(grants, deployment, region), reranking)
-        self.peerwriter = make(peerwriter.SHAPE, peerwriter.statements(grants, deployment, region))
+        make(peerreader.SHAPE, peerreader.statements(grants, deployment, region), reranking)
+        make(peerwriter.SHAPE, peerwriter.statements(grants, deployment, region))
         self.keys = make(keys.SHAPE, keys.statements(grants))
         self.indexer = make(indexer.SHAPE, indexer.statements(grants, region))
         self.eraser = make(eraser.SHAPE, eraser.statements(grants))
@@ -61,27 +63,13 @@ class RegionFunctions(Construct):
             scanner.SHAPE, scanner.statements(grants, deployment, region), scanner.environment(deployment, region)
         )
         self.packer = make(packer.SHAPE, packer.statements(grants, deployment, region))
-        self.tool = make(tool.SHAPE, tool.statements(grants, region))
+        make(tool.SHAPE, tool.statements(grants, region))
         self.mcp = make(mcp.SHAPE, mcp.statements(grants, region))
         self.reconciler = make(reconciler.SHAPE, reconciler.statements(grants, deployment, region), dreaming)
-        self.all = {
-            "reader": self.reader,
-            "writer": self.writer,
-            "peerreader": self.peerreader,
-            "peerwriter": self.peerwriter,
-            "keys": self.keys,
-            "indexer": self.indexer,
-            "eraser": self.eraser,
-            "scanner": self.scanner,
-            "packer": self.packer,
-            "tool": self.tool,
-            "mcp": self.mcp,
-            "reconciler": self.reconciler,
-        }
         Schedule(self, deployment, self.reconciler.invoked)
         if (dreams := deployment.dreams) is not None:
             may = dreamer.statements(grants, deployment, region, dreams)
-            self.all["dreamer"] = make(dreamer.SHAPE, may, dreams.environment(region))
+            make(dreamer.SHAPE, may, dreams.environment(region))
         self._wake_all(deployment, queues)
 
     def _wake_all(self, deployment: Deployment, queues: RegionQueues) -> None:

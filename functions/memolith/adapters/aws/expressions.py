@@ -22,6 +22,7 @@ from typing import Any
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
+from memolith.adapters.limits import after_all
 from memolith.core.rows.base import Attributes, Row, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
 from memolith.core.rows.control import CompletenessRow, ControlRow, RebuildRow, ReconcileRow
@@ -162,7 +163,7 @@ def key_range(query: Query) -> KeyRange | None:
     if after is None:
         condition = f"begins_with({sort}, {places.value(query.prefix)})"
         return KeyRange(f"{partition} AND {condition}", places, sort_key, query.prefix)
-    end = query.prefix if query.descending else _end_of(query.prefix)
+    end = query.prefix if query.descending else after_all(query.prefix)
     if not end:
         condition = f"{sort} {'<' if query.descending else '>'} {places.value(after)}"
         return KeyRange(f"{partition} AND {condition}", places, sort_key, query.prefix, after)
@@ -194,16 +195,6 @@ def _after_within(query: Query) -> str | None:
         return after
     excludes_nothing = after > prefix if query.descending else after < prefix or not after
     return None if excludes_nothing else _NOWHERE
-
-
-def _end_of(prefix: str) -> str:
-    """Return the least text above everything that begins with `prefix`, in UTF-8's order; empty if there is none."""
-    for length in range(len(prefix), 0, -1):
-        point = ord(prefix[length - 1])
-        if point < 0x10FFFF:
-            following = 0xE000 if point == 0xD7FF else point + 1
-            return prefix[: length - 1] + chr(following)
-    return ""
 
 
 def _key_attributes(query: Query) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memolith.adapters.limits import check_changes, check_key, check_query, same_row, stored, wanted
+from memolith.adapters.limits import after_all, check_changes, check_key, check_query, same_row, stored, wanted
 from memolith.adapters.local.database import Database
 from memolith.adapters.local.failures import DamagedDatabase
 from memolith.core.rows.base import Attributes, RowKey
@@ -195,7 +195,7 @@ class _SqlTable:
         """
         order = self._order(query.index)
         partition, sort = order.partition_key, order.sort_key
-        lower, upper = (">=", query.prefix), ("<", _after_all(query.prefix))
+        lower, upper = (">=", query.prefix), ("<", after_all(query.prefix))
         if query.after is not None and query.descending:
             upper = ("<", query.after if upper[1] is None else min(upper[1], query.after))
         elif query.after is not None and query.after >= query.prefix:
@@ -219,15 +219,6 @@ class _SqlTable:
 
 def _kept(key: RowKey, attributes: Attributes | None) -> dict[str, Any] | None:
     return None if attributes is None else stored(key, attributes)
-
-
-def _after_all(prefix: str) -> str | None:
-    """Return the first text after all that begin with `prefix`, in code point order; None where there is none."""
-    for position in range(len(prefix) - 1, -1, -1):
-        following = ord(prefix[position]) + 1
-        if following <= 0x10FFFF:
-            return prefix[:position] + chr(0xE000 if 0xD800 <= following < 0xE000 else following)
-    return None
 
 
 def _row_of(text: str) -> dict[str, Any]:

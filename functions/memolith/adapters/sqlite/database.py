@@ -15,9 +15,12 @@ from __future__ import annotations
 import itertools
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+PARAMETERS_MAX = 500
+"""How many values one statement names: older builds of SQLite take 999."""
 
 IDLE_MAX = 8
 """How many connections are kept for reads to come; each has a cache of up to 2 MB."""
@@ -110,3 +113,15 @@ class SharedDatabase:
         if not self._named:
             connection.execute(f"PRAGMA mmap_size = {MAPPED_MAX_BYTES}")
         return connection
+
+
+def in_parts(values: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the distinct values, as many at a time as one statement may name."""
+    distinct = list(dict.fromkeys(values))
+    for start in range(0, len(distinct), PARAMETERS_MAX):
+        yield distinct[start : start + PARAMETERS_MAX]
+
+
+def marks(values: Sequence[str]) -> str:
+    """Return a placeholder for each value."""
+    return ", ".join("?" * len(values))

@@ -15,10 +15,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from memolith.adapters.sqlite import claim_table
+from memolith.adapters.sqlite.database import in_parts, marks
 from memolith.core.graph.grammar import Observation, Relation
 from memolith.core.graph.names import Rank, note_keys, target_key
 from memolith.core.graph.note import TEXT_MAX_CHARS, Note
@@ -49,7 +50,6 @@ CREATE TABLE observation (
 CREATE INDEX observation_category ON observation (category);
 """
 TABLES = ("note", "name", "relation", "observation", "claim")
-PARAMETERS_MAX = 500
 _NOTE = (
     "SELECT memory_id, version_id, path, title, type, permalink, tags, created_at, updated_at, valid_since, "
     "valid_until FROM note JOIN doc ON doc.id = note.doc"
@@ -101,8 +101,8 @@ def notes(connection: sqlite3.Connection, memory_ids: Sequence[str]) -> list[Not
     """Read notes. One query for some hundreds."""
     return [
         _note(row)
-        for some in _parts(memory_ids)
-        for row in connection.execute(f"{_NOTE} WHERE memory_id IN ({_marks(some)})", some)
+        for some in in_parts(memory_ids)
+        for row in connection.execute(f"{_NOTE} WHERE memory_id IN ({marks(some)})", some)
     ]
 
 
@@ -117,9 +117,9 @@ def newest_notes(connection: sqlite3.Connection, limit: int, prefix: str | None)
 def named(connection: sqlite3.Connection, keys: Sequence[str]) -> Mapping[str, list[Named]]:
     """Look keys up. One query for some hundreds."""
     found: dict[str, list[Named]] = {}
-    for some in _parts(keys):
+    for some in in_parts(keys):
         query = (
-            f"SELECT key, rank, path, memory_id FROM name JOIN doc ON doc.id = name.doc WHERE key IN ({_marks(some)})"
+            f"SELECT key, rank, path, memory_id FROM name JOIN doc ON doc.id = name.doc WHERE key IN ({marks(some)})"
         )
         for key, rank, path, memory_id in connection.execute(query, some):
             found.setdefault(key, []).append(Named(Rank(rank), path, memory_id))
@@ -144,8 +144,8 @@ def _relations(
     connection: sqlite3.Connection, column: str, values: Sequence[str], order: str, limit: int, types: Sequence[str]
 ) -> list[tuple[str, Relation]]:
     found = []
-    for some in _parts(values):
-        within = f"WHERE {column} IN ({_marks(some)}) {_of(types)}"
+    for some in in_parts(values):
+        within = f"WHERE {column} IN ({marks(some)}) {_of(types)}"
         query = f"{_RELATION} {within} ORDER BY {order} LIMIT ?"
         found += [_relation(row) for row in connection.execute(query, [*some, *types, limit])]
     return found[:limit]
@@ -153,12 +153,12 @@ def _relations(
 
 def _of(types: Sequence[str]) -> str:
     """Write the condition for types. The plus keeps it from their index, which would read every note's relations."""
-    return f"AND +relation.type IN ({_marks(types)})" if types else ""
+    return f"AND +relation.type IN ({marks(types)})" if types else ""
 
 
 def relations_of_types(connection: sqlite3.Connection, types: Sequence[str], limit: int) -> list[tuple[str, Relation]]:
     """Read relations by their types."""
-    query = f"{_RELATION} WHERE relation.type IN ({_marks(types)}) ORDER BY updated_at DESC, doc.id, number LIMIT ?"
+    query = f"{_RELATION} WHERE relation.type IN ({marks(types)}) ORDER BY updated_at DESC, doc.id, number LIMIT ?"
     return [_relation(row) for row in connection.execute(query, [*types, limit])]
 
 
@@ -176,10 +176,10 @@ def observations(connection: sqlite3.Connection, wanted: ObservationFilter) -> l
         for table in ("observation", "note"):
             conditions.append(f"coalesce({table}.valid_since, ?) <= ? AND ? < coalesce({table}.valid_until, ? + 1)")
             asked += [wanted.valid_at] * 4
-    parts: list[list[str] | None] = [None] if wanted.memory_ids is None else list(_parts(wanted.memory_ids))
+    parts: list[list[str] | None] = [None] if wanted.memory_ids is None else list(in_parts(wanted.memory_ids))
     found: list[tuple[str, Observation]] = []
     for some in parts:
-        within = "" if some is None else f"AND memory_id IN ({_marks(some)})"
+        within = "" if some is None else f"AND memory_id IN ({marks(some)})"
         query = (
             f"{_OBSERVATION} WHERE {' AND '.join(conditions)} {within} ORDER BY updated_at DESC, doc.id, number LIMIT ?"
         )
@@ -258,13 +258,3 @@ def _interval(since: object, until: object) -> Interval | None:
 
 def _cut(text: str | None) -> str | None:
     return None if text is None else text[:TEXT_MAX_CHARS]
-
-
-def _parts(values: Sequence[str]) -> Iterator[list[str]]:
-    unique = list(dict.fromkeys(values))
-    for start in range(0, len(unique), PARAMETERS_MAX):
-        yield unique[start : start + PARAMETERS_MAX]
-
-
-def _marks(values: Sequence[str]) -> str:
-    return ", ".join("?" * len(values))

@@ -28,13 +28,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from memolith.adapters.sqlite import graph_tables, vector_table
-from memolith.adapters.sqlite.database import SharedDatabase
+from memolith.adapters.sqlite.database import SharedDatabase, in_parts, marks
 from memolith.ports.packs import DamagedPack, Document, Matching, Restriction
 
 FORMAT = 5
 """Another format, or other rules of taking a text apart, is another number: then packs are made anew."""
 
-PARAMETERS_MAX = 500
 NEAR_TOKENS = 4
 """How far words that stand side by side may be apart in the index: some of them stand there with parts of them."""
 
@@ -110,8 +109,8 @@ class SqlitePack(graph_tables.GraphTables, vector_table.VectorTable):
             if memory_ids is None:
                 return dict(connection.execute(query).fetchall())
             found: dict[str, str] = {}
-            for some in _parts(memory_ids):
-                found |= dict(connection.execute(f"{query} WHERE memory_id IN ({_marks(some)})", some).fetchall())
+            for some in in_parts(memory_ids):
+                found |= dict(connection.execute(f"{query} WHERE memory_id IN ({marks(some)})", some).fetchall())
             return found
 
     def sizes(self) -> Mapping[str, int]:
@@ -193,10 +192,8 @@ class SqlitePack(graph_tables.GraphTables, vector_table.VectorTable):
         """Read the texts. One query for some hundreds."""
         found: dict[str, str] = {}
         with self._asking() as connection:
-            for some in _parts(memory_ids):
-                query = (
-                    f"SELECT memory_id, content FROM doc WHERE content IS NOT NULL AND memory_id IN ({_marks(some)})"
-                )
+            for some in in_parts(memory_ids):
+                query = f"SELECT memory_id, content FROM doc WHERE content IS NOT NULL AND memory_id IN ({marks(some)})"
                 rows = connection.execute(query, some)
                 found |= {memory_id: zlib.decompress(content).decode() for memory_id, content in rows}
         return found
@@ -228,8 +225,8 @@ class SqlitePack(graph_tables.GraphTables, vector_table.VectorTable):
     def _frequencies(self, words: Sequence[str], column: str) -> Mapping[str, int]:
         found: dict[str, int] = {}
         with self._asking() as connection:
-            for some in _parts(words):
-                query = f"SELECT stem, {column} FROM stem WHERE {column} > 0 AND stem IN ({_marks(some)})"
+            for some in in_parts(words):
+                query = f"SELECT stem, {column} FROM stem WHERE {column} > 0 AND stem IN ({marks(some)})"
                 found |= dict(connection.execute(query, some).fetchall())
         return found
 
@@ -260,8 +257,8 @@ def _damage_named() -> Iterator[None]:
 
 def _rows(connection: sqlite3.Connection, memory_ids: Sequence[str]) -> list[tuple[object, ...]]:
     found = []
-    for some in _parts(memory_ids):
-        query = f"SELECT {_COLUMNS} FROM doc WHERE memory_id IN ({_marks(some)})"
+    for some in in_parts(memory_ids):
+        query = f"SELECT {_COLUMNS} FROM doc WHERE memory_id IN ({marks(some)})"
         found += connection.execute(query, some).fetchall()
     return found
 
@@ -367,13 +364,3 @@ def _document(row: Sequence[Any]) -> Document:
         length=length,
         names=frozenset(names.split()),
     )
-
-
-def _parts(values: Sequence[str]) -> Iterator[list[str]]:
-    distinct = list(dict.fromkeys(values))
-    for start in range(0, len(distinct), PARAMETERS_MAX):
-        yield distinct[start : start + PARAMETERS_MAX]
-
-
-def _marks(values: Sequence[str]) -> str:
-    return ", ".join("?" * len(values))

@@ -7,8 +7,9 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
+from memolith.adapters.sqlite.database import in_parts, marks
+
 SCHEMA = "CREATE TABLE vector (doc INTEGER PRIMARY KEY, model TEXT NOT NULL, passages BLOB NOT NULL);"
-PARAMETERS_MAX = 500
 
 
 class VectorTable:
@@ -43,13 +44,11 @@ class VectorTable:
     def vectors(self, model: str, memory_ids: Sequence[str]) -> Mapping[str, bytes]:
         """Read rows. One query for some hundreds."""
         found: dict[str, bytes] = {}
-        ids = list(dict.fromkeys(memory_ids))
         with self._asking() as connection:
-            for start in range(0, len(ids), PARAMETERS_MAX):
-                some = ids[start : start + PARAMETERS_MAX]
+            for some in in_parts(memory_ids):
                 query = (
                     "SELECT memory_id, passages FROM vector JOIN doc ON doc.id = vector.doc "
-                    f"WHERE model = ? AND memory_id IN ({', '.join('?' * len(some))})"
+                    f"WHERE model = ? AND memory_id IN ({marks(some)})"
                 )
                 found |= dict(connection.execute(query, (model, *some)).fetchall())
         return found

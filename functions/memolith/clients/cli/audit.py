@@ -18,6 +18,7 @@ import typer
 from memolith.clients.cli.api_address import is_laptop_meant, laptop_root
 from memolith.clients.cli.deployment_target import Aws, find_target, require_store_id
 from memolith.clients.cli.failures import ApiFailed, Exit
+from memolith.clients.cli.groups import group
 from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, show_fields, show_rows
 from memolith.core.errors import InvalidRequest
@@ -26,7 +27,7 @@ from memolith.core.times import parse_rfc3339, rfc3339
 if TYPE_CHECKING:
     from memolith.adapters.saved_keys import KeysByRegion
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+app = group("Check stored memories against the checkpoints that were sealed when they were acknowledged.")
 
 EXIT_BROKEN = 1
 PERIOD_MAX = 10**12 - 1
@@ -37,11 +38,6 @@ Always = Annotated[
     bool, typer.Option("--json", help="Print JSON, which is what it prints without this, too.", show_default=False)
 ]
 COLUMNS = ("home", "flaw", "period", "key", "detail")
-
-
-@app.callback()
-def audit() -> None:
-    """Check stored memories against the checkpoints that were sealed when they were acknowledged."""
 
 
 @app.command()

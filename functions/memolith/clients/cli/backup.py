@@ -21,6 +21,7 @@ from memolith.clients.cli.backup_place import (
     words_of,
 )
 from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.groups import group
 from memolith.clients.cli.import_ import make_like, settings_left_behind
 from memolith.clients.cli.output import Json, show_rows, visible
 from memolith.clients.cli.store_argument import store_called
@@ -32,12 +33,7 @@ from memolith.clients.transfer.report import Row
 from memolith.core.errors import InvalidRequest
 from memolith.ports.backup_places import BackupPlace
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Back up stores into a folder or a bucket, verify a backup, and restore stores from it.",
-)
+app = group("Back up stores into a folder or a bucket, verify a backup, and restore stores from it.")
 
 
 @app.command()

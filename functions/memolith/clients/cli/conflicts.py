@@ -9,17 +9,13 @@ import typer
 
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
+from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, say, visible
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import GRAPH_LIMIT_DEFAULT, GRAPH_LIMIT_MAX
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="List statements that contradict each other, and resolve them.",
-)
+app = group("List statements that contradict each other, and resolve them.")
 
 STATUSES = ("open", "superseded", "resolved")
 BOTH = "both"

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import typer
 
+from memolith.clients.cli.groups import group
+
 _COMMANDS = {
     "up": "Start the local cloud and deploy Memolith into it.",
     "status": "Show what runs, where it answers, and the state of replication.",
@@ -21,12 +23,7 @@ _COMMANDS = {
 }
 _FORWARDED = {"allow_extra_args": True, "ignore_unknown_options": True}
 
-app = typer.Typer(
-    help="Run the local cloud: an AWS emulator on this machine, with Memolith deployed into it as on AWS.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-)
+app = group("Run the local cloud: an AWS emulator on this machine, with Memolith deployed into it as on AWS.")
 
 
 def find_checkout(start: Path) -> Path | None:

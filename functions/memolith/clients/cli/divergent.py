@@ -12,25 +12,16 @@ from typing import Annotated, Any
 import typer
 
 from memolith.clients.cli.api_client import Key, Url, connect, speaking, store_address
+from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, say, show_rows
 from memolith.clients.cli.store_argument import NamedStoreCommand, store_called
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="List, show, restore and dismiss versions that a failover left divergent.",
-)
+app = group("List, show, restore and dismiss versions that a failover left divergent.")
 
 PART = "divergent"
 
 Store = Annotated[str, typer.Argument(metavar="STORE", help="The store, by id or name.")]
 Version = Annotated[str, typer.Argument(metavar="VERSION", help="memver_…, as `list` shows it.")]
-
-
-@app.callback()
-def divergent() -> None:
-    """List, show, restore and dismiss versions that a failover left divergent."""
 
 
 @app.command("list")

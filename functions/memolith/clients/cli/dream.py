@@ -15,16 +15,12 @@ import typer
 from memolith.clients.api.client import ApiClient
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
+from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, say, show_fields, show_rows, visible
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Have a store consolidated: merge what stands twice, take in what sessions said, propose it for review.",
-)
+app = group("Have a store consolidated: merge what stands twice, take in what sessions said, propose it for review.")
 
 LAST = "last"
 DreamId = Annotated[str, typer.Argument(metavar="DREAM|last", help="drm_…, or `last`: the newest of the workspace.")]

@@ -20,17 +20,13 @@ from memolith.clients.cli.calls import invoke
 from memolith.clients.cli.consoles import console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target, require_store_id
 from memolith.clients.cli.derived import derived
+from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, show_rows
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, OutcomeUnknown, Unavailable
 from memolith.core.times import rfc3339
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Show how far an erasure is in each region, and search for leftovers.",
-)
+app = group("Show how far an erasure is in each region, and search for leftovers.")
 
 app.command()(derived)
 

@@ -14,10 +14,11 @@ import typer
 from memolith.clients.cli.api_client import Key, Store, Url, Withheld, connect, nothing_at, speaking
 from memolith.clients.cli.output import Json
 from memolith.clients.cli.store_argument import StoreCommand
-from memolith.clients.cli.transfer_options import Format, Replace, Under, counting, ending_report, progress
+from memolith.clients.cli.transfer_options import Replace, Under, counting, ending_report, progress
 from memolith.clients.transfer import known_tools
 from memolith.clients.transfer.exporting import Folder, Tar, Target, export, memories
 from memolith.clients.transfer.history import export as export_history
+from memolith.clients.transfer.known_tools import Format
 from memolith.clients.transfer.report import Row
 from memolith.core.errors import InvalidRequest
 

@@ -19,17 +19,13 @@ from memolith.app.operations import operator
 from memolith.app.operations.operator import Home, Step
 from memolith.clients.cli.consoles import console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
+from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, confirm, show_rows, visible
 from memolith.core.errors import InvalidRequest, MemolithError, Unavailable
 from memolith.core.log_position import Epoch
 from memolith.core.objects.store_record import StoreState
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="List and move the home regions of stores; fail over, and return.",
-)
+app = group("List and move the home regions of stores; fail over, and return.")
 
 AT_ONCE = 4
 """How many stores are moved at a time: each is an invocation in both regions, which mostly waits."""
@@ -39,11 +35,6 @@ FAILING_OVER_AT_ONCE = 16
 
 To = Annotated[str, typer.Option("--to", help="The new home region.")]
 AtOnce = Annotated[int, typer.Option("--at-once", min=1, max=100, help="How many stores to handle at a time.")]
-
-
-@app.callback()
-def homes() -> None:
-    """List and move the home regions of stores; fail over, and return."""
 
 
 @app.command("list")

@@ -16,7 +16,6 @@ from memolith.clients.cli.output import Json
 from memolith.clients.cli.store_argument import one_called
 from memolith.clients.cli.transfer_options import (
     MAX_TRUST,
-    Format,
     MaxTrust,
     Replace,
     Under,
@@ -28,7 +27,7 @@ from memolith.clients.transfer import archives, discovery, history, known_tools
 from memolith.clients.transfer.discovery import Found
 from memolith.clients.transfer.history import HistoryImporter
 from memolith.clients.transfer.importing import Importer
-from memolith.clients.transfer.known_tools import KnownTool
+from memolith.clients.transfer.known_tools import Format, KnownTool
 from memolith.clients.transfer.report import NOT_CARRIED, Row, told
 from memolith.core.errors import InvalidRequest
 

@@ -19,15 +19,11 @@ from memolith.app.operations import operator
 from memolith.app.operations.operator import IndexStatus
 from memolith.clients.cli.consoles import aside, console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
+from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, show_rows
 from memolith.core.errors import InvalidRequest, MemolithError
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Show and rebuild a region's index; show and redrive dead letters.",
-)
+app = group("Show and rebuild a region's index; show and redrive dead letters.")
 
 LONGEST_LIFE_S = 30.0
 """How long a call may go on that has seen the old state of the tables: the writer's own time-out."""
@@ -35,11 +31,6 @@ LONGEST_LIFE_S = 30.0
 LETTERS_SHOWN = 20
 
 OneRegion = Annotated[str | None, typer.Option("--region", help="Only this region; by default every region.")]
-
-
-@app.callback()
-def index() -> None:
-    """Show and rebuild a region's index; show and redrive dead letters."""
 
 
 @app.command()

@@ -14,6 +14,7 @@ from memolith.clients.cli.api_client import Key, Url
 from memolith.clients.cli.calls import invoke
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
 from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, say, show_rows
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, MemolithError, Unavailable
@@ -22,12 +23,7 @@ from memolith.core.times import parse_rfc3339, rfc3339
 if TYPE_CHECKING:
     from memolith.clients.cli.rotation import Rotation
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Create, list and revoke API keys; rotate the keys of tokens.",
-)
+app = group("Create, list and revoke API keys; rotate the keys of tokens.")
 
 Workspace = Annotated[
     str | None,

@@ -13,16 +13,12 @@ import typer
 from memolith.clients.api.client import PAGE, ApiClient, Record, address
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit, explain
+from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, confirm, say, show_rows, visible, visible_text
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="List, show, approve, reject and revert proposals: edits that wait for a person.",
-)
+app = group("List, show, approve, reject and revert proposals: edits that wait for a person.")
 
 ALL = "all"
 LAST = "last"

@@ -9,16 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from memolith.clients.cli.api_client import Key, Url, connect, speaking, store_address
+from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, say, show_rows
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="List, show, release and restore texts that the safety scanner withholds.",
-)
+app = group("List, show, release and restore texts that the safety scanner withholds.")
 
 PART = "quarantine"
 

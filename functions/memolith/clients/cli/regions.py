@@ -27,23 +27,14 @@ from memolith.clients.cli import index, region_removal
 from memolith.clients.cli.api_address import DEV_FILE
 from memolith.clients.cli.consoles import aside, console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
+from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, confirm
 from memolith.core.errors import InvalidRequest, Unavailable
 
 RECORD = Path("cdk.json")
 CDK = Path("node_modules/.bin/cdk")
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Add regions to the deployment, and remove them.",
-)
-
-
-@app.callback()
-def regions() -> None:
-    """Add regions to the deployment, and remove them."""
+app = group("Add regions to the deployment, and remove them.")
 
 
 @app.command()

@@ -9,17 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
+from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, say, show_fields, show_rows
 from memolith.clients.cli.store_argument import store_called
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Begin, list, show and end agents' sessions, and issue tokens.",
-)
+app = group("Begin, list, show and end agents' sessions, and issue tokens.")
 
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="sesn_…")]
 Lifetime = Annotated[int | None, typer.Option("--lifetime-s", help="For how many seconds the token is valid.")]

@@ -9,16 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking, store_address
+from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, confirm, say, show_fields, show_rows
 from memolith.clients.cli.store_argument import DeletedStoreCommand, NamedStoreCommand
 from memolith.core.errors import InvalidRequest
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="List, create, show, update, archive, delete and restore the stores of your workspace.",
-)
+app = group("List, create, show, update, archive, delete and restore the stores of your workspace.")
 
 STORES = "/v1/memory_stores"
 

@@ -13,6 +13,7 @@ from memolith.clients.api.client import ApiClient
 from memolith.clients.api.http import ApiRefused
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.groups import group
 from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, say, show_rows, visible
 from memolith.clients.cli.store_argument import default_store, store_called
@@ -21,12 +22,7 @@ from memolith.core import ids
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Import session files of Claude Code and Codex, report a running session; show and search what was said.",
-)
+app = group("Import session files of Claude Code and Codex, report a running session; show and search what was said.")
 
 SOURCE = "transcript_source"
 """The metadata of a session that says which file's session it is."""

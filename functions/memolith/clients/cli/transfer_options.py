@@ -12,8 +12,6 @@ import typer
 
 from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.output import visible
-from memolith.clients.transfer import known_tools
-from memolith.clients.transfer.known_tools import Format
 from memolith.clients.transfer.report import MOVED, Row, Tell, as_json, complete
 from memolith.core.errors import InvalidRequest
 from memolith.core.paths import check_path_prefix
@@ -21,18 +19,6 @@ from memolith.core.trust import TrustName
 
 MAX_TRUST: TrustName = "agent"
 """What an import of a history believes where it does not say: as much as a session that has read nothing."""
-
-__all__ = [
-    "MAX_TRUST",
-    "Format",
-    "MaxTrust",
-    "Replace",
-    "Under",
-    "counting",
-    "ending_report",
-    "known_tools",
-    "progress",
-]
 
 
 def _check_under(under: str) -> str:
