@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
-
-from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
-from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from memolith.adapters.aws.names import DREAM_QUEUE
 from memolith.adapters.aws.queue import SqsQueue
@@ -22,6 +19,7 @@ from memolith.app.api.automatic import AutomaticPipelines
 from memolith.app.api.dream_run import Taken
 from memolith.app.api.dream_runner import DreamRunner
 from memolith.app.api.service import Memolith
+from memolith.entry.batches import answer_batch
 from memolith.entry.deployment_models import deployment_models
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.scanner_loader import start_scanner
@@ -30,7 +28,6 @@ from memolith.ports.clock import Clock
 from memolith.ports.metrics import Metrics
 from memolith.ports.model import CALL_TIMEOUT_S
 from memolith.ports.queue import Queue
-from memolith.wire.errors import trace
 
 LEASE_US = 900_000_000
 """For how long a dream is a function's that was killed: a function's own life."""
@@ -56,29 +53,14 @@ def compose(settings: Settings) -> Handler:
 
 def dispatch(dreams: NamedDreams) -> Answer:
     """Answer a batch from SQS, and nothing else."""
-    processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
     def answer(event: Event, context: Any) -> Mapping[str, Any]:
         if "Records" not in event:
             raise ValueError("the dreamer is woken by its queue alone")
-        handle = _reporting(dreams, context.get_remaining_time_in_millis())
-        response = process_partial_response(dict(event), handle, processor, context)
-        return dict(response)
+        left_ms = context.get_remaining_time_in_millis()
+        return answer_batch(event, context, lambda record: dreams.message(record.body, left_ms))
 
     return answer
-
-
-def _reporting(dreams: NamedDreams, left_ms: int) -> Callable[[SQSRecord], None]:
-    """Log each failure; Powertools then names the message in its answer, so that it comes back."""
-
-    def handle(record: SQSRecord) -> None:
-        try:
-            dreams.message(record.body, left_ms)
-        except Exception as error:
-            _log.warning("message failed", extra={"message_id": record.message_id, "trace": trace(error)})
-            raise
-
-    return handle
 
 
 class NamedDreams:

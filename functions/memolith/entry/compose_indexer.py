@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from memolith.adapters.aws.queue import SqsQueue, SqsTakenMessages
@@ -24,6 +23,7 @@ from memolith.app.indexer.rebuild import BatchProjector
 from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.object_events import event_objects
 from memolith.core.errors import MemolithError
+from memolith.entry.batches import answer_batch
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.ports.errors import Unavailable
@@ -65,36 +65,28 @@ def dispatch(indexing: Indexer, folding: EventConsumer, taken: TakenMessages, sc
     The post-commit scans that a batch asks for are sent together at its end. If they cannot be, all of it comes back.
     """
     calls = indexer_calls(indexing)
-    processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
     def answer(event: Event, context: object) -> Mapping[str, Any]:
         if "call" in event:
             answered = calls(event)
             scans.flush()
             return answered
-        handle = _reporting(folding, taken)
-        response = process_partial_response(dict(event), handle, processor, context)  # type: ignore[arg-type]
+        answered = answer_batch(event, context, lambda record: _fold(folding, taken, record))
         try:
             scans.flush()
         except MemolithError as error:
             return _all_failed(event, taken, error)
-        return dict(response)
+        return answered
 
     return answer
 
 
-def _reporting(folding: EventConsumer, taken: TakenMessages) -> Callable[[SQSRecord], None]:
-    """Log each failure; Powertools then names the message in its answer, so that it comes back."""
-
-    def handle(record: SQSRecord) -> None:
-        try:
-            folding.message(record.body)
-        except Exception as error:
-            _log.warning("message failed", extra={"message_id": record.message_id, "trace": trace(error)})
-            _come_back(taken, record)
-            raise
-
-    return handle
+def _fold(folding: EventConsumer, taken: TakenMessages, record: SQSRecord) -> None:
+    try:
+        folding.message(record.body)
+    except Exception:
+        _come_back(taken, record)
+        raise
 
 
 def _all_failed(event: Event, taken: TakenMessages, error: Exception) -> Mapping[str, Any]:

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
-from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from memolith.adapters.aws.guardrail import BedrockGuardrail
 from memolith.adapters.encoders import encoder_of, meaning_of
 from memolith.app.safety.deep_scan import DeepScan, ReadAhead, make_deep_scan
+from memolith.entry.batches import answer_batch
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.scanner_loader import start_scanner
 from memolith.entry.settings import Settings
 from memolith.ports.guardrail import Guardrail
 from memolith.ports.metrics import Metrics
-from memolith.wire.errors import trace
 from memolith.wire.scan_requests import Scans
-
-_log = logging.getLogger(__name__)
 
 
 def compose(settings: Settings) -> Handler:
@@ -45,30 +39,14 @@ def _guardrail(running: LambdaRuntime) -> Guardrail | None:
 
 def dispatch(inspections: Inspections, scans: Scans) -> Answer:
     """Answer a batch from SQS, which carries the field ``Records``, or a question, which is everything else."""
-    processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
     def answer(event: Event, context: object) -> Mapping[str, Any]:
         if not isinstance(event, Mapping) or "Records" not in event:
             return scans.answer(event, str(getattr(context, "aws_request_id", "")))
         inspections.read_ahead([str(record["body"]) for record in event["Records"]])
-        handle = _reporting(inspections)
-        response = process_partial_response(dict(event), handle, processor, context)  # type: ignore[arg-type]
-        return dict(response)
+        return answer_batch(event, context, lambda record: inspections.message(record.body))
 
     return answer
-
-
-def _reporting(inspections: Inspections) -> Callable[[SQSRecord], None]:
-    """Log each failure; Powertools then names the message in its answer, so that it comes back."""
-
-    def handle(record: SQSRecord) -> None:
-        try:
-            inspections.message(record.body)
-        except Exception as error:
-            _log.warning("message failed", extra={"message_id": record.message_id, "trace": trace(error)})
-            raise
-
-    return handle
 
 
 class Inspections:

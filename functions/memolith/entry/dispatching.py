@@ -8,7 +8,7 @@ both, and no function may invoke it: an HTTP request comes to it from the HTTP A
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from memolith.entry.lambda_runtime import Answer, Event
 from memolith.wire.http import HttpApi
@@ -21,7 +21,14 @@ NOT_HERE = (
 NO_REQUEST = "must be the name of a call: this function answers direct invocations, and no HTTP request"
 
 
-def http_alone(api: HttpApi) -> Answer:
+class HttpAnswering(Protocol):
+    """What answers HTTP requests: the API, or the MCP server."""
+
+    def answer(self, event: Event) -> Mapping[str, Any]:
+        """Answer one request."""
+
+
+def http_alone(api: HttpAnswering) -> Answer:
     """Answer HTTP requests; tell every event that has a ``call`` that this is not the function for it."""
 
     def answer(event: Event, _: object) -> Mapping[str, Any]:
