@@ -194,4 +194,4 @@ sim: setup ## worlds from seeds, with everything that goes wrong (N=2000 of them
 	$(BIN)/python -m tests.simulation $(if $(BUGS),$(or $(N),1000) --bugs,$(if $(KIND),--kind $(KIND)) $(if $(SEED),--seed $(SEED),$(or $(N),2000)))
 
 clean: ## remove what the other commands made
-	rm -rf .venv node_modules $(ADK)/.venv $(AGMI)/.venv $(LANGGRAPH)/.venv $(BASIC_MEMORY)/.venv $(LOCALSTACK)/.venv $(INSPECTOR)/node_modules cdk.out .memolith .bundle .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules tests/interop/*/.venv $(INSPECTOR)/node_modules build cdk.out .memolith .bundle .mypy_cache .ruff_cache .hypothesis

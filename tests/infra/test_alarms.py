@@ -101,6 +101,20 @@ def test_every_resource_that_a_page_names_is_deployed_and_schedules_are_looked_f
         assert ("aws scheduler " in text) <= ("AWS::Scheduler::" in made), page.name
 
 
+def test_every_aws_command_of_a_runbook_names_its_region() -> None:
+    """IAM's and S3's names are the account's or the world's."""
+    for page in sorted((ROOT / "docs/operations").glob("*.md")):
+        text = page.read_text().replace("\\\n", " ")
+        for command in re.findall(r"aws (?!iam |s3 |s3api |sts )[a-z]+ [a-z]+-[^`\n]*", text):
+            assert "--region" in command, f"{page.name}: {command}"
+
+
+def test_the_runbook_of_a_leaked_key_looks_at_every_function_that_answers_requests_with_keys() -> None:
+    page = (ROOT / "docs/operations/keys.md").read_text()
+    for name in ("reader", "writer", "keys"):
+        assert f"/aws/lambda/memolith-STAGE-{name}`" in page, name
+
+
 def test_every_metric_of_ours_that_an_alarm_watches_is_counted_with_just_these_dimensions(three_regions: App) -> None:
     measured = counted()
     for one in alarms(three_regions):

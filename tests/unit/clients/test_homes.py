@@ -153,6 +153,26 @@ def test_a_failover_leaves_out_no_store_though_the_tables_of_the_new_region_were
     }
 
 
+def test_a_move_that_some_stores_stay_out_of_ends_with_another_code_than_a_wrong_command_line(
+    scene: Scene, memolith: Memolith
+) -> None:
+    precious = doubled(scene)
+
+    def refusing(call: PortCall, act: Callable[[], T]) -> T:
+        if call.name == "objects.put_if_absent" and precious in call.subjects[0]:
+            raise port_errors.Unavailable("dead on purpose")
+        return act()
+
+    with scene.intercepted_by(refusing):
+        code, out, _ = memolith("move", "--from", HOME, "--to", AWAY, "--json")
+        assert memolith("move", precious, "--to", AWAY)[0] == Exit.FAILED
+    assert {one["store"]: one["state"] for one in json.loads(out)["stores"]} == {
+        scene.store: "moved",
+        precious: "not done",
+    }
+    assert code == Exit.IN_PART
+
+
 def test_a_store_whose_row_was_lost_is_asked_about_like_any_other(scene: Scene, memolith: Memolith) -> None:
     precious = doubled(scene)
     tick(scene)

@@ -19,6 +19,7 @@ from memolith.app.operations import operator
 from memolith.app.operations.operator import Home, Step
 from memolith.clients.cli.consoles import console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
+from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, confirm, show_rows, visible
 from memolith.core.errors import InvalidRequest, MemolithError, Unavailable
@@ -258,8 +259,8 @@ def _each(stores: Sequence[str], act: Callable[[str], Iterator[Step]], what: str
             rows.append(row)
             progress.update(task, advance=1)
     _report(rows, as_json)
-    if any(row["problem"] for row in rows):
-        raise typer.Exit(2)
+    if failed := sum(bool(row["problem"]) for row in rows):
+        raise typer.Exit(Exit.FAILED if failed == len(rows) else Exit.IN_PART)
 
 
 def _one(store_id: str, act: Callable[[str], Iterator[Step]]) -> dict[str, Any]:
