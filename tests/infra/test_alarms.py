@@ -109,6 +109,12 @@ def test_every_aws_command_of_a_runbook_names_its_region() -> None:
             assert "--region" in command, f"{page.name}: {command}"
 
 
+def test_a_runbooks_commands_for_keys_are_for_the_deployment_also_where_this_machine_has_served() -> None:
+    for page in (*sorted((ROOT / "docs/operations").glob("*.md")), ROOT / "docs/deploying.md"):
+        for command in re.findall(r"memolith keys (?:create|list|revoke) [^`\n]*", page.read_text()):
+            assert "--aws" in command, f"{page.name}: {command}"
+
+
 def test_the_runbook_of_a_leaked_key_looks_at_every_function_that_answers_requests_with_keys() -> None:
     page = (ROOT / "docs/operations/keys.md").read_text()
     for name in ("reader", "writer", "keys"):

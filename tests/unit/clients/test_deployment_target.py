@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Container
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
 from infra.deployment import ALIAS
+from memolith.adapters.aws.clients import Clients
 from memolith.clients.cli.deployment_target import find_target
+from memolith.core.errors import Unavailable
 
 
 def invoked(folder: Path, **fields: str) -> str:
@@ -33,3 +37,29 @@ def test_a_command_for_the_local_cloud_invokes_functions_by_their_own_names(
         json.dumps({"endpoint": "http://127.0.0.1:9", "regions": {"us-east-1": {}}})
     )
     assert find_target(aws=False).deployment().function("keys") == "memolith-dev-keys"
+
+
+class Sts:
+    """STS of one region, of which `gone` do not answer."""
+
+    def __init__(self, region: str, gone: Container[str]) -> None:
+        self.is_gone = region in gone
+        self.region = region
+
+    def get_caller_identity(self) -> dict[str, str]:
+        if self.is_gone:
+            raise EndpointConnectionError(endpoint_url=f"https://sts.{self.region}.amazonaws.com")
+        return {"Account": "444455556666"}
+
+
+def test_a_command_finds_its_account_while_the_first_region_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    record = {"stage": "prod", "regions": ["us-east-1", "eu-west-1"]}
+    (tmp_path / "cdk.json").write_text(json.dumps({"context": {"memolith": record}}))
+    monkeypatch.setattr(Clients, "sts", lambda _, region: Sts(region, {"us-east-1"}))
+    assert find_target(aws=True).account == "444455556666"
+    monkeypatch.setattr(Clients, "sts", lambda _, region: Sts(region, record["regions"]))
+    with pytest.raises(Unavailable, match=r"eu-west-1: EndpointConnectionError.*cdk.json"):
+        find_target(aws=True)

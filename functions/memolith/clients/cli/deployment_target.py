@@ -116,7 +116,7 @@ def find_target(aws: bool) -> Target:
     from memolith.adapters.aws.clients import Clients
 
     clients = Clients()
-    account = record.get("account") or caller_account(clients, record["regions"][0])
+    account = record.get("account") or caller_account(clients, record["regions"])
     alias = None if record.get("rollout") == "unversioned" else FUNCTION_ALIAS
     return Target(
         clients, record["stage"], account, tuple(record["regions"]), alias, tuple(record.get("former_regions", ()))
