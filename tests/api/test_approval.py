@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
+from anthropic.lib.tools import _memories
+from anthropic.lib.tools._memories import SessionMemoryStores
 
 from memolith.clients.sdk.memory_tool import MemolithMemoryTool
 from memolith.scanner.scanner import Scanner
 from tests.api.harness import Backend, memolith_backend
 from tests.api.test_proposals import Desk
+from tests.api.test_session_sync import Clock, mirrored
 
 
 @pytest.fixture
@@ -165,3 +169,41 @@ def test_a_write_of_the_secret_that_a_memory_has_changes_nothing_once_the_store_
     again = desk.ask("POST", f"memories/{memory['id']}", desk.agent, {"content": secret})
     assert again["memory_version_id"] == memory["memory_version_id"]
     assert desk.ask("GET", "proposals", desk.person)["data"] == []
+
+
+def test_the_sdks_own_sync_opens_one_proposal_of_a_file_however_often_it_syncs(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A 202 tells it nothing: it sends the file again at every sync, and deletes once more what came back."""
+    monkeypatch.setattr(_memories, "monotonic", Clock())
+    for name in ("edited", "kept", "removed"):
+        desk.ask("POST", "memories", desk.person, {"path": f"/{name}.md", "content": "as a person wrote it"})
+    choose(desk, agents="propose")
+    folder = tmp_path / "mnt" / "memory" / "team-notes"
+
+    def proposed() -> list[str]:
+        shown = [desk.ask("GET", f"proposals/{one}", desk.person) for one in ids()]
+        return sorted(edit["op"] for one in shown for edit in one["edits"])
+
+    def ids() -> list[str]:
+        return [one["id"] for one in desk.ask("GET", "proposals", desk.person)["data"]]
+
+    async def scenario(stores: SessionMemoryStores) -> None:
+        (folder / "new.md").write_text("an agent's")
+        (folder / "edited.md").write_text("an agent's")
+        for _ in range(2):
+            (folder / "removed.md").unlink()
+            for _ in range(4):
+                await stores.sync_if_due()
+            assert (folder / "removed.md").exists()
+        assert proposed() == ["create", "delete", "replace"]
+        first = ids()
+        for one in first:
+            desk.ask("POST", f"proposals/{one}/reject", desk.person, {"reason": "no"})
+        (folder / "removed.md").unlink()
+        for _ in range(4):
+            await stores.sync_if_due()
+        assert proposed() == ["create", "delete", "replace"]
+        assert not set(first) & set(ids())
+
+    asyncio.run(mirrored(desk.backend, desk.store, folder, scenario))

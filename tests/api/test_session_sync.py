@@ -26,27 +26,29 @@ def mount(tmp_path: Path) -> Path:
     return tmp_path / "mnt" / "memory" / "team-notes"
 
 
+async def mirrored(backend: Backend, store_id: str, mount: Path, scenario: Scenario) -> None:
+    """Download a store into a folder, let a scenario happen, and dispose of the mirror."""
+    resource = {
+        "type": "memory_store",
+        "memory_store_id": store_id,
+        "mount_path": str(mount),
+        "name": "Team notes",
+        "access": "read_write",
+    }
+    session = BetaManagedAgentsSession.construct(id="sesn_1", resources=[resource])
+    stores = SessionMemoryStores(backend.async_client(), workdir=mount.parent)
+    await stores.download(session)
+    try:
+        await scenario(stores)
+    finally:
+        await stores.dispose()
+
+
 @pytest.fixture
-def synced(backend: Backend, store_id: str, mount: Path, tmp_path: Path) -> Callable[[Scenario], None]:
+def synced(backend: Backend, store_id: str, mount: Path) -> Callable[[Scenario], None]:
     """Downloads the store, lets a scenario happen, and disposes of the mirror."""
 
-    async def run(scenario: Scenario) -> None:
-        resource = {
-            "type": "memory_store",
-            "memory_store_id": store_id,
-            "mount_path": str(mount),
-            "name": "Team notes",
-            "access": "read_write",
-        }
-        session = BetaManagedAgentsSession.construct(id="sesn_1", resources=[resource])
-        stores = SessionMemoryStores(backend.async_client(), workdir=tmp_path)
-        await stores.download(session)
-        try:
-            await scenario(stores)
-        finally:
-            await stores.dispose()
-
-    return lambda scenario: asyncio.run(run(scenario))
+    return lambda scenario: asyncio.run(mirrored(backend, store_id, mount, scenario))
 
 
 def contents(client: anthropic.Anthropic, store_id: str) -> dict[str, str | None]:
@@ -111,7 +113,7 @@ def test_a_second_sync_finds_nothing_to_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Every write is read back at once, with the hash the client computed."""
-    monkeypatch.setattr(_memories, "monotonic", _Clock())
+    monkeypatch.setattr(_memories, "monotonic", Clock())
 
     async def scenario(stores: SessionMemoryStores) -> None:
         for number in range(30):
@@ -126,7 +128,7 @@ def test_a_second_sync_finds_nothing_to_do(
     synced(scenario)
 
 
-class _Clock:
+class Clock:
     """A monotonic clock on which a sync is due at every look."""
 
     def __init__(self) -> None:

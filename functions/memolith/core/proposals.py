@@ -156,6 +156,11 @@ def due_at(row: ProposalRow) -> int | None:
             return (row.decided_at or 0) + (0 if row.redacted else PROPOSAL_KEPT_US)
 
 
+def is_pending(row: ProposalRow, now_us: int) -> bool:
+    """Tell whether a proposal can still be approved. One that is erased is open where a failover lost its decision."""
+    return row.decided is None and row.erased is None and (row.expires_at is None or now_us < row.expires_at)
+
+
 def derived_rows(row: ProposalRow) -> dict[RowKey, Row]:
     """Return the rows that follow from a proposal's own: its place in a listing, and when it is due."""
     if row.opened is None:

@@ -12,6 +12,7 @@ from typing import Any
 from memolith.core.decide import sha256_hex
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import CONTENT_MAX_BYTES, PROPOSAL_EDITS_MAX, PROPOSAL_MAX_BYTES, PROPOSAL_SOURCES_MAX
+from memolith.core.objects.proposal_record import ProposedEdit
 from memolith.core.paths import check_path
 from memolith.core.sent_size import sent_size
 from memolith.core.trust import USER
@@ -146,5 +147,17 @@ def _paths(edit: EditRequest) -> Iterator[tuple[str, str]]:
 
 def request_digest(salt: bytes, actor: str, why: str, edits: Sequence[EditRequest]) -> str:
     """Return an HMAC of what was asked for, and by whom: a repeated request has the same; no text can be guessed."""
-    text = json.dumps([actor, why, [edit.to_payload() for edit in edits]], sort_keys=True)
-    return hmac.new(salt, text.encode(), hashlib.sha256).hexdigest()
+    return _hmac(salt, [actor, why, [edit.to_payload() for edit in edits]])
+
+
+def write_digest(salt: bytes, actor: str, edit: ProposedEdit) -> str:
+    """Return an HMAC of a direct write and its author: the same write of the same head has the same, in any region.
+
+    The class of its text counts no more than for a write that is done: the same text again changes nothing.
+    """
+    about = [edit.memory_id, edit.expected_content_sha256]
+    return _hmac(salt, [actor, edit.op, edit.path, edit.to, edit.content_sha256, *about])
+
+
+def _hmac(salt: bytes, asked: list[Any]) -> str:
+    return hmac.new(salt, json.dumps(asked, sort_keys=True).encode(), hashlib.sha256).hexdigest()

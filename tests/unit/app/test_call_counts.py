@@ -128,6 +128,19 @@ def test_a_write_of_which_the_home_alone_knows_that_it_waits_is_asked_for_there_
     }
 
 
+def test_a_write_that_waits_costs_two_gets_more_and_no_query_when_it_is_asked_for_again() -> None:
+    scene, spent = Scene(), []
+    made = scene.create("/n/a", "first")
+    choose(scene, agents="propose")
+    for _ in range(2):
+        counts = CallCounts()
+        with scene.intercepted_by(counts), pytest.raises(Staged):
+            scene.update(made, "x")
+        spent.append(counts.requests)
+    once = {"dynamodb.BatchGetItem": 7, "s3.PutObject": 1, "dynamodb.TransactWriteItems": 1}
+    assert spent == [{**once, "dynamodb.Query": 1}, {**once, "s3.GetObject": 2}]
+
+
 def test_a_creation_is_that_and_its_claim_and_its_look() -> None:
     counts = counted(lambda scene, made: scene.create("/n/new"))
     assert counts.requests == {

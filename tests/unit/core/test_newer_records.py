@@ -40,7 +40,7 @@ from memolith.core.objects.store_record import StoreRecord
 from memolith.core.objects.usage_record import MemoryUse, UsageRecord
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
 from memolith.core.objects.witness import Witness
-from memolith.core.proposed_edits import EditRequest, request_digest
+from memolith.core.proposed_edits import EditRequest, request_digest, write_digest
 from memolith.core.rows.base import Row
 
 STORE, VERSION, HASH = "memstore_useast1_x", "memver_x", "0" * 64
@@ -235,6 +235,18 @@ def test_an_edit_by_path_is_passed_on_and_known_again_as_by_releases_that_know_n
     assert request_digest(b"salt", "api_key:k", "tidy up", [by_id]) != digest
     for edit in (by_path, by_id):
         assert EditRequest.from_payload(json.loads(json.dumps(edit.to_payload()))) == edit
+
+
+def test_a_write_that_waits_is_known_again_by_later_releases() -> None:
+    """Asked for again after an upgrade, it has to be the proposal that is there."""
+    edit = ProposedEdit("rename", "/a", "/b", "text", "sha256", "mem_x", "the head's sha256", trust="a")
+    digest = "c6ed06a50973ff38f355b9751c3d88285699fa2f7aea69c4f59ae51f8a7aa737"
+    for same in (edit, replace(edit, content=None, trust="u")):
+        assert write_digest(b"salt", "api_key:k", same) == digest
+    others: list[dict[str, Any]] = [{"op": "replace"}, {"path": "/c"}, {"to": "/c"}, {"memory_id": "mem_y"}]
+    for other in (*others, {"content_sha256": "another"}, {"expected_content_sha256": None}):
+        assert write_digest(b"salt", "api_key:k", replace(edit, **other)) != digest
+    assert write_digest(b"salt", "api_key:l", edit) != digest != write_digest(b"sal", "api_key:k", edit)
 
 
 def test_an_imported_version_with_a_field_of_a_newer_release_is_refused_before_anything_is_done() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from itertools import permutations
 
@@ -10,7 +11,7 @@ import pytest
 from memolith.core.limits import PROPOSAL_KEPT_US
 from memolith.core.log_position import Epoch
 from memolith.core.objects.proposal_record import ProposalRecord, ProposalStep
-from memolith.core.proposals import due_at, join, with_redaction
+from memolith.core.proposals import due_at, is_pending, join, with_redaction
 from memolith.core.rows.proposals import ProposalRow
 
 EPOCH = str(Epoch(1, "us-east-1"))
@@ -42,3 +43,11 @@ def test_texts_of_a_decided_proposal_are_due_after_their_time_and_at_once_when_a
     assert due_at(_joined(OPENED, DECIDED)) == DECIDED_AT + PROPOSAL_KEPT_US
     assert due_at(_joined(OPENED, DECIDED, None)) == DECIDED_AT
     assert due_at(_joined(OPENED, DECIDED, None, ERASED)) is None
+
+
+def test_a_proposal_is_pending_until_it_is_decided_or_expires_and_not_once_its_texts_are_erased() -> None:
+    """One that is erased without a decision is what a failover leaves that lost the decision."""
+    opened = join(None, replace(OPENED, expires_at=200))
+    assert is_pending(opened, 199) and not is_pending(opened, 200)
+    assert not is_pending(join(opened, DECIDED), 199)
+    assert not is_pending(join(opened, ERASED), 199)

@@ -65,12 +65,9 @@ class ProposalDecisions:
         store = _own(view, store, self._region.name)
         attributes = view.rows.get(ProposalRow.key(store_id, proposal_id))
         row = None if attributes is None else ProposalRow.from_attributes(attributes)
-        row = self._log.caught_up(view, store, proposal_id, row)
         if change == "open":
-            if store.archived_at is not None:
-                raise InvalidRequest("memory_store_id", "the memory store is archived and takes no proposals")
-            opened = self._put(view, store, self._drafts.draft(view, store, request))
-            return self._as_it_is(row, opened), []
+            return self._open(view, store, row, request), []
+        row = self._log.caught_up(view, store, proposal_id, row)
         if row is None or row.opened is None:
             raise NotFound("proposal", proposal_id)
         opened = self._require(row, ProposalStep.OPENED)
@@ -79,6 +76,18 @@ class ProposalDecisions:
         if change == "erase":
             return self._erase(view, store, row, opened, request)
         return self._decide(view, store, row, opened, request)
+
+    def _open(
+        self, view: View, store: StoreRow, row: ProposalRow | None, request: Mapping[str, Any]
+    ) -> list[ProposalRecord]:
+        if store.archived_at is not None:
+            raise InvalidRequest("memory_store_id", "the memory store is archived and takes no proposals")
+        if request.get("staged"):
+            row, draft = self._drafts.staged(view, store, request)
+        else:
+            row = self._log.caught_up(view, store, request["proposal_id"], row)
+            draft = self._drafts.draft(view, store, request)
+        return self._as_it_is(row, self._put(view, store, draft))
 
     def _as_it_is(self, row: ProposalRow | None, opened: ProposalRecord) -> list[ProposalRecord]:
         """Return the records of a proposal that was opened before, and may be decided or erased by now.

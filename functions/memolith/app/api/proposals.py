@@ -84,6 +84,17 @@ class Proposals:
         records = self._ask(access, proposal_id, "open", [], **asked)
         return self._views.of_records(access, records)
 
+    def stage(self, access: StoreAccess, edit: EditRequest) -> Proposal:
+        """Open a direct write that waits for a person as a proposal, for a caller who was let in.
+
+        The same write by the same caller is answered with that proposal while it can be approved, and opens the next
+        one after that. At home what `ProposalDrafts.staged` costs, a PUT and a transaction; elsewhere one invocation.
+        Raises as `open`.
+        """
+        asked = {"why": "", "edits": [edit.to_payload()], "trust": access.trust, "staged": True}
+        records = self._ask(access, self._region.new_id("prop"), "open", [], **asked)
+        return self._views.of_records(access, records)
+
     # ---- looking ------------------------------------------------------------------------------------------------
 
     def retrieve(self, call: RequestContext, store_id: str, proposal_id: str, *, diff: bool = False) -> Proposal:
@@ -194,7 +205,7 @@ class Proposals:
         self, access: StoreAccess, proposal_id: str, change: str, seen: Sequence[Epoch], **asked: Any
     ) -> list[ProposalRecord]:
         """Do it here, if this is the store's home; otherwise there, and project what it did here. `seen` are the epochs
-        of the proposal's records that are known here.
+        of the proposal's records that are known here. A home names the proposal of a staged write itself.
         """
         request = {"store_id": access.store.store_id, "proposal_id": proposal_id, "actor": access.actor, **asked}
         payload = {"call": "proposal", "change": change, **request}
@@ -202,7 +213,7 @@ class Proposals:
         if answer is None:
             return self._decisions.change_at_home(store, {"change": change, **request})[0]
         records = [ProposalRecord.from_json(text.encode()) for text in answer["records"]]
-        with _known_here(proposal_id):
+        with _known_here(records[0].proposal_id):
             self._forwarding.fold(access.view, store, decode_resolved(answer["settled"]))
             for record in records:
                 self._log.fold(access.view, record)

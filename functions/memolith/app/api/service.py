@@ -177,7 +177,7 @@ class Memolith:
         return self._region.name
 
     def _open_proposal(self, access: StoreAccess, edit: EditRequest) -> Proposal:
-        return self.proposals.open_for(access, why="", edits=[edit])
+        return self.proposals.stage(access, edit)
 
     @cached_property
     def keys(self) -> Keys:
