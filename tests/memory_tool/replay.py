@@ -10,9 +10,11 @@ from typing import Any
 
 from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 
+from memolith.wire.memory_tool.places import ROOT
 from tests.memory_tool.conftest import Said, say
 
 Command = Mapping[str, Any]
+PATH_PARAMETERS = ("path", "old_path", "new_path")
 
 SESSION: tuple[Command, ...] = (
     {"command": "view", "path": "/memories"},
@@ -59,17 +61,20 @@ SESSION: tuple[Command, ...] = (
 def assert_same(tool: Any, commands: Iterable[Command]) -> dict[str, str]:
     """Says the commands to both, asserts that the answers are the same, and gives the files that the SDK's tool has.
 
-    Where the SDK's tool lets an OSError through, ours has words of its own: both must fail.
+    Where the SDK's tool lets an OSError through, ours has words of its own: both must fail. `memories/a`, which the
+    SDK's tool refuses, is `/memories/a` to ours: the SDK's is given that, and the two answers may differ in the slash.
     """
     with TemporaryDirectory() as folder:
         local = BetaLocalFilesystemMemoryTool(folder)
         for command in commands:
-            theirs, ours = _local(local, command), say(tool, command)
+            rooted = {name: _rooted(value) if name in PATH_PARAMETERS else value for name, value in command.items()}
+            theirs, ours = _local(local, rooted), say(tool, command)
             _remove_empty(local.memory_root)
             if theirs is None:
                 assert ours.is_error, command
             else:
-                assert _plain(ours) == _plain(theirs), command
+                root = ROOT if rooted == command else ROOT[1:]
+                assert _plain(ours, root) == _plain(theirs, root), command
         return _files(local.memory_root)
 
 
@@ -81,9 +86,14 @@ def _local(tool: BetaLocalFilesystemMemoryTool, command: Command) -> Said | None
         return None
 
 
-def _plain(said: Said) -> Said:
-    """Without the sizes of directories, which are the file system's affair."""
-    return Said(re.sub(r"(?m)^\S+\t(.*/|/memories[^\t]*)$", r"\1", said.text), said.is_error)
+def _rooted(path: str) -> str:
+    return f"/{path}" if f"{path}/".startswith(f"{ROOT[1:]}/") else path
+
+
+def _plain(said: Said, root: str) -> Said:
+    """Without the sizes of directories, which are the file system's affair; with this name of `/memories`."""
+    sizeless = re.sub(r"\A(Here're the files.*\n)\S+\t|(?m:^\S+\t(?=.*/$))", r"\1", said.text)
+    return Said(sizeless.replace(ROOT, root), said.is_error)
 
 
 def _remove_empty(root: Path) -> None:

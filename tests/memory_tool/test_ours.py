@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memolith.clients.sdk.memory_tool import AsyncMemolithMemoryTool, MemolithMemoryTool
+from memolith.scanner import Scanner
+from tests.api.harness import memolith_backend
 from tests.memory_tool.conftest import Fresh, Said, say
 
 DAY_S = 24 * 3600
@@ -39,6 +42,7 @@ def test_a_replacement_by_what_is_no_string_is_refused_and_deletes_nothing(fresh
         {"command": "create", "path": "/memories/a", "file_text": "\ud800"},
         {"command": "insert", "path": "/memories/a", "insert_line": "1", "insert_text": ""},
         {"command": "insert", "path": "/memories/a", "insert_line": True, "insert_text": ""},
+        {"command": "insert", "path": "/memories/a", "insert_line": 1.0, "insert_text": ""},
         {"command": "view", "path": "/memoriesfoo/x"},
     ],
 )
@@ -46,6 +50,80 @@ def test_a_command_that_cannot_be_meant_is_an_error_that_says_why(fresh: Fresh, 
     said = say(fresh.tool, command)
     assert said.is_error
     assert len(said.text) > 20
+    assert fresh.paths() == {}
+
+
+@pytest.mark.parametrize(("view_range", "shown"), [("12", True), (7, True), (["1", "2"], False), ([True, 2], False)])
+def test_a_range_that_is_no_list_of_two_is_ignored_and_one_of_other_things_than_numbers_refused(
+    fresh: Fresh, view_range: object, shown: bool
+) -> None:
+    fresh.say(command="create", path="/memories/a", file_text="one\ntwo\nthree")
+    said = fresh.say(command="view", path="/memories/a", view_range=view_range)
+    assert said.is_error != shown
+    assert said.text.endswith("three" if shown else "The parameter view_range must be a whole number.")
+
+
+def test_a_path_without_its_first_slash_is_below_memories_and_a_name_that_begins_like_it_is_not(fresh: Fresh) -> None:
+    said = fresh.say(command="create", path="memories/a", file_text="x")
+    assert said == Said("File created successfully at: memories/a")
+    assert fresh.say(command="view", path="/memoriesfoo").text == "Path must start with /memories, got: /memoriesfoo"
+    assert fresh.say(command="view", path="memoriesfoo").is_error
+    assert fresh.paths() == {"/a": "x"}
+
+
+@pytest.mark.parametrize("policy", ["standard", "audit"])
+def test_a_path_that_decodes_to_another_place_is_a_name_to_reads_and_refused_to_writes_by_the_stores_policy(
+    scanner_database: Path, policy: str
+) -> None:
+    backend = memolith_backend(scanner=Scanner.load(scanner_database))
+    client = backend.client()
+    made = client.beta.memory_stores.create(name="Notes", extra_body={"scan_policy": {"policy": policy}})
+    fresh = Fresh(backend, made.id, MemolithMemoryTool(client, made.id))
+    paths = ["/memories/%2e%2e/x", "/memories/..\\x"]
+    for path in paths:
+        missing = f"The path {path} does not exist. Please provide a valid path."
+        assert fresh.say(command="view", path=path).text == missing
+        said = fresh.say(command="create", path=path, file_text="x")
+        assert said.text.startswith("Refused: path: " if policy == "standard" else "File created successfully")
+        assert fresh.say(command="view", path=path).is_error == (policy == "standard")
+    assert not fresh.say(command="create", path="/memories/a\\b", file_text="a backslash alone").is_error
+    assert set(fresh.paths()) == {"/a\\b", *(path.removeprefix("/memories") for path in paths if policy == "audit")}
+
+
+def test_a_name_is_as_long_as_a_path_may_be(fresh: Fresh) -> None:
+    path = "/memories/" + "n" * 1_023
+    assert not fresh.say(command="create", path=path, file_text="x").is_error
+    assert fresh.say(command="view", path=path).text.endswith("\tx")
+
+
+@pytest.mark.parametrize("emptied_by", ["delete", "rename"])
+def test_a_folder_that_holds_nothing_any_more_is_not_there(fresh: Fresh, emptied_by: str) -> None:
+    fresh.say(command="create", path="/memories/d/a", file_text="x")
+    if emptied_by == "delete":
+        fresh.say(command="delete", path="/memories/d/a")
+    else:
+        fresh.say(command="rename", old_path="/memories/d/a", new_path="/memories/b")
+    assert "/d/" not in fresh.say(command="view", path="/memories").text
+    assert "does not exist" in fresh.say(command="view", path="/memories/d").text
+    assert not fresh.say(command="create", path="/memories/d", file_text="").is_error
+
+
+@pytest.mark.parametrize(("occurrences", "end"), [(1_000, ", 1000"), (1_001, ", 1000 and more")])
+def test_of_many_occurrences_a_thousand_are_named_and_that_there_are_more(
+    fresh: Fresh, occurrences: int, end: str
+) -> None:
+    fresh.say(command="create", path="/memories/a", file_text="x\n" * occurrences)
+    said = fresh.say(command="str_replace", path="/memories/a", old_str="x", new_str="y")
+    assert said.is_error
+    assert " in lines: 1, 2, 3, " in said.text
+    assert said.text.endswith(f"{end}. Please ensure it is unique")
+
+
+def test_a_write_that_waits_for_approval_says_so_and_is_no_error(fresh: Fresh) -> None:
+    client = fresh.backend.client()
+    client.beta.memory_stores.update(fresh.store_id, extra_body={"approval": {"agents": "propose"}})
+    said = fresh.say(command="create", path="/memories/a", file_text="x")
+    assert said.text.startswith("Staged for approval as prop_") and not said.is_error
     assert fresh.paths() == {}
 
 

@@ -20,7 +20,9 @@ NAMES = ["a", "b", "b.md", ".hidden"]
 PATHS = st.one_of(
     st.sampled_from(["/memories/a", "/memories/b/a"]),
     st.lists(st.sampled_from(NAMES), max_size=4).map(lambda names: "/".join(["/memories", *names])),
-    st.sampled_from(["/memories/", "/memories/a/", "/memories//a", "/memories/a/../b", "/memories/..", "/etc", "a"]),
+    st.sampled_from(
+        ["/memories/", "/memories/a/", "/memories//a", "/memories/a/../b", "/memories/..", "/etc", "a", "memories/a"]
+    ),
 )
 TEXTS = st.one_of(
     st.sampled_from(["", "\n", "one\ntwo\nthree\n", "one\r\ntwo", "aaa", "x\n\n\n", "no newline"]),

@@ -75,7 +75,7 @@ def split(content: str) -> list[str]:
 
 
 def _lines_of(content: str, old: str) -> list[str]:
-    """Return the line of each occurrence, as many as are worth showing."""
+    """Return the line of each occurrence, of many only the first; the last one then says that there are more."""
     lines: list[str] = []
     position, line, counted = content.find(old), 1, 0
     while position != -1 and len(lines) < texts.OCCURRENCES_SHOWN:
@@ -83,4 +83,6 @@ def _lines_of(content: str, old: str) -> list[str]:
         counted = position
         lines.append(str(line))
         position = content.find(old, position + 1)
+    if position != -1:
+        lines[-1] += " and more"
     return lines
