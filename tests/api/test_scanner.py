@@ -230,6 +230,26 @@ def test_writing_a_withheld_text_is_refused_with_its_findings(judged: Judged) ->
 
 
 @pytest.mark.parametrize("region", [HOME, AWAY])
+@pytest.mark.parametrize("path", [{}, {"path": "/b.md"}])
+def test_a_withheld_text_is_emptied_only_without_a_precondition(
+    judged: Judged, region: str, path: dict[str, Any]
+) -> None:
+    memories, head = judged.client("write", region).beta.memory_stores.memories, bad_one(judged)
+    change: dict[str, Any] = {"memory_id": head.id, "memory_store_id": judged.store, "content": "", **path}
+    expected: Any = {"type": "content_sha256", "content_sha256": head.content_sha256}
+    error = refused(lambda: memories.update(**change, precondition=expected))
+    assert error["message"].startswith("content: must not be empty here")
+    assert memories.update(**change).content_size_bytes == 0
+
+
+def test_a_withheld_text_is_replaced_on_its_hash_by_another(judged: Judged) -> None:
+    memories, head = judged.client("write").beta.memory_stores.memories, bad_one(judged)
+    expected: Any = {"type": "content_sha256", "content_sha256": head.content_sha256}
+    done = memories.update(head.id, memory_store_id=judged.store, content="a remedy", precondition=expected)
+    assert done.content_size_bytes == len("a remedy")
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
 def test_a_text_goes_through_quarantine(judged: Judged, region: str) -> None:
     backend, head = judged.backends[region], bad_one(judged)
     here = f"/v1/memory_stores/{judged.store}/quarantine"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import anthropic
@@ -16,7 +17,9 @@ from anthropic.lib.tools import _memories
 from anthropic.lib.tools._memories import SessionMemoryStores
 from anthropic.types.beta import BetaManagedAgentsSession
 
+from memolith.core.objects.verdict_record import VerdictOutcome
 from tests.api.harness import Backend
+from tests.unit.app.scene import AWAY, HOME, Scene
 
 Scenario = Callable[[SessionMemoryStores], Awaitable[None]]
 
@@ -47,8 +50,28 @@ async def mirrored(backend: Backend, store_id: str, mount: Path, scenario: Scena
 @pytest.fixture
 def synced(backend: Backend, store_id: str, mount: Path) -> Callable[[Scenario], None]:
     """Downloads the store, lets a scenario happen, and disposes of the mirror."""
+    return lambda scenario: asyncio.run(mirrored(backend, store_id, mount, tmp_path, scenario))
 
+<<<<<<< HEAD
     return lambda scenario: asyncio.run(mirrored(backend, store_id, mount, scenario))
+=======
+
+async def mirrored(backend: Backend, store_id: str, mount: Path, workdir: Path, scenario: Scenario) -> None:
+    resource = {
+        "type": "memory_store",
+        "memory_store_id": store_id,
+        "mount_path": str(mount),
+        "name": "Team notes",
+        "access": "read_write",
+    }
+    session = BetaManagedAgentsSession.construct(id="sesn_1", resources=[resource])
+    stores = SessionMemoryStores(backend.async_client(), workdir=workdir)
+    await stores.download(session)
+    try:
+        await scenario(stores)
+    finally:
+        await stores.dispose()
+>>>>>>> 9945fc8f (Refuse to empty a text that the caller may not have read)
 
 
 def contents(client: anthropic.Anthropic, store_id: str) -> dict[str, str | None]:
@@ -171,3 +194,70 @@ def test_what_the_store_refuses_is_refused_once_and_stops_nothing_else(
 
     synced(scenario)
     assert contents(client, store_id) == {"/fine": "fine"}
+
+
+# ---- texts that are not shown ---------------------------------------------------------------------------------------
+
+
+class Hidden:
+    """A store in one of two regions with `/a`, whose text no caller is shown, and `/b`, whose text all are."""
+
+    def __init__(self, region: str, cause: str) -> None:
+        self.scene, self.cause = Scene(), cause
+        self.backend = Backend(
+            self.scene.at(region), self.scene.clock, lambda _, scope: self.scene.cloud.key(scope, "wrkspc_default")
+        )
+        self.shown = self.scene.create("/b", "shown")
+        self.scene.deliver()
+
+    def hide(self) -> None:
+        self.memory = self.scene.create("/a", "what stands in /a")
+        self.scene.deliver()
+        if self.cause == "damaged":
+            self._damage()
+        else:
+            self.scene.judge(self.memory)
+        self.scene.deliver()
+
+    def _damage(self) -> None:
+        buckets = self.scene.cloud.buckets
+        for region in (HOME, AWAY):
+            for key, body in self.scene.objects(region):
+                whole = buckets.current(region, key)
+                if body == b"what stands in /a" and whole is not None:
+                    buckets.damage(region, key, replace(whole, body=b"another text in /a"))
+
+    def show_again(self) -> None:
+        if self.cause == "released meanwhile":
+            self.scene.judge(self.memory, VerdictOutcome.RELEASE, (), "api_key:apikey_useast1_x")
+            self.scene.deliver()
+
+
+@pytest.mark.parametrize("cause", ["withheld", "released meanwhile", "damaged"])
+@pytest.mark.parametrize("region", [HOME, AWAY])
+@pytest.mark.parametrize("when", ["before the download", "before a sync"])
+def test_a_text_that_is_not_shown_is_not_emptied(
+    mount: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cause: str, region: str, when: str
+) -> None:
+    """The client makes an empty file of it, keeps the hash of the text, and takes that for an edit of the agent's."""
+    monkeypatch.setattr(_memories, "monotonic", _Clock())
+    hidden = Hidden(region, cause)
+    if when == "before the download":
+        hidden.hide()
+
+    async def scenario(stores: SessionMemoryStores) -> None:
+        if when == "before a sync":
+            hidden.hide()
+            await stores.sync_if_due()
+        hidden.show_again()
+        (mount / "b").write_text("edited")
+        await stores.flush_writes()
+        await stores.sync_if_due()
+        await stores.finish()
+
+    asyncio.run(mirrored(hidden.backend, hidden.scene.store, mount, tmp_path, scenario))
+    for at in (HOME, AWAY):
+        hidden.scene.deliver()
+        now = hidden.scene.read(hidden.memory, at=at, full=False)
+        assert (now.version_id, now.content_sha256) == (hidden.memory.version_id, hidden.memory.content_sha256)
+        assert hidden.scene.read(hidden.shown, at=at).content == "edited"

@@ -39,7 +39,8 @@ class UpdateMemory:
     """New content, a new path, or both; None leaves that side alone. The precondition speaks of the current content.
 
     `trust` is the class of what this caller writes; a text that is kept keeps its own. `expected_version_id` is the
-    head itself that the home, which alone sets it, has decided by. `author` as `CreateMemory`.
+    head itself that the home, which alone sets it, has decided by. `author` as `CreateMemory`. `restored` says that the
+    content is one that the memory had before.
     """
 
     store_id: str
@@ -52,6 +53,7 @@ class UpdateMemory:
     trust: str | None = None
     expected_version_id: str | None = None
     author: str | None = None
+    restored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +81,18 @@ _KINDS: dict[str, type[Command]] = {
 
 
 _HOMES_OWN = "expected_version_id"
+_LEFT_OUT = {"author": None, "restored": False}
 
 
 def to_payload(command: Command) -> dict[str, Any]:
     """Write a command in JSON's types, with its name under ``command``. No command that is passed on pins a version.
 
-    Of a write that no approval policy is to judge, the author is left out: a home of an earlier release takes it.
+    Of a write that no approval policy is to judge, the author is left out, and so is that nothing is restored: a home
+    of an earlier release takes it.
     """
     name = next(name for name, kind in _KINDS.items() if type(command) is kind)
     fields = {field: value for field, value in asdict(command).items() if field != _HOMES_OWN}
-    if command.author is None:
-        del fields["author"]
-    return {"command": name, **fields}
+    return {"command": name, **{field: fields[field] for field in fields if fields[field] != _LEFT_OUT.get(field, ...)}}
 
 
 def from_payload(payload: dict[str, Any]) -> Command:
@@ -221,6 +223,17 @@ def version_ids(command: WriteCommand) -> list[str]:
         case _:
             may_move = False
     return [derived_version_id(command.version_id, attempt) for attempt in range(WRITE_ATTEMPTS if may_move else 1)]
+
+
+def is_emptying(command: WriteCommand) -> bool:
+    """Return whether an update leaves nothing of a text of which its caller names the hash, and may know no more.
+
+    A client that takes a null content for an empty text, as the SDK's sync client does, sends just this for a text that
+    it was not shown. Neither a restored text is meant, nor what the home has decided by the head itself.
+    """
+    if not isinstance(command, UpdateMemory) or command.restored or command.expected_version_id is not None:
+        return False
+    return command.content == "" and command.expected_content_sha256 is not None
 
 
 def is_deletion(command: WriteCommand) -> bool:

@@ -13,7 +13,15 @@ import hashlib
 from dataclasses import dataclass
 from enum import Enum
 
-from memolith.core.commands import AdoptVersion, CreateMemory, DeleteMemory, ImportVersion, UpdateMemory, WriteCommand
+from memolith.core.commands import (
+    AdoptVersion,
+    CreateMemory,
+    DeleteMemory,
+    ImportVersion,
+    UpdateMemory,
+    WriteCommand,
+    is_emptying,
+)
 from memolith.core.drafts import Draft
 from memolith.core.errors import InvalidRequest, MemolithError, NotFound, PathConflict, PreconditionFailed
 from memolith.core.fold import is_live
@@ -92,11 +100,13 @@ class Look(Enum):
 
     Attributes:
         HEAD: the memory's row.
+        HIDDEN: whether the head's text may have been kept from the caller.
         LINEAGE: whether the head is what a late version builds on.
         SUCCESSOR: whether the path of an erased head has another memory by now.
     """
 
     HEAD = "head"
+    HIDDEN = "hidden"
     LINEAGE = "lineage"
     SUCCESSOR = "successor"
 
@@ -109,19 +119,21 @@ class Unread(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What one attempt at a command knows of its memory. What is None of the last two is not known yet.
+    """What one attempt at a command knows of its memory.
 
     Attributes:
         salt: the store's, for the hashes of paths.
         head: the memory's row.
-        builds_on: whether a late version's parent is the head, but for erased versions between them.
-        succeeded: whether another memory stands at the path of the head, which was erased.
+        builds_on: whether a late version's parent is the head, but for erased versions between them. None: not known.
+        succeeded: whether another memory stands at the path of the head, which was erased. None: not known.
+        hidden: why the caller may have been given the hash of the head's text without the text; None if not.
     """
 
     salt: bytes
     head: MemoryRow | Unread | None = Unread.UNREAD
     builds_on: bool | None = None
     succeeded: bool | None = None
+    hidden: MemolithError | Unread | None = Unread.UNREAD
 
 
 Decision = Commit | NoChange | Refused | LeftApart
@@ -135,7 +147,7 @@ def decide(facts: Facts, command: WriteCommand) -> Decision | Look:
         return Look.HEAD
     match command:
         case UpdateMemory():
-            return decide_update(facts.head, command)
+            return decide_update(facts.head, command, facts.hidden)
         case DeleteMemory():
             return decide_delete(facts.head, command)
         case AdoptVersion():
@@ -149,7 +161,9 @@ def sha256_hex(content: str) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def decide_update(head: MemoryRow | None, command: UpdateMemory) -> Decision:
+def decide_update(
+    head: MemoryRow | None, command: UpdateMemory, hidden: MemolithError | Unread | None = Unread.UNREAD
+) -> Decision | Look:
     """Decide an update. Equal content and path is no change, even if the precondition names an older content.
 
     Source: docs/api-compatibility.md §1.7.
@@ -162,6 +176,8 @@ def decide_update(head: MemoryRow | None, command: UpdateMemory) -> Decision:
         return NoChange()
     if not _expected(head, command):
         return Refused(PreconditionFailed())
+    if is_emptying(command) and hidden is not None:
+        return Look.HIDDEN if isinstance(hidden, Unread) else Refused(hidden)
     if same_path:
         return Commit(Operation.MODIFIED, head.path, command.content)
     return Commit(Operation.MOVED_IN, command.path or head.path, command.content)

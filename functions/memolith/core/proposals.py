@@ -224,7 +224,12 @@ def command_for(
 
     Its text is of the class of what a person has approved, whatever its author's class.
     """
-    ids = {"store_id": store_id, "memory_id": planned.memory_id, "version_id": planned.version_id, "actor": actor}
+    ids: dict[str, Any] = {
+        "store_id": store_id,
+        "memory_id": planned.memory_id,
+        "version_id": planned.version_id,
+        "actor": actor,
+    }
     if edit.op == "create":
         return CreateMemory(**ids, path=edit.path or "", content=edit.content or "", trust=APPROVED)
     pinned: dict[str, Any] = {

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from memolith.app.api import dream_changes
+from memolith.app.kernel.results import Memory
 from memolith.core.sent_size import sent_size
 from tests.api.dreams.stage import TEXTS, Stage
 from tests.unit.app.scene import AWAY, HOME
@@ -112,6 +113,20 @@ def test_what_was_changed_since_a_dream_stays_when_it_is_taken_back(stage: Stage
     assert {one["outcome"] for one in reversal["data"]} == {"changed_since"}
     assert stage.texts()["/new.md"] == "A person wrote this."
     assert stage.texts()["/old.md"] == "And this, where the dream deleted."
+
+
+def test_a_text_that_was_empty_is_empty_again_when_what_a_dream_put_there_is_withheld(stage: Stage) -> None:
+    stage.fill({"/empty.md": ""})
+    [was] = [one for one in stage.scene.page().items if one.path == "/empty.md"]
+    assert isinstance(was, Memory)
+    edit = {"op": "replace", "path": "/empty.md", "content": "bad", "old": None, "new": None, "to": None, "why": "so"}
+    edit["sources"] = [was.version_id]  # type: ignore[assignment]
+    stage.model.said = [{"open": [], "edits": [edit], "summary": "", "done": True}]
+    dream = stage.done(stage.update())
+    stage.scene.judge(stage.scene.read(was.id, full=False))
+    [one] = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))["data"]
+    assert one["outcome"] == "reverted"
+    assert stage.texts()["/empty.md"] == ""
 
 
 def test_what_a_dream_made_is_deleted_when_it_is_taken_back(stage: Stage) -> None:

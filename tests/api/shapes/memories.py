@@ -18,8 +18,10 @@ def check_memory(body: Mapping[str, Any]) -> None:
     check_fields(
         body,
         "id memory_store_id memory_version_id path content content_sha256 content_size_bytes created_at updated_at"
-        " flags withheld trust" + (" redacted" if "redacted" in body else ""),
+        " flags withheld trust" + "".join(f" {name}" for name in ("damaged", "redacted") if name in body),
     )
+    if "damaged" in body:
+        assert (body["damaged"], body["content"]) == (True, None)
     for secret in body.get("redacted", ()):
         assert set(secret) == {"kind", "line", "column"}
         assert re.fullmatch(r"[a-z0-9-]{1,60}", secret["kind"])

@@ -22,11 +22,11 @@ def hold_back(scene: Scene) -> list[PutEvent]:
     return held
 
 
-def diverged(scene: Scene) -> tuple[Memory, Memory]:
+def diverged(scene: Scene, theirs: str = "theirs") -> tuple[Memory, Memory]:
     """A memory that both homes wrote: as it is, and the old home's version of it."""
     memory = scene.create("/a", "one")
     scene.deliver()
-    lost = scene.update(memory, "theirs")
+    lost = scene.update(memory, theirs)
     held = hold_back(scene)
     fail_over(scene)
     scene.update(memory, "ours", at=AWAY)

@@ -50,7 +50,7 @@ def model(
     return wanted
 
 
-def told(decision: decide.Decision) -> str:
+def told(decision: decide.Decision | decide.Look) -> str:
     """A decision other than a commit in the model's words."""
     if isinstance(decision, decide.NoChange):
         return "no change"
@@ -72,7 +72,7 @@ def test_an_update_decides_as_the_model_does(
     expected: str | None,
 ) -> None:
     row, there = given_memory
-    decision = decide.decide_update(row, UpdateMemory("s", MEMORY, "v", "api_key:k", content, path, expected))
+    decision = decide.decide_update(row, UpdateMemory("s", MEMORY, "v", "api_key:k", content, path, expected), None)
     wanted = model(there, content, path, expected)
     if isinstance(wanted, str):
         assert told(decision) == wanted

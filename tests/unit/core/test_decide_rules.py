@@ -79,6 +79,7 @@ UPDATES = [
         (None, decide.sha256_hex("text"), decide.sha256_hex("wrong")),
     )
 ]
+EMPTYING = UpdateMemory("s", ME, NEW, "api_key:k", "", None, decide.sha256_hex("text"))
 DELETIONS = [
     DeleteMemory("s", id, NEW, "api_key:k", expected)
     for id, expected in product((ME, OTHER), (None, decide.sha256_hex("text"), decide.sha256_hex("wrong")))
@@ -107,6 +108,38 @@ def check_update(head: MemoryRow | None, command: UpdateMemory) -> None:
     else:
         operation = Operation.MOVED_IN if changes_path else Operation.MODIFIED
         assert decision == decide.Commit(operation, command.path or head.path or "", command.content)
+
+
+@pytest.mark.parametrize("path", [None, ELSEWHERE])
+def test_a_text_is_emptied_on_its_hash_only_once_it_is_known_to_have_been_shown(path: str | None) -> None:
+    command = replace(EMPTYING, path=path)
+    done = decide.Commit(Operation.MOVED_IN if path else Operation.MODIFIED, path or PATH, "")
+    hidden = InvalidRequest("content", "it may not have been read")
+    assert decide.decide(Facts(SALT, LIVE), command) is Look.HIDDEN
+    assert decide.decide(Facts(SALT, LIVE, hidden=hidden), command) == decide.Refused(hidden)
+    assert decide.decide(Facts(SALT, LIVE, hidden=None), command) == done
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        replace(EMPTYING, expected_content_sha256=None),
+        replace(EMPTYING, expected_version_id=LIVE.version_id),
+        replace(EMPTYING, restored=True),
+        replace(EMPTYING, content="other"),
+    ],
+    ids=["on whatever is there", "on the head itself", "a restored text", "another text"],
+)
+def test_of_no_other_update_it_is_asked_whether_the_text_was_shown(command: UpdateMemory) -> None:
+    assert decide.decide(Facts(SALT, LIVE), command) == decide.Commit(Operation.MODIFIED, PATH, command.content)
+
+
+def test_emptying_what_is_empty_or_another_text_is_decided_without_that() -> None:
+    empty = replace(LIVE, content_sha256=decide.sha256_hex(""))
+    assert decide.decide(Facts(SALT, empty), EMPTYING) == decide.NoChange()
+    changed = decide.decide(Facts(SALT, replace(LIVE, content_sha256=decide.sha256_hex("new"))), EMPTYING)
+    assert isinstance(changed, decide.Refused)
+    assert isinstance(changed.error, PreconditionFailed)
 
 
 @heads

@@ -196,6 +196,7 @@ commands: st.SearchStrategy[Command] = st.one_of(
         _optional_texts,
         st.none() | values.paths,
         st.none() | values.hashes,
+        restored=st.booleans(),
     ),
     st.builds(DeleteMemory, values.store_ids, values.memory_ids, values.version_ids, texts, st.none() | values.hashes),
 )

@@ -176,7 +176,7 @@ class Divergent:
                 self._memories.delete(call, store_id, head.memory_id, expected_content_sha256=expected)
             return None
         entry, content = self._text(row)
-        origin = Origin(at_most=entry.trust)
+        origin = Origin(at_most=entry.trust, restored=True)
         if head is None:
             if row.path is None:
                 raise InvalidRequest("version_id", "has no path any more")

@@ -218,7 +218,7 @@ class DreamReversals:
                 path=before.path,
                 expected_content_sha256=after.content_sha256,
                 full=False,
-                origin=Origin(at_most=before.trust),
+                origin=Origin(at_most=before.trust, restored=True),
             )
         except NotFound:
             return UNCHANGED if before is None else CHANGED_SINCE

@@ -106,9 +106,10 @@ class Memories:
         """Change content, path, or both, if the content is still the expected one; `origin` as `create`.
 
         One index read, one PUT, one transaction; a rename adds its write intent, look and second PUT, and a GET for
-        content that it keeps. A change that is already so makes no new version.
+        content that it keeps; an empty content on an expected one an index read and a GET. A change that is already so
+        makes no new version.
 
-        Raises: as `create`; PreconditionFailed.
+        Raises: as `create`; PreconditionFailed; Damaged.
         """
         if content is None and path is None:
             raise InvalidRequest("", "at least one of content and path must be given")
@@ -124,7 +125,10 @@ class Memories:
         version_id = self._region.new_id("memver")
         trust = class_of(access, self._region.name, origin)
         expected = expected_content_sha256
-        command = UpdateMemory(store_id, memory_id, version_id, access.actor, content, path, expected, trust)
+        restored = origin.restored and not content  # said where it matters alone: an earlier release does not know it
+        command = UpdateMemory(
+            store_id, memory_id, version_id, access.actor, content, path, expected, trust, restored=restored
+        )
         outcome = self._execute(access, command)
         return self._answer(outcome, self._written(access, outcome, content) if full else TextView())
 

@@ -10,6 +10,7 @@ planned id, is not written again.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from memolith.app.api.memories import Memories
 from memolith.app.commit.adoption import Adoption
@@ -211,8 +212,8 @@ class ProposalWrites:
 
         The versions say whether a rename brought a new text, not the edit, whose text may be erased by now.
         """
-        ids = {"store_id": store.store_id, "version_id": planned.version_id, "actor": actor}
-        pinned: dict[str, str] = {"memory_id": head.memory_id, "expected_version_id": head.version_id}
+        ids: dict[str, Any] = {"store_id": store.store_id, "version_id": planned.version_id, "actor": actor}
+        pinned: dict[str, Any] = {"memory_id": head.memory_id, "expected_version_id": head.version_id}
         if edit.op == "create":
             return DeleteMemory(**ids, **pinned)
         before = self._before(store, head)

@@ -267,7 +267,7 @@ class Quarantine:
             path=None,
             expected_content_sha256=head.content_sha256,
             full=full,
-            origin=Origin(at_most=trust),
+            origin=Origin(at_most=trust, restored=True),
         )
 
     def _last_good(self, access: StoreAccess, memory_id: str, head: MemoryRow) -> tuple[str, str | None]:

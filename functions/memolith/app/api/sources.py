@@ -16,10 +16,14 @@ from memolith.core.trust import USER, least
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a text is made of: `sources`, versions of the same store, or one that is restored, of class `at_most`."""
+    """What a text is made of: `sources`, versions of the same store, or one that is restored, of class `at_most`.
+
+    `restored` says that the text is one that the memory had before.
+    """
 
     sources: Sequence[str] = ()
     at_most: str | None = USER
+    restored: bool = False
 
 
 OWN = Origin()

@@ -8,20 +8,31 @@ from memolith.app.commit.attempt import Attempt
 from memolith.app.commit.log_steps import LogSteps
 from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.kernel.region import Region
+from memolith.app.log.verified_reads import verified_entry
+from memolith.app.safety.verdicts import Verdicts
 from memolith.core import fold
 from memolith.core.commands import AdoptVersion, ImportVersion, WriteCommand
 from memolith.core.decide import Facts, Look
+from memolith.core.errors import Damaged, InvalidRequest, MemolithError
+from memolith.core.integrity import Acknowledged
 from memolith.core.objects.entry import Entry
 from memolith.core.rows.content import LogRow, MemoryRow
+from memolith.core.verdicts import withheld_ever
+
+EMPTIES_HIDDEN = (
+    "must not be empty here: the safety scanner withholds the present text, or did until it was released, so you may "
+    "have read null in its place; to lose that text, delete the memory, or send the update without precondition"
+)
 
 
 class FactReader:
     """Reads facts for the attempts of one writer."""
 
-    def __init__(self, region: Region, steps: LogSteps, repair: EpochRepair) -> None:
+    def __init__(self, region: Region, steps: LogSteps, repair: EpochRepair, verdicts: Verdicts) -> None:
         self._region = region
         self._steps = steps
         self._repair = repair
+        self._verdicts = verdicts
 
     def look(self, attempt: Attempt, command: WriteCommand, facts: Facts, look: Look) -> Facts | None:
         """Return the facts with the one that was asked for; None if the command has to be decided anew.
@@ -42,11 +53,30 @@ class FactReader:
                 return None
             return replace(facts, head=head)
         head = facts.head if isinstance(facts.head, MemoryRow) else None
+        if head is not None and look is Look.HIDDEN:
+            return replace(facts, hidden=self._hidden(attempt, head))
         if head is None or not isinstance(command, AdoptVersion):
             raise ValueError(f"{look} is a fact about the head of a late version")
         if look is Look.LINEAGE:
             return replace(facts, builds_on=self.builds_on(command.straggler, head.version_id))
         return replace(facts, succeeded=self._is_succeeded(attempt, head))
+
+    def _hidden(self, attempt: Attempt, head: MemoryRow) -> MemolithError | None:
+        """Return why the caller may have been given the head's hash without its text. One index read, then one GET.
+
+        A text that was released since counts too: the caller may have read the memory before.
+
+        Raises:
+            Unavailable: it cannot be told.
+        """
+        sha256 = head.content_sha256 or ""
+        if withheld_ever(self._verdicts.of(attempt.view, attempt.store, [sha256]).get(sha256)):
+            return InvalidRequest("content", EMPTIES_HIDDEN)
+        try:
+            verified_entry(self._region, head.ref.key_in(head.store_id), Acknowledged(sha256, head.version_id))
+        except Damaged as error:
+            return error
+        return None
 
     def _require_whole(self, attempt: Attempt, command: WriteCommand) -> None:
         """Vouch for it that there is no such memory. The first batch of an import has read the table's mark itself."""

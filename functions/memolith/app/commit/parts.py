@@ -46,7 +46,7 @@ class WriterParts:
         return cls(
             verdicts=verdicts,
             steps=steps,
-            facts=FactReader(region, steps, repair),
+            facts=FactReader(region, steps, repair, verdicts),
             repair=repair,
             creation=creation,
             rename=Rename(region, steps, repair, reservation, creation),

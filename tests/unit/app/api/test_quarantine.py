@@ -72,9 +72,9 @@ def ward() -> Ward:
     return Ward()
 
 
-def withheld_in(ward: Ward) -> Memory:
+def withheld_in(ward: Ward, good: str = "the good text") -> Memory:
     """A memory whose second text is withheld; known everywhere."""
-    made = ward.scene.create("/n/a", "the good text")
+    made = ward.scene.create("/n/a", good)
     ward.scene.deliver()
     bad = ward.scene.update(made, BAD)
     ward.scene.judge(bad)
@@ -336,12 +336,14 @@ def test_a_home_that_does_not_answer_is_told_and_nothing_is_decided_elsewhere(
 
 
 @pytest.mark.parametrize("at", [HOME, AWAY])
-def test_a_memory_is_brought_back_to_its_last_good_text_as_a_new_version(ward: Ward, bad: Memory, at: str) -> None:
+@pytest.mark.parametrize("good", ["the good text", ""])
+def test_a_memory_is_brought_back_to_its_last_good_text_as_a_new_version(ward: Ward, at: str, good: str) -> None:
+    bad = withheld_in(ward, good)
     restored = ward.restore(bad, at)
-    assert (restored.id, restored.content, restored.path) == (bad.id, "the good text", "/n/a")
+    assert (restored.id, restored.content, restored.path) == (bad.id, good, "/n/a")
     ward.scene.deliver()
     for region in (HOME, AWAY):
-        assert ward.seen(bad, region) == "the good text"
+        assert ward.seen(bad, region) == good
         assert ward.scene.history(bad, at=region) == ["modified", "modified", "created"]
 
 

@@ -44,6 +44,18 @@ WRITES_AT_HOME = [
         [],
         Stage.cold,
     ),
+    Path(
+        "an update that empties the text that is expected: first it is asked whether that was shown",
+        lambda s: s.scene.update(s.a, "", expected=s.a.content_sha256),
+        [OPEN_TEXT, "read verdicts", "get log", "put log", UPDATED],
+        [],
+    ),
+    Path(
+        "an update that empties whatever is there",
+        lambda s: s.scene.update(s.a, ""),
+        [OPEN_TEXT, "put log", UPDATED],
+        [],
+    ),
     Path("an update of what is so already", lambda s: s.scene.update(s.a, "first"), [OPEN_TEXT, "head log"], []),
     Path(
         "an update whose precondition fails",

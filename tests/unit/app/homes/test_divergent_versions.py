@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -50,6 +51,18 @@ def test_a_divergent_version_is_restored_by_a_write_and_listed_no_more(scene: Sc
     for where in (HOME, AWAY, THIRD):
         assert scene.read(memory, at=where).version_id == restored.version_id
         assert divergent(scene, where) == []
+
+
+def test_an_empty_divergent_version_is_restored_over_a_text_that_is_damaged(scene: Scene) -> None:
+    memory, lost = diverged(scene, "")
+    for region in (HOME, AWAY, THIRD):
+        for key, body in scene.objects(region):
+            whole = scene.cloud.buckets.current(region, key)
+            if body == b"ours" and whole is not None:
+                scene.cloud.buckets.damage(region, key, replace(whole, body=b"altered"))
+    restored = scene.at(AWAY).divergent.restore(scene.call(), scene.store, lost.version_id, full=True)
+    assert restored is not None
+    assert (restored.id, restored.content) == (memory.id, "")
 
 
 @pytest.mark.parametrize("region", [HOME, AWAY, THIRD])
