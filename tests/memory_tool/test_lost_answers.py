@@ -12,7 +12,7 @@ import pytest
 
 from memolith.adapters.memory import ManualClock
 from memolith.clients.sdk.memory_tool import MemolithMemoryTool, SdkCaller
-from tests.memory_tool.conftest import Fresh, say
+from tests.memory_tool.conftest import Fresh, Said, say
 
 LOG = "# Log\n- log\n\nother: a\n"
 STORE = "memstore_01kb0000000000000000000000"
@@ -66,8 +66,7 @@ def test_an_edit_whose_answer_is_lost_is_made_once_and_told_as_unanswered(
 
     tool, transport = losing(fresh, meanwhile)
     said = say(tool, {**command, "path": "/memories/log.md"})
-    assert said.is_error
-    assert "does not answer now" in said.text
+    check_told_as_maybe_done(said)
     assert transport.writes == 1
     other = "other: b" if other_writes else "other: a"
     assert fresh.paths() == {"/log.md": f"# Log\n- log\n- paid invoice 17\n\n{other}\n"}
@@ -76,10 +75,50 @@ def test_an_edit_whose_answer_is_lost_is_made_once_and_told_as_unanswered(
 def test_a_file_whose_creation_is_not_answered_is_not_told_as_another_writers(fresh: Fresh) -> None:
     tool, transport = losing(fresh, lambda: None)
     said = say(tool, {"command": "create", "path": "/memories/a", "file_text": "mine"})
-    assert said.is_error
-    assert "does not answer now" in said.text
+    check_told_as_maybe_done(said)
     assert transport.writes == 1
     assert fresh.paths() == {"/a": "mine"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "maybe_done"),
+    [
+        (httpx2.Response(503, json={"message": "Service Unavailable"}), True),
+        (httpx2.Response(500, json=BUSY), True),
+        (httpx2.Response(504, json=BUSY), True),
+        (httpx2.Response(408, json=BUSY), True),
+        (httpx2.Response(503, json=BUSY), False),
+        (httpx2.Response(429, json=BUSY), False),
+        (None, False),
+    ],
+    ids=["a gateway's 503", "500", "504", "408", "Memolith's 503", "429", "no connection"],
+)
+def test_a_model_is_told_that_a_change_may_have_been_made_unless_it_was_not(
+    answer: httpx2.Response | None, maybe_done: bool
+) -> None:
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        if answer is None:
+            raise httpx2.ConnectError("no connection")
+        return answer
+
+    http_client = httpx2.Client(transport=httpx2.MockTransport(handle))
+    client = anthropic.Anthropic(
+        api_key="key", base_url="https://memolith.test", http_client=http_client, max_retries=0
+    )
+    tool = MemolithMemoryTool(client, STORE)
+    written = say(tool, {"command": "create", "path": "/memories/a", "file_text": "mine"})
+    if maybe_done:
+        check_told_as_maybe_done(written)
+    else:
+        assert "Nothing is known to have changed" in written.text
+    assert "Nothing is known to have changed" in say(tool, {"command": "view", "path": "/memories"}).text
+
+
+def check_told_as_maybe_done(said: Said) -> None:
+    assert said.is_error
+    assert "does not answer now" in said.text
+    assert "may have been" in said.text
+    assert "Nothing is known to have changed" not in said.text
 
 
 def caller_of(answers: list[httpx2.Response], **options: Any) -> tuple[SdkCaller, ManualClock]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from memolith.clients.sdk.memory_tool import MemolithMemoryTool
 from memolith.scanner import Scanner
 from tests.api.harness import memolith_backend
 from tests.mcp.conftest import Server
-from tests.memory_tool.conftest import Fresh
+from tests.memory_tool.conftest import Fresh, say
 
 TOKEN = "ghp_" + "q8Zt3mW0xKcVbN5rYs2LdJ7fHgP1aEuR4oTi"
 TOLD = (
@@ -54,6 +55,27 @@ def test_an_edit_shows_the_text_as_it_was_stored_and_the_next_edit_begins_there(
     )
     assert "taken out" not in said.text
     assert fresh.paths() == {"/a.md": "top [REDACTED:github-pat]\nfirst\nin the vault\n"}
+
+
+def test_an_edit_is_told_as_done_though_the_text_that_was_stored_cannot_be_read(fresh: Fresh) -> None:
+    fresh.say(command="create", path="/memories/a.md", file_text="first\nsecond\n")
+    is_written = False
+
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        nonlocal is_written
+        if is_written:
+            raise httpx2.ReadTimeout("too late")
+        is_written = request.method != "GET"
+        return fresh.backend.gateway.handle_request(request)
+
+    client = fresh.backend.client(max_retries=0).with_options(
+        http_client=httpx2.Client(transport=httpx2.MockTransport(handle))
+    )
+    command = {"command": "str_replace", "path": "/memories/a.md", "old_str": "second", "new_str": f"token {TOKEN}"}
+    said = say(MemolithMemoryTool(client, fresh.store_id), command)
+    assert not said.is_error
+    assert said.text.startswith("The file /memories/a.md has been edited.\n\n" + TOLD)
+    assert fresh.paths() == {"/a.md": "first\ntoken [REDACTED:github-pat]\n"}
 
 
 def test_a_note_that_is_written_with_a_secret_answers_with_the_hash_of_what_is_stored(fresh: Fresh) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from memolith.adapters.system import SystemClock, SystemRandomness
+from memolith.entry.compose_tool import forms_on
 from memolith.ports.errors import OutcomeUnknown, Unavailable
 from tests.memory_tool.conftest import Fresh
 from tests.memory_tool.ways import (
@@ -198,18 +200,35 @@ def test_a_read_that_gets_no_answer_is_repeated_and_a_write_is_not(fresh: Fresh,
     assert asked == ["POST"]
     assert answer["is_error"]
     assert "does not answer now" in answer["content"]
+    assert "may have been made" in answer["content"]
 
 
-@pytest.mark.parametrize("raised", [Unavailable("gone"), OutcomeUnknown("lost")])
-def test_functions_that_do_not_answer_are_an_error_in_words(function: ToolFunction, raised: Exception) -> None:
+@pytest.mark.parametrize(
+    ("raised", "of_a_write"),
+    [(Unavailable("gone"), "Nothing is known to have changed"), (OutcomeUnknown("lost"), "may have been made")],
+)
+def test_functions_that_do_not_answer_are_an_error_in_words(
+    function: ToolFunction, raised: Exception, of_a_write: str
+) -> None:
     class Silent:
         def call(self, *_: object) -> Any:
             raise raised
 
-    for name in ("reader", "writer"):
-        function.peers.register(REGION, name, Silent().call)
-    answer = function.invoke({**VIEW, "memory_store_id": function.store_id, "token": function.token})
+    function.forms = forms_on(Silent(), REGION, SystemClock(), SystemRandomness(), function.targets)
+    named = {"memory_store_id": function.store_id, "token": function.token}
+    answer = function.invoke({**VIEW, **named})
     assert answer["is_error"]
+    assert "Nothing is known to have changed" in answer["content"]
+    answer = function.invoke({"command": "create", "path": "/memories/a", "file_text": "x", **named})
+    assert answer["is_error"]
+    assert of_a_write in answer["content"]
+
+
+def test_an_answer_of_the_writer_that_is_none_leaves_open_what_was_done(function: ToolFunction) -> None:
+    function.peers.register(REGION, "writer", lambda _: {"statusCode": 200, "headers": {}, "body": "<html>"})
+    named = {"memory_store_id": function.store_id, "token": function.token}
+    answer = function.invoke({"command": "create", "path": "/memories/a", "file_text": "x", **named})
+    assert "may have been made" in answer["content"]
 
 
 def test_a_path_that_is_no_text_is_refused_and_not_a_crash(function: ToolFunction) -> None:

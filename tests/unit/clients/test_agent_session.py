@@ -107,6 +107,30 @@ def test_stores_are_named_by_id_or_name(program: Program) -> None:
         program.session("Third").store_ids()
 
 
+@pytest.mark.parametrize(
+    ("method", "is_begun", "said"),
+    [
+        ("POST", True, "The change may have been made"),
+        ("GET", True, "Nothing is known to have changed"),
+        ("POST", False, "Nothing is known to have changed"),
+    ],
+    ids=["a write", "a read", "a write for which no session could be begun"],
+)
+def test_of_a_call_whose_connection_breaks_it_is_said_whether_a_change_may_have_been_made(
+    program: Program, monkeypatch: pytest.MonkeyPatch, method: str, is_begun: bool, said: str
+) -> None:
+    def broken(*_: object) -> object:
+        raise ConnectionResetError
+
+    store = program.store("Notes")
+    session = program.session(store)
+    if is_begun:
+        session.store_ids()
+    monkeypatch.setattr(HttpApi, "_exchange", broken)
+    with pytest.raises(ToolFailure, match=said):
+        session.call(method, f"/v1/memory_stores/{store}/memories", body={"path": "/a", "content": "1"})
+
+
 def test_an_address_that_does_not_answer_is_said_in_words(program: Program) -> None:
     program.url = "http://127.0.0.1:9"
     with pytest.raises(ToolFailure, match="does not answer; `memolith serve` starts it"):

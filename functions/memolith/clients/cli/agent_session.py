@@ -97,7 +97,7 @@ class AgentSession:
         except ApiRefused as error:
             return Reply(error.status, error.body if isinstance(error.body, Mapping) else {})
         except ApiUnanswered as error:
-            raise _unanswered(error) from error
+            raise _unanswered(error, maybe_done=error.maybe_done) from error
 
     def _ready(self, *, refused: bool = False) -> HttpApi:
         """Return the way to the API with a token that is good for a while. Raises ToolFailure."""
@@ -172,7 +172,10 @@ class AgentSession:
         return self._http
 
 
-def _unanswered(error: ApiUnanswered) -> ToolFailure:
-    """Say that nobody answers; where a server of this machine never got the request, say what starts it."""
+def _unanswered(error: ApiUnanswered, *, maybe_done: bool = False) -> ToolFailure:
+    """Say that nobody answers; where a server of this machine never got the request, say what starts it.
+
+    `maybe_done`: what was asked for may have been done.
+    """
     start = "" if error.maybe_done or not is_this_machine(error.url) else "; `memolith serve` starts it"
-    return ToolFailure(texts.UNANSWERED.format(reason=f"{error}{start}"))
+    return texts.unanswered(f"{error}{start}", maybe_done=maybe_done)

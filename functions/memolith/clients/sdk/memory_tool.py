@@ -26,7 +26,7 @@ from anyio.to_thread import run_sync
 from pydantic import BaseModel
 
 from memolith.adapters.system import SystemClock, SystemRandomness
-from memolith.clients.sdk.once import once
+from memolith.clients.sdk.once import is_unknown, once
 from memolith.ports.clock import Clock
 from memolith.wire.memory_tool import texts
 from memolith.wire.memory_tool.texts import ToolFailure
@@ -66,7 +66,8 @@ class SdkCaller:
         except anthropic.APIStatusError as error:
             return Reply(error.status_code, error.body if isinstance(error.body, Mapping) else {})
         except anthropic.APIConnectionError as error:
-            raise ToolFailure(texts.UNANSWERED.format(reason=type(error).__name__)) from error
+            maybe_done = method != "GET" and is_unknown(error)
+            raise texts.unanswered(type(error).__name__, maybe_done=maybe_done) from error
 
     def _sent(self, method: str, path: str, body: Mapping[str, Any] | None, options: Any) -> Reply:
         if method == "GET":

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from memolith.ports.clock import Clock
-from memolith.ports.errors import PORT_FAILURES
+from memolith.ports.errors import PORT_FAILURES, Unavailable
 from memolith.ports.peers import Peers
 from memolith.wire.memory_tool import texts
 from memolith.wire.memory_tool.texts import ToolFailure
@@ -68,6 +68,7 @@ class InvokedApi:
             answer = self._peers.call(self._region, function, event)
             return Reply(int(answer["statusCode"]), json.loads(body_of(answer)))
         except PORT_FAILURES as error:
-            raise ToolFailure(texts.UNANSWERED.format(reason=str(error))) from error
+            maybe_done = function == "writer" and not isinstance(error, Unavailable)
+            raise texts.unanswered(error, maybe_done=maybe_done) from error
         except (KeyError, ValueError) as error:
-            raise ToolFailure(texts.UNANSWERED.format(reason=f"the {function} gave no answer")) from error
+            raise texts.unanswered(f"the {function} gave no answer", maybe_done=function == "writer") from error

@@ -55,6 +55,9 @@ PART_RENAMED = "Renamed {done} of {total} files from {old} to {new}; then {at}: 
 REFUSED = "Refused: {reason}"
 STAGED = "Staged for approval as {id}; it is not in memory yet."
 UNANSWERED = "The memory store does not answer now ({reason}). Nothing is known to have changed; try again."
+MAYBE_DONE = (
+    "The memory store does not answer now ({reason}). The change may have been made: look before trying again."
+)
 CUT = "\n\n(Cut here: this is as much as fits into one answer. View the rest with view_range, or a deeper directory.)"
 REDACTED = (
     "\n\n({count} taken out before this was stored: {kinds}. Where a secret stood, the file now says [REDACTED:…]. "
@@ -93,6 +96,11 @@ class Staged(ToolFailure):
     def __init__(self, *ids: str) -> None:
         super().__init__(STAGED.format(id=", ".join(ids)))
         self.ids = ids
+
+
+def unanswered(reason: object, *, maybe_done: bool) -> ToolFailure:
+    """Make the failure of a request that was not answered. `maybe_done`: it was a change, and may have been made."""
+    return ToolFailure((MAYBE_DONE if maybe_done else UNANSWERED).format(reason=reason))
 
 
 def numbered(lines: Iterable[str], first: int) -> str:

@@ -136,9 +136,13 @@ class MemoryTool:
             return edits.replaced(path, now, old, new)
 
         before, after, done = self._edit(path, edit)
+        remark = texts.redaction_remark(done.redacted)
         if done.redacted:
-            after = self._read(done, path).content or ""
-        return f"{texts.REPLACED}\n{edits.snippet(before, old, after)}" + texts.redaction_remark(done.redacted)
+            try:
+                after = self._read(done, path).content or ""
+            except ToolFailure:  # what keeps the snippet from being shown makes the edit no failure
+                return texts.INSERTED.format(path=path) + remark
+        return f"{texts.REPLACED}\n{edits.snippet(before, old, after)}" + remark
 
     def _insert(self, command: Mapping[str, Any]) -> str:
         path, addition = command["path"], text(command["insert_text"], "insert_text")

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from memolith.core.times import parse_rfc3339
 from memolith.core.trust import UNKNOWN
+from memolith.wire.errors import may_be_done
 from memolith.wire.memory_tool import texts
 from memolith.wire.memory_tool.texts import Staged, ToolFailure
 
@@ -233,7 +234,7 @@ class Tree:
         reply = self._caller.call(method, f"{self._store}/proposals{below}", query, body)
         if reply.status < 300:
             return reply.body
-        return accepted(reply, may_be_gone=bool(proposal))
+        return accepted(reply, may_be_gone=bool(proposal), writes=method != "GET")
 
     def conversations(self, query: Mapping[str, Any]) -> Mapping[str, Any]:
         """Search what was said in sessions that have this store, as the API answers. Raises ToolFailure."""
@@ -263,14 +264,16 @@ class Tree:
     ) -> Mapping[str, Any]:
         """Ask the API. Only the store itself and a memory by its id may be gone: of all else a 404 names the store."""
         may_be_gone = path == self._store or path.startswith(f"{self._memories}/")
-        return accepted(self._caller.call(method, path, query, body), may_be_gone=may_be_gone)
+        reply = self._caller.call(method, path, query, body)
+        return accepted(reply, may_be_gone=may_be_gone, writes=method != "GET")
 
 
-def accepted(reply: Reply, *, may_be_gone: bool = False) -> Mapping[str, Any]:
+def accepted(reply: Reply, *, may_be_gone: bool = False, writes: bool = False) -> Mapping[str, Any]:
     """Return the body of an answer that is no error.
 
     Args:
         may_be_gone: whether a 404 says that what was asked for is gone; otherwise it is a refusal like any other.
+        writes: whether the request was to change something.
 
     Raises:
         Occupied, Changed, Gone; Staged where a write has become a proposal; ToolFailure for any other error.
@@ -292,7 +295,8 @@ def accepted(reply: Reply, *, may_be_gone: bool = False) -> Mapping[str, Any]:
         case "not_found_error" if may_be_gone:
             raise Gone
     if reply.status >= 500 or reply.status in (408, 429):
-        raise ToolFailure(texts.UNANSWERED.format(reason=reason))
+        maybe_done = writes and may_be_done(reply.status, str(error.get("type") or ""))
+        raise texts.unanswered(reason, maybe_done=maybe_done)
     raise ToolFailure(texts.REFUSED.format(reason=_with_findings(reason, error.get("findings") or ())))
 
 
