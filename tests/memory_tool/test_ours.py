@@ -44,12 +44,17 @@ def test_a_replacement_by_what_is_no_string_is_refused_and_deletes_nothing(fresh
         {"command": "insert", "path": "/memories/a", "insert_line": True, "insert_text": ""},
         {"command": "insert", "path": "/memories/a", "insert_line": 1.0, "insert_text": ""},
         {"command": "view", "path": "/memoriesfoo/x"},
+        {"command": "view", "path": "/memories/\ud800/x"},
+        {"command": "create", "path": "/memories/\ud800/x", "file_text": ""},
+        {"command": "view", "path": f"/memories/{'a' * 70_000}/x"},
+        {"command": "\ud800"},
+        {"command": ["view"]},
     ],
 )
 def test_a_command_that_cannot_be_meant_is_an_error_that_says_why(fresh: Fresh, command: dict[str, Any]) -> None:
     said = say(fresh.tool, command)
     assert said.is_error
-    assert len(said.text) > 20
+    assert len(said.text.encode()) > 20
     assert fresh.paths() == {}
 
 

@@ -111,7 +111,7 @@ class MemolithFunctionTool:
             return ERROR + NO_FUNCTION.format(name=name)
         try:
             command = json.loads(arguments_json)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return ERROR + NOT_JSON.format(reason=error)
         if not isinstance(command, dict):
             return ERROR + NOT_AN_OBJECT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 
+from memolith.core.limits import PATH_MAX_BYTES
 from memolith.wire.memory_tool import texts
 from memolith.wire.memory_tool.texts import ToolFailure
 
@@ -18,10 +19,10 @@ def place(path: object) -> str:
     `memories/a` is taken for `/memories/a`, as agents write it that know Basic Memory.
 
     Raises:
-        ToolFailure: not under `/memories`. The SDK takes `/memoriesfoo/x` for `/memories/foo/x`, which is not copied.
+        ToolFailure: not under `/memories`, no text, or longer than any path. The SDK takes `/memoriesfoo/x` for
+            `/memories/foo/x`, which is not copied.
     """
-    if not isinstance(path, str):
-        raise ToolFailure(texts.NOT_A_STRING.format(name="path"))
+    path = texts.text(path, "path")
     if path == ROOT[1:] or path.startswith(f"{ROOT[1:]}/"):
         path = f"/{path}"
     if path != ROOT and not path.startswith(f"{ROOT}/"):
@@ -29,6 +30,8 @@ def place(path: object) -> str:
     resolved = posixpath.normpath(f"{ROOT}/{path[len(ROOT) :].lstrip('/')}")
     if resolved != ROOT and not resolved.startswith(f"{ROOT}/"):
         raise ToolFailure(texts.ESCAPE.format(path=path))
+    if len(resolved.encode()) > len(ROOT) + PATH_MAX_BYTES:  # the SDK raises InvalidURL for one of 65,537 characters
+        raise ToolFailure(texts.REFUSED.format(reason=f"path: must be at most {PATH_MAX_BYTES} bytes of UTF-8"))
     return resolved[len(ROOT) :]
 
 

@@ -55,9 +55,7 @@ PART_RENAMED = "Renamed {done} of {total} files from {old} to {new}; then {at}: 
 REFUSED = "Refused: {reason}"
 STAGED = "Staged for approval as {id}; it is not in memory yet."
 UNANSWERED = "The memory store does not answer now ({reason}). Nothing is known to have changed; try again."
-MAYBE_DONE = (
-    "The memory store does not answer now ({reason}). The change may have been made: look before trying again."
-)
+MAYBE_DONE = "The memory store does not answer now ({reason}). The change may have been made: look before trying again."
 CUT = "\n\n(Cut here: this is as much as fits into one answer. View the rest with view_range, or a deeper directory.)"
 REDACTED = (
     "\n\n({count} taken out before this was stored: {kinds}. Where a secret stood, the file now says [REDACTED:…]. "

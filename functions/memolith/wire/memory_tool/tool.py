@@ -67,7 +67,8 @@ class MemoryTool:
             ToolFailure: with the text for the model.
         """
         name = command.get("command")
-        if not isinstance(name, str) or name not in self._commands:
+        name = None if name is None else text(name, "command")
+        if name is None or name not in self._commands:
             raise ToolFailure(texts.UNKNOWN_COMMAND.format(command=name, commands=", ".join(self._commands)))
         for parameter in _NEEDED[name]:
             if command.get(parameter) is None:
