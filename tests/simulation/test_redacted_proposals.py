@@ -6,9 +6,12 @@ Promise 28: once the order and what it concerns have arrived, no region's bucket
 
 from __future__ import annotations
 
+import pytest
+
 from memolith.app.kernel.proposal_results import Proposal
 from memolith.app.replication.due_proposals import DueProposals
-from memolith.core.limits import PROPOSAL_RESUMED_US
+from memolith.core.limits import CLAIM_LIFETIME_US, PROPOSAL_RESUMED_US
+from memolith.core.proposed_edits import EditRequest
 from tests.simulation.moving_stage import AWAY, HOME, THIRD
 from tests.simulation.stage import PUT
 from tests.simulation.test_brought_proposals import Desk
@@ -46,6 +49,29 @@ class RedactedDesk(Desk):
 
     def left(self) -> list[str]:
         return [key for region in self.stage.cloud.regions for key in self.stage.found("proposed", region)]
+
+
+class RenamingDesk(Desk):
+    """The proposal renames the memory, and a writer that died holds the new path: the first attempt fails.
+
+    The second one writes the version under an id of its own.
+    """
+
+    def open(self, at: str, key: str | None = None, content: str = "proposed") -> Proposal:
+        edits = (EditRequest("rename", "/p/a", to="/p/b", content=content),)
+        proposed = self.stage.memolith(at).proposals.open(self.calls["agent"], self.stage.store, why="w", edits=edits)
+        self.stage.actor(lambda: self.stage.create("/p/b")).until(PUT, "/log/").die()
+        self.stage.clock.advance(CLAIM_LIFETIME_US / 1_000_000 + 1)
+        return proposed
+
+
+class RedactedRenamingDesk(RedactedDesk, RenamingDesk):
+    """What the rename wrote is superseded, and nothing of that has left `HOME`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        planned = f"proposed#{self.version_id}"
+        assert (self.stage.store, planned) not in self.stage.cloud.rows(HOME, "stores"), "or this shows nothing"
 
 
 def test_a_decision_that_is_projected_after_the_redaction_of_what_it_planned_has_the_text_of_the_proposal_erased() -> (
@@ -102,9 +128,10 @@ def test_the_next_home_erases_the_text_of_a_proposal_whose_redaction_died_with_t
     assert [desk.tick(region) for region in desk.stage.cloud.regions] == [0, 0, 0]
 
 
-def test_an_approval_that_died_is_carried_out_before_the_text_of_its_redacted_version_goes() -> None:
+@pytest.mark.parametrize("kind", [Desk, RenamingDesk])
+def test_an_approval_that_died_is_carried_out_before_the_text_of_its_redacted_version_goes(kind: type[Desk]) -> None:
     """The version is written, and the record which says so is not put; the redaction dies, too."""
-    desk = Desk()
+    desk = kind()
     approval = desk.stage.actor(lambda: desk.do("approve")).until(PUT, "/proposal/", occurrence=2)
     approval.die()
     desk.stage.deliver()
@@ -132,3 +159,38 @@ def test_dismissing_a_divergent_version_that_came_from_a_proposal_erases_the_tex
     desk.stage.memolith(THIRD).divergent.dismiss(desk.stage.call(), desk.stage.store, version_id)
     desk.assert_at_rest("approved", "harmless")
     assert [desk.stage.found("proposed", region) for region in desk.stage.cloud.regions] == [[], [], []]
+
+
+# ---- a rename, which has another id in each attempt -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY, THIRD])
+def test_redacting_what_a_later_attempt_of_a_proposed_rename_wrote_erases_the_text_of_the_proposal(region: str) -> None:
+    desk = RedactedRenamingDesk()
+    desk.stage.deliver()
+    desk.stage.redact(desk.version_id, region)
+    desk.stage.deliver()
+    assert desk.left() == []
+    desk.assert_at_rest("approved", "harmless")
+
+
+def test_the_event_of_an_order_has_the_text_of_a_proposed_rename_erased_where_the_redaction_died_before_that() -> None:
+    desk = RedactedRenamingDesk()
+    desk.stage.deliver()
+    desk.stage.actor(lambda: desk.stage.redact(desk.version_id)).until(PUT, "/redaction/", after=True).die()
+    desk.stage.deliver()
+    assert desk.left() == []
+    desk.assert_at_rest("approved", "harmless")
+
+
+def test_a_decision_about_a_rename_that_is_projected_after_the_redaction_has_the_text_of_the_proposal_erased() -> None:
+    desk = RedactedRenamingDesk()
+    versions = desk.keys("log")
+    for region in (AWAY, THIRD):
+        desk.stage.reach(region, *versions)
+    desk.stage.hold_back()
+    with desk.stage.dead(HOME):
+        desk.stage.fail_over(AWAY)
+        desk.stage.redact(desk.version_id, AWAY)
+    desk.assert_at_rest("approved", "harmless")
+    assert desk.left() == []

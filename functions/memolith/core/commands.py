@@ -222,7 +222,12 @@ def version_ids(command: WriteCommand) -> list[str]:
             may_move = command.version.operation == Operation.MODIFIED and command.version.path is not None
         case _:
             may_move = False
-    return [derived_version_id(command.version_id, attempt) for attempt in range(WRITE_ATTEMPTS if may_move else 1)]
+    return attempt_ids(command.version_id) if may_move else [command.version_id]
+
+
+def attempt_ids(version_id: str) -> list[str]:
+    """Return every id that a version of this planned id may come to have, whichever command writes it."""
+    return [derived_version_id(version_id, attempt) for attempt in range(WRITE_ATTEMPTS)]
 
 
 def is_emptying(command: WriteCommand) -> bool:

@@ -60,6 +60,11 @@ def birth_region(id: str, regions: tuple[str, ...]) -> str | None:
     return next((region for region in regions if region_code(region) == match[1]), None)
 
 
+def instant_of(version_id: str) -> str:
+    """Return what all version ids of one millisecond begin with."""
+    return version_id[: len("memver_") + 10]
+
+
 def derived_version_id(version_id: str, attempt: int) -> str:
     """Return the version id of a later attempt of one call: the same instant, other randomness.
 

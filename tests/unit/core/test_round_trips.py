@@ -327,7 +327,8 @@ def test_ids_made_of_ids_keep_their_instant_and_are_others(version_id: str, atte
     assert len(made) == 2 * (attempt + 1)
     assert version_id in made
     assert all(ids.VERSION.fullmatch(one) for one in made)
-    assert {one[:17] for one in made} == {version_id[:17]}
+    assert {ids.instant_of(one) for one in made} == {ids.instant_of(version_id)}
+    assert ids.ulid_time_ms(ids.instant_of(version_id).removeprefix("memver_")) == ids.ulid_time_ms(version_id[7:])
 
 
 @given(st.sampled_from(values.REGIONS), values.ulids)

@@ -19,7 +19,7 @@ from memolith.app.commit.log_steps import known_version
 from memolith.app.epochs.epoch_repair import EpochRepair
 from memolith.app.kernel.region import Region
 from memolith.app.safety.text_access import TextReader
-from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, version_ids
+from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory, attempt_ids, version_ids
 from memolith.core.errors import Damaged, InvalidRequest, NotFound, PathConflict, PreconditionFailed, Unavailable
 from memolith.core.integrity import Acknowledged
 from memolith.core.objects.proposal_record import EditResult, PlannedWrite, ProposalRecord, ProposedEdit
@@ -103,7 +103,7 @@ class ProposalWrites:
         """
         if result.version_id is not None:
             return result
-        own = [VersionRow.key(store.store_id, one) for one in _own_ids(store, planned)]
+        own = [VersionRow.key(store.store_id, one) for one in attempt_ids(planned.version_id)]
         version = known_version(self._region.view(own).rows, own)
         return result if version is None else EditResult(planned.number, done, version.version_id, planned.memory_id)
 
@@ -134,7 +134,7 @@ class ProposalWrites:
         Raises:
             Unavailable: the late version itself has not arrived.
         """
-        ids = _own_ids(store, planned)
+        ids = attempt_ids(planned.version_id)
         own = [VersionRow.key(store.store_id, one) for one in ids]
         late = [VersionRow.late_key(store.store_id, one) for one in ids]
         key, is_asked = MemoryRow.key(store.store_id, memory_id), False
@@ -246,11 +246,6 @@ class ProposalWrites:
         if text is None:
             raise InvalidRequest("", "the text before it was erased")
         return text
-
-
-def _own_ids(store: StoreRow, planned: PlannedWrite) -> list[str]:
-    """Return the ids that the planned version may come to have, whichever command writes it."""
-    return version_ids(UpdateMemory(store.store_id, planned.memory_id, planned.version_id, "", path="/"))
 
 
 def _result(number: int, command: Command, outcome: Outcome, done: str) -> EditResult:

@@ -32,10 +32,8 @@ from memolith.core.fold import is_live, join_redaction
 from memolith.core.object_keys import RedactionKey
 from memolith.core.objects.proposal_record import ProposalRecord
 from memolith.core.objects.redaction_order import Redaction
-from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.rows.proposals import ProposedVersionRow
 from memolith.core.sealing import named_record
 
 REPEAT = "repeat the call"
@@ -102,12 +100,11 @@ class Redactions:
 
         Of a version that was proposed, the proposal has a copy of the text: the order to erase that one comes second.
 
-        Three index reads, a HEAD, a PUT, a transaction, and the eraser's own calls; for a version that was proposed,
-        what the second order costs. Raises as `redact`.
+        Three index reads, a query, a HEAD, a PUT, a transaction, and the eraser's own calls; for a version that was
+        proposed, what the second order costs. Raises as `redact`.
         """
-        proposed = ProposedVersionRow.key(store.store_id, request["version_id"])
         version = VersionRow.key(store.store_id, request["version_id"])
-        view = self._region.view([StoreRow.key(store.store_id), version, proposed])
+        view = self._region.view([StoreRow.key(store.store_id), version])
         store = stored_record(view, store)
         row = self._version(view, store.store_id, request["version_id"])
         order = self._order(row)
@@ -119,21 +116,18 @@ class Redactions:
             row = self._erase(view, order) or row
         except Unavailable:
             self._region.metrics.count("erasures_deferred")
-        return join_redaction(row, order), self._erase_proposal(view, store, proposed, request)
+        return join_redaction(row, order), self._erase_proposal(view, store, request)
 
-    def _erase_proposal(
-        self, view: View, store: StoreRow, proposed: RowKey, request: Mapping[str, Any]
-    ) -> ProposalRecord | None:
+    def _erase_proposal(self, view: View, store: StoreRow, request: Mapping[str, Any]) -> ProposalRecord | None:
         """Order that the texts of the proposal be erased which planned the version; return the order, if any."""
-        attributes = view.rows.get(proposed)
-        if attributes is None:
-            return None
-        proposal_id = ProposedVersionRow.from_attributes(attributes).proposal_id
-        asked = {"change": "erase", "proposal_id": proposal_id, "actor": request["actor"]}
         try:
+            proposal_id = self._proposal_log.proposal_of(view.index, store.store_id, request["version_id"])
+            if proposal_id is None:
+                return None
+            asked = {"change": "erase", "proposal_id": proposal_id, "actor": request["actor"]}
             return self._proposals.change_at_home(store, asked)[0][-1]
         except (Busy, Unavailable) as error:
-            message = f"the version is redacted, but {proposal_id} may still have its text"
+            message = f"{request['version_id']} is redacted, but the proposal that wrote it may still have its text"
             raise in_doubt(message, error, REPEAT) from error
 
     def _erase(self, view: View, order: Redaction) -> VersionRow | None:

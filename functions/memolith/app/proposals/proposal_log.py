@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 from memolith.app.index.ack_journal import commit_joined_everywhere
-from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.listing import keys_under, row_pages, rows_of
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.core.commands import attempt_ids
 from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.ids import instant_of
 from memolith.core.log_position import Epoch
 from memolith.core.object_keys import ProposalKey
 from memolith.core.objects.checkpoint import Named
@@ -19,8 +21,8 @@ from memolith.core.proposals import derived_rows, join, outranks, planned_rows, 
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import VersionRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.rows.proposals import ProposalRow, ProposedVersionRow
-from memolith.ports.index import Change, Index
+from memolith.core.rows.proposals import PROPOSED_PREFIX, ProposalRow, ProposedVersionRow
+from memolith.ports.index import Change, Index, Query
 
 FOLD_ATTEMPTS = 20
 _CONTENDED = "the proposal's row stayed contended; repeat the call"
@@ -125,9 +127,9 @@ class ProposalLog:
     def fold(self, view: View, record: ProposalRecord, name: Named | None = None, own: bool = False) -> None:
         """Join one record into every generation of tables. Repeatable, in any order.
 
-        An index read and a transaction, where the record is new here; for a decision that is not the caller's `own`,
-        another read. `name` is its object, if this home put it: it is logged as acknowledged where rows change, and in
-        any case if it is the caller's `own`.
+        An index read and a transaction, where the record is new here; for an approval that is not the caller's `own`, a
+        query for each instant of its plan. `name` is its object, if this home put it: it is logged as acknowledged
+        where rows change, and in any case if it is the caller's `own`.
 
         Raises:
             Unavailable, OutcomeUnknown: the index could not be brought so far; the record itself stands.
@@ -146,11 +148,28 @@ class ProposalLog:
 
     def _look_for_redactions(self, view: View, decision: ProposalRecord) -> None:
         """Note a redaction of what a decision planned, if one came before the decision."""
-        planned = {VersionRow.key(decision.store_id, one.version_id): one.version_id for one in decision.plan}
-        rows = self._region.read(view.index, list(planned)) if planned else {}
-        for key, attributes in rows.items():
-            if attributes.get("redacted_at") is not None:
-                self.note_redaction(view, decision.store_id, planned[key])
+        planned = {id for one in decision.plan for id in attempt_ids(one.version_id)}
+        for instant in sorted({instant_of(one.version_id) for one in decision.plan}):
+            query = Query("versions", decision.store_id, prefix=instant)
+            for row in rows_of(view.index, query, VersionRow):
+                if row.redacted_at is not None and row.version_id in planned:
+                    self._note_due(view, decision.store_id, decision.proposal_id)
+                    return
+
+    def proposal_of(self, index: Index, store_id: str, version_id: str) -> str | None:
+        """Return the id of the proposal that planned a version; None where none did, as far as is known here.
+
+        The version of a rename may have another id than the planned one, of the same instant. One query.
+
+        Raises:
+            Unavailable: the index does not answer.
+        """
+        query = Query("stores", store_id, prefix=f"{PROPOSED_PREFIX}{instant_of(version_id)}")
+        for page in row_pages(index, query):
+            for found in page:
+                if version_id in attempt_ids(found.sort_key.removeprefix(PROPOSED_PREFIX)):
+                    return ProposedVersionRow.from_attributes(found.attributes).proposal_id
+        return None
 
     def note_redaction(self, view: View, store_id: str, version_id: str) -> str | None:
         """Note that the texts of the proposal that planned a redacted version are due; return the proposal's id.
@@ -159,16 +178,16 @@ class ProposalLog:
         order and a decision may come in either order. Each is projected first and then looks for the other, so that one
         of the two finds it. The row is due in every region: whichever is the home by then does what is due.
 
-        An index read; for a version that was proposed another, and a third and a transaction where texts are due.
+        A query; for a version that was proposed an index read, and another and a transaction where texts are due.
 
         Raises:
             Unavailable, OutcomeUnknown: as `fold`.
         """
-        key = ProposedVersionRow.key(store_id, version_id)
-        attributes = self._region.read(view.index, [key]).get(key)
-        if attributes is None:
-            return None
-        proposal_id = ProposedVersionRow.from_attributes(attributes).proposal_id
+        proposal_id = self.proposal_of(view.index, store_id, version_id)
+        return None if proposal_id is None else self._note_due(view, store_id, proposal_id)
+
+    def _note_due(self, view: View, store_id: str, proposal_id: str) -> str | None:
+        """Note that the texts of a proposal are due; return its id, or None where they are erased."""
         row = self.row(view.index, store_id, proposal_id)
         if row is None or row.erased is not None:
             return None

@@ -10,6 +10,10 @@ DUE_PARTITION = "proposals"
 """Where the rows stand that say when something is to be done about a proposal, in the order of these instants."""
 
 
+PROPOSED_PREFIX = "proposed#"
+"""What the sort keys begin with of the rows that lead from planned versions to proposals."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalRow(Row):
     """What the records of a proposal say that are here, joined (`memolith.core.proposals.join`).
@@ -75,4 +79,5 @@ class ProposedVersionRow(Row):
 
     @staticmethod
     def key(store_id: str, version_id: str) -> RowKey:
-        return RowKey("stores", store_id, f"proposed#{version_id}")
+        """Return where it stands. `version_id` is the planned one; a rename's later attempts have others."""
+        return RowKey("stores", store_id, f"{PROPOSED_PREFIX}{version_id}")
