@@ -219,7 +219,8 @@ def version_ids(command: WriteCommand) -> list[str]:
         case UpdateMemory():
             may_move = command.path is not None
         case ImportVersion():
-            may_move = command.version.operation == Operation.MODIFIED and command.version.path is not None
+            # One without a path, too: it may have been imported before it was erased where it comes from.
+            may_move = command.version.operation == Operation.MODIFIED
         case _:
             may_move = False
     return attempt_ids(command.version_id) if may_move else [command.version_id]

@@ -337,13 +337,11 @@ def check_import(head: MemoryRow | None, command: ImportVersion) -> None:
 # ---- commands -------------------------------------------------------------------------------------------------------
 
 
-def test_only_a_command_that_may_rename_has_an_id_for_each_attempt() -> None:
+def test_only_a_command_that_may_rename_or_did_in_an_earlier_import_has_an_id_for_each_attempt() -> None:
     commands: list[WriteCommand] = [CREATION, *UPDATES, *DELETIONS, *ADOPTIONS, *IMPORTS]
     for command in commands:
         may_rename = (isinstance(command, UpdateMemory) and command.path is not None) or (
-            isinstance(command, ImportVersion)
-            and command.version.operation == "modified"
-            and command.version.path is not None
+            isinstance(command, ImportVersion) and command.version.operation == "modified"
         )
         ids = version_ids(command)
         assert ids[0] == command.version_id

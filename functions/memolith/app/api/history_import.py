@@ -42,7 +42,6 @@ from memolith.core.errors import (
     unindexed,
 )
 from memolith.core.limits import CONTENT_MAX_BYTES, IMPORT_AHEAD_MAX_US, IMPORT_MAX_VERSIONS
-from memolith.core.log_position import LogRef
 from memolith.core.objects.entry import Operation
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.objects.store_record import StoreState
@@ -256,18 +255,19 @@ class HistoryImport:
         if scanned.withheld:
             imported.verdicts.append(self._verdicts.put(self._withholding(store, scanned)))
         done = self._writer.done(view, store, command)
-        position = None if done is None else done.position
-        if position is not None:
-            self._writer.answer_for(view, store, LogRef.parse(position))
+        stored: VersionRow | MemoryRow | None = done
+        if done is not None:
+            self._writer.answer_for(view, store, done.ref)
         else:
             outcome = self._writer.commit(view, store, command, scanned.flags, began_us)
             imported.resolved += outcome.resolved
             if outcome.error is not None:
                 raise outcome.error
-            position = str(_ref(outcome.memory))
-        if version.redacted_at is not None and (known is None or known.redacted_at is None):
+            stored = outcome.memory
+        is_redacted = known is not None and known.redacted_at is not None
+        if stored is not None and version.redacted_at is not None and not is_redacted:
             by = version.redacted_by or version.actor
-            order = Redaction(store_id, version.version_id, position or "", version.redacted_at, by)
+            order = Redaction(store_id, stored.version_id, str(stored.ref), version.redacted_at, by)
             one = _ToGive(order, version, len(imported.results), None if done is None else known)
             try:
                 self._give(view, store, one, imported)
@@ -372,10 +372,6 @@ def _row(view: View, key: RowKey) -> VersionRow | None:
     """Return the version where it is known; only its redaction may be."""
     row = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None
     return row if row is not None and row.memory_id is not None else None
-
-
-def _ref(memory: MemoryRow | None) -> LogRef | None:
-    return None if memory is None else memory.ref
 
 
 def _refused(version: ImportedVersion, error: MemolithError) -> ImportResult:

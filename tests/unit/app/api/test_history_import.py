@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 
 from memolith.adapters.layered import Call as PortCall
-from memolith.adapters.layered import Fault, Strike
+from memolith.adapters.layered import Crash, Fault, Strike
 from memolith.app.kernel.results import Memory, VersionFilter
 from memolith.core import ids
 from memolith.core.commands import ImportedVersion
@@ -152,6 +152,36 @@ def test_an_import_redacts_a_head_once_the_next_version_of_its_memory_is_in(scen
         assert scene.version(REDACTED.version_id, at=region).redacted_at == REDACTED.redacted_at
         assert scene.bodies(region).count(b"told") == 1, "that of the other memory"
     assert bring(scene, HOME, told) == [("known", "")] * 3
+
+
+def imported_by_a_second_attempt(scene: Scene) -> ImportedVersion:
+    """Import a rename to where a writer died, so that it has another id than its source's; then what follows it."""
+    renamed = replace(FOLLOWING, version_id=f"memver_{ids.ulid(3, bytes(10))}", path="/moved", content="secret")
+    with pytest.raises(Crash), scene.struck_by(Strike(Fault.CRASH_BEFORE, "objects.put_if_absent")):
+        scene.create("/moved")
+    scene.clock.advance(11)
+    told = [TOLD[0], renamed, replace(FOLLOWING, path="/moved")]
+    assert bring(scene, HOME, told) == [("imported", "")] * 3
+    assert renamed.version_id not in scene.history(TOLD[0].memory_id), "or this shows nothing"
+    scene.deliver()
+    return renamed
+
+
+@pytest.mark.parametrize("at", [HOME, AWAY])
+@pytest.mark.parametrize("path", [None, "/moved"])
+def test_an_import_redacts_a_rename_that_an_earlier_one_has_brought_by_a_second_attempt(
+    scene: Scene, at: str, path: str | None
+) -> None:
+    renamed = imported_by_a_second_attempt(scene)
+    history = scene.history(renamed.memory_id)
+    told = replace(renamed, path=path, content=None, redacted_at=REDACTED.redacted_at, redacted_by="user:user_1")
+    assert bring(scene, at, [told]) == [("known", "")]
+    scene.deliver()
+    assert scene.history(renamed.memory_id) == history
+    assert redacted(scene) == [None, REDACTED.redacted_at, None]
+    assert scene.read(renamed.memory_id).content == "clean"
+    for region in (HOME, AWAY):
+        assert b"secret" not in scene.bodies(region)
 
 
 def test_an_import_that_has_redacted_a_version_does_not_say_that_nothing_was_done(scene: Scene) -> None:
