@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from memolith.app.kernel.proposal_results import Proposal
-from memolith.core.errors import InvalidRequest
-from memolith.core.limits import PROPOSAL_LIFETIME_US
+from memolith.core.errors import InvalidRequest, OutcomeUnknown
+from memolith.core.limits import PROPOSAL_LIFETIME_US, PROPOSAL_RESUMED_US
 from memolith.core.proposed_edits import EditRequest
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
+from tests.simulation.stage import PUT
 
 HOUR_S = 3_600
 
@@ -188,3 +189,42 @@ def test_a_home_looks_for_the_decisions_of_earlier_homes_only_where_there_were_a
     assert [one for one in reversal.trail if one.startswith("objects.list")] == [f"objects.list {place}"]
     got = [one for one in reversal.trail if one.startswith("objects.get")]
     assert len(got) == len(set(got))
+
+
+# ---- carried out while the home moves -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("comes_back", [False, True])
+def test_an_approval_that_stalls_while_the_home_moves_does_not_say_what_became_of_its_edits(comes_back: bool) -> None:
+    """The edit was stale where the first home looked, and no writer was asked; at the next home it can be applied."""
+    desk = Desk()
+    desk.stage.update(desk.memory.id, "changed")
+    approval = desk.stage.actor(lambda: desk.do("approve")).until(PUT, "/proposal/", after=True)
+    approval.until("index.read", "memories", after=True)
+    desk.stage.deliver()
+    desk.stage.move(AWAY)
+    desk.stage.update(desk.memory.id, "one", region=AWAY)
+    if comes_back:
+        desk.stage.deliver()
+        desk.stage.move(HOME)
+    approval.fails(OutcomeUnknown)
+    assert f"{HOME}/proposal/{desk.stage.store}/{desk.id}/0000000003" not in desk.stage.all_keys(HOME)
+    desk.stage.deliver()
+    desk.stage.clock.advance(PROPOSAL_RESUMED_US / 1_000_000 + 1)
+    assert desk.look_for_what_is_due(HOME if comes_back else AWAY) == {"done": "approve"}
+    desk.assert_at_rest("approved", "proposed")
+
+
+def test_a_reversal_that_stalls_while_the_home_moves_does_not_say_what_became_of_it() -> None:
+    """What the proposal wrote was not the head where the first home looked; it is never taken back by that."""
+    desk = Desk()
+    desk.do("approve")
+    desk.stage.update(desk.memory.id, "changed")
+    reversal = desk.stage.actor(lambda: desk.do("revert")).until(PUT, "/proposal/", after=True)
+    reversal.until("index.read", "memories", after=True)
+    desk.stage.deliver()
+    desk.stage.move(AWAY)
+    reversal.fails(OutcomeUnknown)
+    assert f"{HOME}/proposal/{desk.stage.store}/{desk.id}/0000000005" not in desk.stage.all_keys(HOME)
+    assert desk.do("revert", AWAY).complete
+    desk.assert_at_rest("reverted", "changed")

@@ -15,6 +15,7 @@ from memolith.app.kernel.peer_messages import NotHome
 from memolith.app.kernel.region import Region, View
 from memolith.app.proposals.proposal_log import ProposalLog
 from memolith.core.approval import ApprovalPolicy
+from memolith.core.epochs import is_same_term
 from memolith.core.errors import Busy, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.objects.proposal_record import PlannedWrite, ProposalRecord, ProposalStep
 from memolith.core.proposals import (
@@ -294,7 +295,7 @@ class ProposalDecisions:
     ) -> tuple[ProposalRecord, list[ResolvedEntry]]:
         """Write what is planned, and put the record that says what that came to; nothing where it stands already.
 
-        `row` is as it was before `plan` was put.
+        `row` is as it was before `plan` was put. Writing may outlast a lease, so the store's record is read again.
         """
         with _decided(plan.proposal_id):
             stored = self._log.record(holding(join(row, plan)), step)
@@ -310,7 +311,22 @@ class ProposalDecisions:
                 by=plan.by,
                 results=tuple(written.results),
             )
-            return self._put(self._region.view([StoreRow.key(store.store_id)]), store, draft), written.resolved
+            view = self._region.view([StoreRow.key(store.store_id)])
+            return self._put(view, self._in_same_term(view, store), draft), written.resolved
+
+    def _in_same_term(self, view: View, store: StoreRow) -> StoreRow:
+        """Return the store's record as `view` has it, where it is of the term in which the call began. No call.
+
+        What a call found in a term that is over says nothing about the store now, even where the home has come back.
+
+        Raises:
+            Unavailable: another term has begun, or the home is being moved.
+        """
+        now = stored_record(view, store)
+        require_writing_home(self._region.name, now)
+        if not is_same_term(now, store):
+            raise Unavailable("the store's home was moved away and back meanwhile; try again")
+        return now
 
     # ---- what is due --------------------------------------------------------------------------------------------
 
