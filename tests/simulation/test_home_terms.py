@@ -140,6 +140,24 @@ def test_a_redaction_that_was_slow_before_it_asked_what_is_head_orders_nothing_o
     assert everywhere(stage, memory.id) == {"stalled"}
 
 
+def test_a_dismissal_that_stalls_while_the_home_moves_orders_nothing(stage: MovingStage) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    version_id = stage.update(memory.id, "late").version_id
+    stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        stage.update(memory.id, "two", region=AWAY)
+    stage.come_late()
+    dismiss = stage.memolith(AWAY).divergent.dismiss
+    stalled = stage.actor(lambda: dismiss(stage.call(), stage.store, version_id))
+    stalled.until("index.read", "memories", occurrence=2, after=True)
+    stage.move(THIRD)
+    stalled.fails(Unavailable)
+    assert [key for key in stage.all_keys(AWAY) if "/redaction/" in key] == []
+    stage.at_rest(divergent=[version_id])
+
+
 @pytest.mark.parametrize(("late", "refusal"), [(False, InvalidRequest), (True, Unavailable)])
 def test_a_new_home_does_not_redact_what_a_memory_is_with_or_without_a_late_version_that_it_folded_as_the_home_moved(
     stage: MovingStage, late: bool, refusal: type[MemolithError]
