@@ -16,6 +16,7 @@ from memolith.clients.api.client import ApiClient, ApiStaged, Record
 from memolith.clients.api.http import ApiRefused, ApiUnanswered, HttpApi
 from memolith.clients.cli.api_address import find_address, is_this_machine
 from memolith.clients.cli.failures import CHECK_FIRST, ApiFailed, Exit, refusal
+from memolith.core import ids
 from memolith.core.errors import InvalidRequest
 
 
@@ -118,6 +119,13 @@ def store_address(store: str, part: str, version: str | None = None) -> str:
     if version is not None and not _is_id(version, "memver_"):
         raise InvalidRequest("VERSION", f"{version} is not the id of a version (memver_…); `list` names them")
     return f"/v1/memory_stores/{store}/{part}" + ("" if version is None else f"/{version}")
+
+
+def session_address(session: str, name: str = "SESSION") -> str:
+    """Return the address of a session. Raises InvalidRequest, naming the argument, for what is no id."""
+    if ids.SESSION.fullmatch(session) is None:
+        raise InvalidRequest(name, f"{session} is not the id of a session (sesn_…)")
+    return f"/v1/sessions/{session}"
 
 
 def _is_id(text: str, prefix: str) -> bool:

@@ -7,11 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Url, connect, speaking
+from memolith.clients.cli.api_client import Key, Url, connect, session_address, speaking
 from memolith.clients.cli.output import Json, say
 from memolith.clients.cli.store_argument import store_called
-from memolith.core import ids
-from memolith.core.errors import InvalidRequest
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -35,8 +33,7 @@ def cite(
 
     Example: memolith cite sesn_useast1_01kb… /deploys.md --note "which day to deploy"
     """
-    if ids.SESSION.fullmatch(session) is None:
-        raise InvalidRequest("SESSION", f"{session} is not the id of a session (sesn_…)")
+    address = session_address(session)
     entry: dict[str, Any] = {} if note is None else {"note": note}
     body: dict[str, Any] = {"entries": [{"path": path, **entry} for path in paths]}
     if store is not None:
@@ -44,7 +41,7 @@ def cite(
     if message is not None:
         body["message_id"] = message
     with speaking():
-        done = connect(url, key).post(f"/v1/sessions/{session}/citations", body)
+        done = connect(url, key).post(f"{address}/citations", body)
     if as_json:
         print(json.dumps(done))
         return

@@ -7,10 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from memolith.clients.api.client import ApiClient
-from memolith.clients.cli.api_client import Key, Url, connect, speaking
+from memolith.clients.cli.api_client import Key, Url, connect, session_address, speaking
 from memolith.clients.cli.output import Json, show_rows
-from memolith.core import ids
-from memolith.core.errors import InvalidRequest
 
 
 def derived(
@@ -26,11 +24,10 @@ def derived(
 
     Example: memolith erasure derived sesn_useast1_01kb…
     """
-    if ids.SESSION.fullmatch(session) is None:
-        raise InvalidRequest("SESSION", f"{session} is not the id of a session (sesn_…)")
+    address = session_address(session)
     with speaking():
         client = connect(url, key)
-        stores = [one["memory_store_id"] for one in client.get(f"/v1/sessions/{session}")["resources"]]
+        stores = [one["memory_store_id"] for one in client.get(address)["resources"]]
         rows = [row for store_id in stores for row in _in_store(client, store_id, session)]
     show_rows(rows, ("memory_store_id", "memory_id", "path", "provenance", "versions"), as_json)
 

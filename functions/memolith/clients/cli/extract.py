@@ -7,11 +7,9 @@ from typing import Annotated
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Url, connect, speaking
+from memolith.clients.cli.api_client import Key, Url, connect, session_address, speaking
 from memolith.clients.cli.output import Json, say, visible
 from memolith.clients.cli.store_argument import store_called
-from memolith.core import ids
-from memolith.core.errors import InvalidRequest
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -36,13 +34,12 @@ def extract(
 
     Example: memolith extract sesn_useast1_01kb…
     """
-    if ids.SESSION.fullmatch(session) is None:
-        raise InvalidRequest("SESSION", f"{session} is not the id of a session (sesn_…)")
+    address = session_address(session)
     body: dict[str, object] = {} if store is None else {"memory_store_id": store_called(store, url, key)}
     if again:
         body["again"] = True
     with speaking():
-        found = connect(url, key).post(f"/v1/sessions/{session}/extract", body)
+        found = connect(url, key).post(f"{address}/extract", body)
     if as_json:
         print(json.dumps(found))
         return

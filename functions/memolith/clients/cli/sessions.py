@@ -8,11 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Url, connect, speaking
+from memolith.clients.cli.api_client import Key, Url, connect, session_address, speaking
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, say, show_fields, show_rows
 from memolith.clients.cli.store_argument import store_called
-from memolith.core import ids
 from memolith.core.errors import InvalidRequest
 
 app = group("Begin, list, show and end agents' sessions, and issue tokens.")
@@ -83,7 +82,7 @@ def show(session: SessionId, url: Url = None, key: Key = None, as_json: Json = F
 
     Example: memolith sessions show sesn_useast1_01kb… --json
     """
-    address = _of(session)
+    address = session_address(session)
     with speaking():
         found = connect(url, key).get(address)
     if as_json:
@@ -103,7 +102,7 @@ def token(
 
     Example: memolith sessions token sesn_useast1_01kb… --lifetime-s 3600
     """
-    address = f"{_of(session)}/token"
+    address = f"{session_address(session)}/token"
     with speaking():
         _show_token(connect(url, key).post(address, _given({"token_lifetime_seconds": lifetime_s})), as_json)
 
@@ -114,7 +113,7 @@ def end(session: SessionId, url: Url = None, key: Key = None, as_json: Json = Fa
 
     Example: memolith sessions end sesn_useast1_01kb…
     """
-    address = f"{_of(session)}/archive"
+    address = f"{session_address(session)}/archive"
     with speaking():
         ended = connect(url, key).post(address)
     if as_json:
@@ -129,13 +128,6 @@ def _resource(store: str, access: str) -> dict[str, str]:
 
 def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _of(session: str) -> str:
-    """Return the address of a session. Raises InvalidRequest for what is no id."""
-    if ids.SESSION.fullmatch(session) is None:
-        raise InvalidRequest("SESSION", f"{session} is not the id of a session (sesn_…)")
-    return f"/v1/sessions/{session}"
 
 
 def _show_token(session: Mapping[str, Any], as_json: bool) -> None:

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from memolith.clients.cli.api_address import DEV_FILE, LAPTOP_PORT, LAPTOP_ROOT, Address, find_address
+from memolith.clients.cli.api_address import DEV_FILE, LAPTOP_PORT, Address, find_address, laptop_root
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.core.errors import InvalidRequest
 from memolith.ports.clock import Clock
@@ -29,11 +29,6 @@ START_S = 180
 
 LOOK_AGAIN_S = 0.2
 NEEDED = ("waitress", "hyperscan", "pydantic")
-
-
-def laptop_root() -> Path:
-    """Return the folder of this person's server."""
-    return Path(os.environ.get("MEMOLITH_ROOT") or LAPTOP_ROOT).expanduser().absolute()
 
 
 def find_or_start(url: str | None, key: str | None, clock: Clock) -> Address:
@@ -92,7 +87,7 @@ def _start(url: str, clock: Clock) -> None:
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise InvalidRequest("", f"no server runs here, and {', '.join(missing)} is missing: pip install '.[local]'")
-    root = laptop_root()
+    root = laptop_root().absolute()
     log = root / LOG
     environment = {**os.environ, "MEMOLITH_ROOT": str(root), "MEMOLITH_PORT": str(urlsplit(url).port)}
     try:

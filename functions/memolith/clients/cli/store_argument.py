@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand
 
 from memolith.clients.api.client import ApiClient, Record
-from memolith.clients.cli.api_address import LAPTOP_ROOT, find_address
+from memolith.clients.cli.api_address import find_address, laptop_root
 from memolith.clients.cli.api_client import connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.core import ids
@@ -135,7 +135,7 @@ def keep_default(url: str | None, key: str | None, store: str | None) -> None:
 
 
 def _file() -> Path:
-    return Path(os.environ.get("MEMOLITH_ROOT") or LAPTOP_ROOT).expanduser() / "default-stores.json"
+    return laptop_root() / "default-stores.json"
 
 
 def _kept() -> dict[str, str]:

@@ -11,14 +11,13 @@ import typer
 
 from memolith.clients.api.client import ApiClient
 from memolith.clients.api.http import ApiRefused
-from memolith.clients.cli.api_client import Key, Url, connect, speaking
+from memolith.clients.cli.api_client import Key, Url, connect, session_address, speaking
 from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, say, show_rows, visible
 from memolith.clients.cli.store_argument import default_store, store_called
 from memolith.clients.transfer.conversations import Conversation, Program, after, batches, read_conversation
-from memolith.core import ids
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import SEARCH_LIMIT_DEFAULT, SEARCH_LIMIT_MAX
 
@@ -89,8 +88,7 @@ def push(
 
     Example: memolith transcript push --session sesn_useast1_01kb… ~/.claude/projects/-app/0f3b….jsonl --after-cursor
     """
-    if ids.SESSION.fullmatch(session) is None:
-        raise InvalidRequest("--session", f"{session} is not the id of a session (sesn_…)")
+    address = session_address(session, "--session")
     try:
         conversation = read_conversation(file, program)
     except OSError as error:
@@ -98,7 +96,7 @@ def push(
     with speaking():
         client = connect(url, key)
         if after_cursor:
-            last = client.get(f"/v1/sessions/{session}/events", {"order": "desc", "limit": 1})["data"]
+            last = client.get(f"{address}/events", {"order": "desc", "limit": 1})["data"]
             cursor = last[0]["client_event_id"] if last else None
             conversation.events = after(conversation.events, cursor)
         sent = _send(client, session, conversation)
@@ -120,10 +118,9 @@ def show(
 
     Example: memolith transcript show sesn_useast1_01kb…
     """
-    if ids.SESSION.fullmatch(session) is None:
-        raise InvalidRequest("SESSION", f"{session} is not the id of a session (sesn_…)")
+    address = session_address(session)
     with speaking():
-        events = list(connect(url, key).rows(f"/v1/sessions/{session}/events", {"limit": 100}))
+        events = list(connect(url, key).rows(f"{address}/events", {"limit": 100}))
     if as_json:
         print(json.dumps(events))
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -28,16 +28,9 @@ def usage(
 
     Example: memolith usage "Team notes" --unused
     """
-    rows: list[dict[str, Any]] = []
     asked: dict[str, str | int] = {"limit": LIST_MAX, "unused": "true" if unused else "false"}
     with speaking():
-        client = connect(url, key)
-        while True:
-            found = client.get(store_address(store, "usage"), asked)
-            rows += found["data"]
-            if found["next_page"] is None:
-                break
-            asked["page"] = found["next_page"]
+        rows = list(connect(url, key).rows(store_address(store, "usage"), asked))
     show_rows(rows, ("path", "cited", "last_cited_on", "read", "last_read_on", "unused"), as_json)
     if not as_json and any(one["counted_since"] is None for one in rows):
         advice = "memolith stores update STORE --pipelines usage=count, and wait for ten minutes"

@@ -79,7 +79,7 @@ def _made_and_empty(folder: Path) -> bool:
 
 
 def open_copy(client: StoreClient, place: Path, *, read_only: bool) -> WorkingCopy:
-    """Open a working copy of a store, with what its dead mounts left; raises DeskError: the store cannot be read.
+    """Open a working copy of a store, with what its dead mounts left. Raises StoreClientError: it cannot be read.
 
     A read-only copy leaves what waits to the next one that writes.
     """

@@ -61,7 +61,7 @@ def read_conversation(path: Path, program: Program) -> Conversation:
     read, is_own = (_of_claude_code, _is_claude_codes) if is_claude else (_of_codex, _is_codexs)
     conversation = Conversation(path.stem)
     lines, known = [], False
-    for number, text in enumerate(path.read_bytes().decode(errors="replace").splitlines(), 1):
+    for text in path.read_bytes().decode(errors="replace").splitlines():
         if not text.strip():
             continue
         try:
@@ -70,13 +70,13 @@ def read_conversation(path: Path, program: Program) -> Conversation:
             line = None
         if isinstance(line, dict):
             known = known or is_own(line)
-            lines.append((number, line))
+            lines.append(line)
         else:
             conversation.unreadable += 1
     if not known:
         raise InvalidRequest(str(path), f"is not a session file of {program.value}: no line has a type of its own")
     conversation.name = _name_of(lines, program) or conversation.name
-    for _, line in lines:
+    for line in lines:
         conversation.events += read(conversation.name, line)
     return conversation
 
@@ -102,8 +102,8 @@ def after(events: list[Event], client_event_id: str | None) -> list[Event]:
     return events[place + 1 :]
 
 
-def _name_of(lines: list[tuple[int, dict[str, Any]]], program: Program) -> str | None:
-    for _, line in lines:
+def _name_of(lines: list[dict[str, Any]], program: Program) -> str | None:
+    for line in lines:
         meta = line.get("payload") if line.get("type") == "session_meta" else line
         name = line.get("sessionId") if program is Program.CLAUDE_CODE else _mapping(meta).get("id")
         if isinstance(name, str) and name:

@@ -61,7 +61,7 @@ class ContentFetcher:
     def read(self, head: Head) -> bytes:
         """Return the text of a head, or of what the memory has become.
 
-        No request for a text that is here. Raises DeskError.
+        No request for a text that is here. Raises StoreClientError.
         """
         text = self._contents.get(head.content_sha256)
         if text is None and self._goes_on():

@@ -1,6 +1,6 @@
-"""What the desk asks of a store, and how it is refused.
+"""What a working copy asks of a store, and how it is refused.
 
-DeskError
+StoreClientError
 ├── Overtaken      another writer was first; nothing was written
 ├── Gone           there is no such memory, or store
 ├── Refused        the store will not have this text or path, and says why

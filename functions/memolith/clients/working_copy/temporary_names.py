@@ -1,9 +1,9 @@
 """Names that do not reach the store: temporary ones that programs write to and rename, and texts that are kept beside.
 
 A name is looked at only where nothing of that name is in the store: what is there already is a memory, whatever it is
-called. Some names only programs give (``.todo.md.swp``): these files stay on the desk for good, and the desk says so.
-Others a person may give as well (``.x.config``, ``plan.tmp``): these stay for as long as a program takes that renames
-or deletes them, and are memories then, so that nothing is kept out in silence.
+called. Some names only programs give (``.todo.md.swp``): these files stay in the working copy for good, and the mount
+says so. Others a person may give as well (``.x.config``, ``plan.tmp``): these stay for as long as a program takes that
+renames or deletes them, and are memories then, so that nothing is kept out in silence.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from datetime import UTC, datetime
 
 STAYS_US = 60 * 1_000_000
-"""So long a new file whose name a program's temporary file could have stays on the desk, once it was left alone."""
+"""So long a file named like a temporary one stays in the working copy, once it was left alone."""
 
 _TEMPORARY = re.compile(
     r"""

@@ -55,7 +55,7 @@ class WorkingCopy:
     """A working copy of one store.
 
     Args:
-        shelf: its local texts; what dead mounts left in it is taken over.
+        unsaved: texts that were closed here and not committed; what dead mounts left in it is taken over.
     """
 
     client: StoreClient
