@@ -29,6 +29,7 @@ from memolith.core.limits import SEARCH_QUERY_MAX_CHARS
 from memolith.core.object_keys import TranscriptKey
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.transcript import Event
+from memolith.core.rows.identity import SessionRow
 from memolith.core.rows.transcripts import TranscriptRow
 from memolith.core.search import analysis
 from memolith.core.search.excerpts import excerpt
@@ -138,14 +139,15 @@ class TranscriptSearch:
             return access, [record], False
         if isinstance(credentials, SessionCredentials):
             access = self._authorizer.enter_any(call, Scope.read)
+            is_the_callers = partial(_is_a_sessions, credentials, _began_with(access, credentials))
         else:
             access = self._authorizer.enter(call, Scope.admin)
+            is_the_callers = partial(is_reached, access)
 
         def may_be_read(record: SessionRecord) -> bool:
             if session_id not in (None, record.session_id):
                 return False
-            stores = {one.memory_store_id for one in record.attachments}
-            return store_id in {None, *stores} and _is_the_callers(call, access, record, stores)
+            return (store_id is None or record.has_store(store_id)) and is_the_callers(record)
 
         rows = self._records.newest(access.view, access.workspace_id, None, LISTED_MAX + 1)
         known = (record_of(row) for row in rows[:LISTED_MAX])
@@ -213,13 +215,21 @@ class TranscriptSearch:
         )
 
 
-def _is_the_callers(call: RequestContext, access: Access, record: SessionRecord, stores: set[str]) -> bool:
-    credentials = call.credentials
-    if not isinstance(credentials, SessionCredentials):
-        return is_reached(access, record)
+def _began_with(access: Access, credentials: SessionCredentials) -> str | None:
+    """Return the API key that began the caller's session; None where the session's row has not arrived.
+
+    Not the keys that its token names: another key that renewed the token is among them, so that the token ends with it.
+    """
+    row = access.view.rows.get(SessionRow.key(credentials.workspace_id, credentials.session_id))
+    return None if row is None else record_of(SessionRow.from_attributes(row)).key_id
+
+
+def _is_a_sessions(credentials: SessionCredentials, key_id: str | None, record: SessionRecord) -> bool:
+    """Tell whether a session that `key_id` began may read another one, or this is itself."""
     if record.session_id == credentials.session_id:
         return True
-    return record.key_id is not None and record.key_id in credentials.key_ids and stores <= set(credentials.access)
+    stores = {one.memory_store_id for one in record.attachments}
+    return key_id is not None and record.key_id == key_id and stores <= set(credentials.access)
 
 
 def _within(live: Sequence[tuple[TranscriptRow, SessionRecord]]) -> list[tuple[TranscriptRow, SessionRecord]]:

@@ -41,8 +41,8 @@ def session(scene: Scene) -> str:
     return made
 
 
-def token(scene: Scene, session: str) -> RequestContext:
-    issued = scene.at(HOME).sessions.renew(scene.call(), session, 3_600)
+def token(scene: Scene, session: str, call: RequestContext | None = None) -> RequestContext:
+    issued = scene.at(HOME).sessions.renew(call or scene.call(), session, 3_600)
     assert issued.token is not None
     return RequestContext(scene.at(HOME).sessions.verify(issued.token))
 
@@ -94,6 +94,9 @@ def test_a_sessions_token_finds_those_of_its_key_of_which_it_has_every_store(sce
     assert found(search(scene, call=token(scene, own))) == {session}
     assert search(scene, call=token(scene, own), session_id=wider.session_id).hits == ()
     assert found(search(scene, call=token(scene, wider.session_id))) == {session, wider.session_id}
+    by_another = token(scene, own, other_key)
+    assert found(search(scene, call=by_another)) == {session}, "who renewed the token did not begin the session"
+    assert search(scene, call=by_another, session_id=foreign.session_id).hits == ()
 
 
 def test_what_was_erased_with_its_session_or_after_its_time_is_found_nowhere(scene: Scene, session: str) -> None:
