@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -54,16 +56,13 @@ class LaptopDreamer:
     def _run(self) -> None:
         looked_at = time.monotonic() - STORES_EVERY_S
         while not self._stopped.wait(LOOK_EVERY_S):
-            try:
+            with _reporting("dreams"):
                 if self._runs.open_runs(self._region.view(), self._workspace_id, limit=1):
                     self._runner.tick(self._workspace_id)
-                if time.monotonic() - looked_at >= STORES_EVERY_S:
-                    looked_at = time.monotonic()
+            if time.monotonic() - looked_at >= STORES_EVERY_S:
+                looked_at = time.monotonic()
+                with _reporting("pipelines"):
                     self._look_at_stores()
-            except (PortError, MemolithError) as error:
-                _log.warning("dreams wait", extra={"reason": reason_of(error), "trace": trace(error)})
-            except Exception as error:  # noqa: BLE001 - whatever one dream does to its runner, the others go on
-                _log.error("a dream failed unexpectedly", extra={"reason": reason_of(error), "trace": trace(error)})
 
     @cached_property
     def _runner(self) -> DreamRunner:
@@ -71,9 +70,24 @@ class LaptopDreamer:
 
     def _look_at_stores(self) -> None:
         for store_id in automatic_stores(self._region):
-            done = self._memolith.automatic.run(store_id)
-            if done.extracted or done.dream_id is not None:
-                outcome = {"store": store_id, "extracted": done.extracted, "dream": done.dream_id}
-                _log.info("pipelines ran by themselves", extra=outcome)
-            if done.failure is not None:
-                _log.warning("an extraction failed", extra={"reason": reason_of(done.failure), "store": store_id})
+            with _reporting("pipelines", store=store_id):
+                self._look_at(store_id)
+
+    def _look_at(self, store_id: str) -> None:
+        done = self._memolith.automatic.run(store_id)
+        if done.extracted or done.dream_id is not None:
+            outcome = {"store": store_id, "extracted": done.extracted, "dream": done.dream_id}
+            _log.info("pipelines ran by themselves", extra=outcome)
+        if done.failure is not None:
+            _log.warning("an extraction failed", extra={"reason": reason_of(done.failure), "store": store_id})
+
+
+@contextmanager
+def _reporting(what: str, **facts: str) -> Iterator[None]:
+    """Log whatever fails, and go on: with the other dreams, or the next store."""
+    try:
+        yield
+    except (PortError, MemolithError) as error:
+        _log.warning("%s wait", what, extra={**facts, "reason": reason_of(error), "trace": trace(error)})
+    except Exception as error:  # noqa: BLE001 - a defect that one dream or store meets stops no other
+        _log.error("%s failed unexpectedly", what, extra={**facts, "reason": reason_of(error), "trace": trace(error)})
