@@ -25,7 +25,7 @@ from memolith.app.pipelines.job_log import JobLog, LostJobError
 from memolith.app.pipelines.run_log import RunLog
 from memolith.core import session_order
 from memolith.core.api_keys import why_ended
-from memolith.core.errors import BudgetExhausted, MemolithError
+from memolith.core.errors import BudgetExhausted, Damaged, MemolithError
 from memolith.core.limits import (
     AUTO_AGE_DAYS,
     AUTO_SESSIONS_PER_RUN,
@@ -182,7 +182,8 @@ class AutomaticPipelines:
         until_us: int | None,
         done: AutomaticRun,
     ) -> None:
-        """Extract the sessions that are due, the oldest first; a failure leaves the others to the next look.
+        """Extract the sessions that are due, the oldest first; a failure leaves the others to the next look, unless it
+        is that this one cannot be read.
 
         At most `AUTO_SESSIONS_PER_RUN` are asked about. Those of which there is nothing to ask are not among them: a
         process that has just started knows of none that it is done, and would never come to those after them.
@@ -214,6 +215,8 @@ class AutomaticPipelines:
             except MemolithError as error:
                 done.failure = error
                 self._region.metrics.count("pipelines.failed")
+                if isinstance(error, Damaged):
+                    continue
                 return
             done.extracted[outcome] = done.extracted.get(outcome, 0) + 1
             if outcome in _FINISHED:

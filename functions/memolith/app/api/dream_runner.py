@@ -309,16 +309,15 @@ class DreamRunner:
     def _notes(self, run: Run, model: Model) -> list[dict[str, object]]:
         """Ask what of each session is worth keeping. One question a session that says anything."""
         notes: list[dict[str, object]] = []
-        try:
-            for one in self._sessions.read(run.record, model.window_tokens, lambda: self._go_on(run)):
-                self._lower(run, one.classes)
-                key = f"{run.record.run_id}.{one.document['session']['id']}"
-                answer = self._ask(run, model, EXTRACTION, key, one.document)
-                kept = one.notes(answer.data)
-                run.dropped += ["unsupported"] * (len(answer.data["notes"]) - len(kept))
-                notes += kept
-        except NotFound as error:
-            raise DreamFailedError("input_session_unavailable", error.message) from error
+        for session_id in run.record.session_ids:
+            one = self._sessions.of_run(run, session_id, model.window_tokens, lambda: self._go_on(run))
+            if one is None:
+                continue
+            self._lower(run, one.classes)
+            answer = self._ask(run, model, EXTRACTION, f"{run.record.run_id}.{session_id}", one.document)
+            kept = one.notes(answer.data)
+            run.dropped += ["unsupported"] * (len(answer.data["notes"]) - len(kept))
+            notes += kept
         return notes
 
     def _remarks(self, run: Run, memories: dict[str, DreamedMemory]) -> list[dict[str, object]]:

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from memolith.app.api.dream_run import DreamFailedError, Run
 from memolith.app.api.transcripts import EventFilter
 from memolith.app.kernel.results import DelegatedCredentials, Page, RequestContext
+from memolith.core.errors import Damaged, NotFound
 from memolith.core.limits import LIST_MAX
-from memolith.core.objects.run_record import RunRecord
+from memolith.core.objects.run_record import ANY_SCHEDULED, RunRecord
 from memolith.core.objects.transcript import Event
 from memolith.core.times import rfc3339
 from memolith.ports.model import BYTES_PER_TOKEN
@@ -67,29 +69,50 @@ class DreamSessions:
     def __init__(self, transcripts: EventPages) -> None:
         self._transcripts = transcripts
 
-    def read(self, record: RunRecord, window_tokens: int, go_on: Callable[[], None]) -> Iterator[SessionInput]:
-        """Yield each session that says anything, as much of its end as a model takes. Costs what listing them does.
+    def of_run(self, run: Run, session_id: str, window_tokens: int, go_on: Callable[[], None]) -> SessionInput | None:
+        """Read one session of a dream under way; None also where it cannot be read and no caller named it.
+
+        A store's own dreams would be handed it again, and fail each time. Costs what `read` does.
 
         Raises:
-            NotFound: a session is not there any more. Unavailable.
+            DreamFailedError: the session is not there any more, or cannot be read. Unavailable.
+        """
+        try:
+            return self.read(run.record, session_id, window_tokens, go_on)
+        except NotFound as error:
+            raise DreamFailedError("input_session_unavailable", error.message) from error
+        except Damaged as error:
+            if run.record.created_by not in ANY_SCHEDULED:
+                told = f"session {session_id} cannot be read: {error.message}"
+                raise DreamFailedError("input_session_unavailable", told) from error
+            run.dropped.append("unreadable_session")
+            return None
+
+    def read(
+        self, record: RunRecord, session_id: str, window_tokens: int, go_on: Callable[[], None]
+    ) -> SessionInput | None:
+        """Read one session, as much of its end as a model takes; None where it says nothing. What listing it costs.
+
+        Raises:
+            NotFound: the session is not there any more. Damaged: its transcript cannot be read. Unavailable.
         """
         call = RequestContext(DelegatedCredentials(record.workspace_id, record.created_by, "read"))
         most_bytes = int(min(SESSION_TOKENS_MAX, window_tokens * WINDOW_SHARE) * BYTES_PER_TOKEN)
-        for session_id in record.session_ids:
-            go_on()
-            said, size = [], 0
-            for event, text in self._newest(call, session_id, go_on):
-                size += len(text.encode()) + EVENT_MAX_BYTES // 100
-                if size > most_bytes:
-                    break
-                said.append((event, text))
-            if said:
-                events = [
-                    {"id": event.id, "type": event.type, "at": rfc3339(event.at), "text": text}
-                    for event, text in reversed(said)
-                ]
-                document = {"session": {"id": session_id, "date": events[-1]["at"][:10]}, "events": events}
-                yield SessionInput(document, tuple(event.trust for event, _ in said))
+        go_on()
+        said, size = [], 0
+        for event, text in self._newest(call, session_id, go_on):
+            size += len(text.encode()) + EVENT_MAX_BYTES // 100
+            if size > most_bytes:
+                break
+            said.append((event, text))
+        if not said:
+            return None
+        events = [
+            {"id": event.id, "type": event.type, "at": rfc3339(event.at), "text": text}
+            for event, text in reversed(said)
+        ]
+        document = {"session": {"id": session_id, "date": events[-1]["at"][:10]}, "events": events}
+        return SessionInput(document, tuple(event.trust for event, _ in said))
 
     def _newest(self, call: RequestContext, session_id: str, go_on: Callable[[], None]) -> Iterator[tuple[Event, str]]:
         """Yield what was said, the newest first. `go_on` is called between two pages, and stops it by raising."""

@@ -28,13 +28,10 @@ from memolith.core.errors import Busy, Conflict, InvalidRequest, NotFound, Unava
 from memolith.core.limits import STORE_NAME_MAX_CHARS, TOKEN_LIFETIME_MIN_S
 from memolith.core.listing import check_position
 from memolith.core.log_position import Epoch
-from memolith.core.objects.run_record import CREATE_NEW, UPDATE_EXISTING, DreamStatus, RunRecord
+from memolith.core.objects.run_record import CREATE_NEW, SCHEDULED, UPDATE_EXISTING, DreamStatus, RunRecord
 from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.rows.dreams import DreamRow
 from memolith.core.rows.identity import SessionRow, StoreRow
-
-SCHEDULED = "service_account:schedule"
-"""Who begins what a store's own policy asks for. Earlier releases recorded ``pipeline:schedule``."""
 
 PUT_ATTEMPTS = 5
 ROWS_PER_QUERY = 100

@@ -24,7 +24,7 @@ from memolith.app.kernel.results import RequestContext
 from memolith.app.pipelines.job_log import JobLog, LostJobError
 from memolith.app.pipelines.token_budgets import TokenBudgets
 from memolith.app.safety.write_gate import TextScanner, read
-from memolith.core.errors import BudgetExhausted, Busy, InvalidRequest, MemolithError, Unavailable
+from memolith.core.errors import BudgetExhausted, Busy, Damaged, InvalidRequest, MemolithError, Unavailable
 from memolith.core.objects.job_record import JobRecord
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.transcript import Event
@@ -179,13 +179,18 @@ class Extractions:
 
         Raises:
             InvalidRequest: the model cannot be asked. BudgetExhausted: nothing was claimed, and no try is lost.
-            Unavailable, Busy, OutcomeUnknown.
+            Damaged: a part of the session's transcript cannot be read. Unavailable, Busy, OutcomeUnknown.
         """
         name = JobName(store.store.store_id, JOB, record.session_id)
         answer = self._jobs.would_claim(store.store, name, self._region.name, watermark)
         if answer is not ClaimAnswer.CLAIMED:
             return answer
-        events = self._transcripts.newest(store, record, EVENTS_MAX)
+        try:
+            events = self._transcripts.newest(store, record, EVENTS_MAX)
+        except Damaged as error:  # a try all the same, or it would be read again at every look
+            claim = self._jobs.claim(store.store, name, self._region.name, watermark)
+            self._end(claim, partial(self._jobs.failed, run_id="", error=type(error).__name__))
+            raise
         input_document = document(record.session_id, events)
         if not input_document["events"]:
             return "nothing_said"

@@ -24,7 +24,7 @@ from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import RequestContext, SessionCredentials
 from memolith.app.kernel.transcript_results import TranscriptHit, TranscriptHits
 from memolith.app.search.retrieval import retrieve
-from memolith.core.errors import InvalidRequest
+from memolith.core.errors import Damaged, InvalidRequest
 from memolith.core.limits import SEARCH_QUERY_MAX_CHARS
 from memolith.core.object_keys import TranscriptKey
 from memolith.core.objects.session_record import SessionRecord
@@ -171,16 +171,23 @@ class TranscriptSearch:
                 live += [(row, record) for row in rows if row.erased_at is None and row.events]
         live.sort(key=lambda one: -(one[0].last_at or 0))
         read = _within(live)
-        parts = self._in_parallel(partial(self._log.read, _key(row)) for row, _ in read)
+        parts = self._in_parallel(partial(self._events, row) for row, _ in read)
         spoken = [
             _Spoken(record, event, text)
-            for (row, record), part in zip(read, parts, strict=True)
-            for event in part.events
+            for (row, record), events in zip(read, parts, strict=True)
+            for event in events or ()
             if counts[record.session_id].get(event.id_end) == (row.region, row.sequence)
             if (text := _said(event)) and wanted(event, text)
         ]
         spoken.sort(key=lambda one: (-one.event.at, one.event.id))
-        return spoken, len(read) < len(live)
+        return spoken, len(read) < len(live) or None in parts
+
+    def _events(self, row: TranscriptRow) -> Sequence[Event] | None:
+        """Return the events of a part; None where it cannot be read."""
+        try:
+            return self._log.read(_key(row)).events
+        except Damaged:
+            return None
 
     def _in_parallel(self, tasks: Iterable[Callable[[], T]]) -> list[T]:
         left = list(tasks)

@@ -23,7 +23,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Page, RequestContext
 from memolith.app.log.conditional_put import Put
 from memolith.app.safety.transcript_gate import TranscriptGate
-from memolith.core.errors import Busy, InvalidRequest
+from memolith.core.errors import Busy, Damaged, InvalidRequest
 from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.object_keys import TRANSCRIPT_ERASURE, TranscriptKey
 from memolith.core.objects.checkpoint import Named
@@ -174,9 +174,12 @@ class Transcripts:
             if self._log.put(key, part) is Put.MINE:
                 self._log.fold(access.view, key, part.to_lines(), Named(str(key)), own=True)
                 return events
-            body = require(self._region.objects, str(key)).body
-            self._log.fold(access.view, key, body, Named(str(key)))
-            events = unrecorded(events, TranscriptPart.from_lines(body).id_ends)
+            try:
+                body = require(self._region.objects, str(key)).body
+                self._log.fold(access.view, key, body, Named(str(key)))
+                events = unrecorded(events, TranscriptPart.from_lines(body).id_ends)
+            except (ValueError, Damaged):  # it cannot be read, and was passed over as the index was rebuilt
+                continue
             if not events:
                 return []
         raise Busy(f"others kept recording events of session {record.session_id}; try again")
@@ -193,7 +196,8 @@ class Transcripts:
         be continued all the same. It ends before its events take more than `SENT_MAX_BYTES`, with one at least.
 
         Raises:
-            NotFound, PermissionDenied, Unauthenticated, Unavailable.
+            Damaged: a part that the page needs cannot be read. NotFound, PermissionDenied, Unauthenticated,
+            Unavailable.
         """
         access, record, _ = self._sessions.enter(call, session_id)
         rows = self._log.rows(access.view, record.workspace_id, session_id)

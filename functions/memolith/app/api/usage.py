@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from memolith.app.api.transcripts import EventDraft, TranscriptReceipt, Transcripts
@@ -20,8 +21,9 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Page, RequestContext
 from memolith.app.pipelines.job_log import epoch_number
 from memolith.app.pipelines.usage_log import UsageLog
-from memolith.core.errors import InvalidRequest
+from memolith.core.errors import Damaged, InvalidRequest
 from memolith.core.object_keys import TranscriptKey
+from memolith.core.objects.transcript import Event
 from memolith.core.objects.usage_record import MemoryUse, UsageRecord
 from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.pipelines.usage import CITED, Use, counted, is_unused, uses
@@ -191,14 +193,17 @@ class UsageCounts:
         """Yield what the events of a session's new parts say that was used, each event once.
 
         An event that has its id's end in `past` was counted before. A listing shows it in the part that was recorded
-        first; that part may have arrived last.
+        first; that part may have arrived last. A part that cannot be read is passed over.
         """
         counts_in = counting(parts)
         for row in parts:
             if row.erased_at is not None or not row.events:
                 continue
             key = TranscriptKey(row.region, row.workspace_id, row.session_id, row.sequence)
-            for event in self._transcripts.read(key).events:
+            events: Sequence[Event] = ()
+            with suppress(Damaged):
+                events = self._transcripts.read(key).events
+            for event in events:
                 if event.id_end not in past and counts_in.get(event.id_end) == (row.region, row.sequence):
                     yield from uses(event)
 

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from memolith.app.index.ack_journal import commit_joined_everywhere
+from memolith.app.kernel.damage_report import report_damage
 from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.port_calls import find, find_head
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, has_body, put_if_absent
-from memolith.core.errors import Unavailable
+from memolith.core.errors import Damaged
+from memolith.core.integrity import Damage
 from memolith.core.object_keys import TRANSCRIPT_ERASURE, TranscriptKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.transcript import TranscriptPart
@@ -53,17 +55,42 @@ class TranscriptLog:
         return put_if_absent(self._region, str(key), body, {}, is_mine=partial(has_body, self._region, str(key), body))
 
     def read(self, key: TranscriptKey) -> TranscriptPart:
-        """Read a part: from this bucket, or that of the region which wrote it.
+        """Read a part: from this bucket, that of the region which wrote it, or of another one where these are damaged.
 
-        One GET, a second one where it has not arrived. Raises Unavailable.
+        One GET, a second one where it has not arrived, more where a copy is damaged. Such a copy is counted and logged.
+
+        Raises:
+            Damaged: no region has a copy that can be read. Repeating the call does not help. Unavailable.
         """
-        for region in dict.fromkeys((self._region.name, key.region)):
-            found = find(self._region.objects, str(key), region)
-            if found is not None:
-                return TranscriptPart.from_lines(found.body)
-        raise Unavailable(
-            "a part of the transcript is in no bucket", region=self._region.name, object=str(key), hint="try again"
-        )
+        damaged: dict[str, Damage] = {}
+        part: TranscriptPart | None = None
+        for at in dict.fromkeys((self._region.name, key.region, *self._region.regions)):
+            found = self._copy(key, at) if at in self._region.regions else Damage.MISSING  # it may have been removed
+            if isinstance(found, TranscriptPart):
+                part = found
+                break
+            if found is not Damage.MISSING or at == key.region:
+                damaged[at] = found
+        if damaged:
+            report_damage(self._region, {(key, at): damage for at, damage in damaged.items()})
+        if part is None:
+            at = self._region.name if self._region.name in damaged else key.region
+            raise Damaged(
+                "a part of the transcript is damaged, and no region has a copy that can be read",
+                region=at,
+                object=str(key),
+                cause=damaged[at].value,
+                hint="delete the session, or deploy the release that can read the part",
+            )
+        return part
+
+    def _copy(self, key: TranscriptKey, at: str) -> TranscriptPart | Damage:
+        """Return one region's copy, or what is wrong with it. One GET. Raises Unavailable."""
+        try:
+            found = find(self._region.objects, str(key), at)
+            return Damage.MISSING if found is None else TranscriptPart.from_lines(found.body)
+        except (ValueError, Damaged):
+            return Damage.UNREADABLE
 
     def fold(
         self, view: View, key: TranscriptKey, body: bytes, name: Named | None = None, own: bool = False

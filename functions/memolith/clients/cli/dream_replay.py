@@ -176,9 +176,12 @@ class Replayer:
 
     def _notes(self, dream: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         sessions = DreamSessions(_Transcripts(self._api, dream["created_at"]))
-        for one in sessions.read(_record(dream), self._model.window_tokens, lambda: None):
-            self._lower(one.classes)
-            yield from one.notes(self._ask(EXTRACTION, one.document).data)
+        record = _record(dream)
+        for session_id in record.session_ids:
+            one = sessions.read(record, session_id, self._model.window_tokens, lambda: None)
+            if one is not None:
+                self._lower(one.classes)
+                yield from one.notes(self._ask(EXTRACTION, one.document).data)
 
     def _remarks(
         self, dream: Mapping[str, Any], store_id: str, logs: Mapping[str, DreamedMemory]

@@ -30,6 +30,12 @@ CREATE_NEW = "create_new"
 UPDATE_EXISTING = "update_existing"
 PROPOSE = "propose"
 
+SCHEDULED = "service_account:schedule"
+"""Who begins what a store's own policy asks for."""
+
+ANY_SCHEDULED = frozenset({SCHEDULED, "pipeline:schedule"})
+"""That, and what earlier releases recorded."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
