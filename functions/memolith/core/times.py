@@ -47,3 +47,11 @@ def is_due(began_us: int | None, now_us: int, every_us: int) -> bool:
     little ahead is not: processes' clocks disagree by seconds.
     """
     return began_us is None or abs(now_us - began_us) >= every_us
+
+
+def not_ahead(instant_us: int | None, now_us: int) -> int:
+    """Return an instant up to which something is done; 0 where there is none, or where it is still to come.
+
+    The clock that gave such a one was ahead, and has been set right: it does not say what was done by then.
+    """
+    return instant_us if instant_us is not None and instant_us <= now_us else 0

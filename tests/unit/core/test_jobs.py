@@ -103,6 +103,20 @@ def test_a_claim_of_an_earlier_epoch_holds_nobody_up_and_costs_no_retry() -> Non
     assert taken.record.rank > replace(held, sequence=99).rank
 
 
+def test_what_a_clock_that_was_ahead_put_holds_up_no_claim_once_it_was_set_right() -> None:
+    ahead = NOW + 30 * 24 * LEASE_US
+    held = claimed(watermark=ahead, now_us=ahead)
+    assert claim(held, NAME, who(ahead - LEASE_US + 1), 10).answer is ClaimAnswer.RUNNING, "clocks disagree a little"
+    assert claim(held, NAME, who(), NOW).answer is ClaimAnswer.CLAIMED
+    lost = failed(held, ahead, run_id="drm_1", error="ModelUnavailable")
+    assert claim(lost, NAME, who(), NOW).answer is ClaimAnswer.CLAIMED
+    ended = done(held, ahead, run_id="drm_1", outcome="completed")
+    assert claim(ended, NAME, who(ahead + 1), ahead, cooldown_us=COOLDOWN_US).answer is ClaimAnswer.UP_TO_DATE
+    again = claim(ended, NAME, who(), NOW, cooldown_us=COOLDOWN_US).record
+    assert again is not None
+    assert done(again, NOW + 1, run_id="drm_2", outcome="completed").watermark == NOW
+
+
 def test_a_record_is_read_back_and_fields_of_a_newer_release_are_ignored() -> None:
     record = done(claimed(), NOW, run_id="drm_1", outcome="completed")
     assert JobRecord.from_json(record.to_json()) == record

@@ -45,6 +45,7 @@ from memolith.core.retention import DAY_US
 from memolith.core.rows.content import MemoryRow, PathRow
 from memolith.core.rows.identity import SessionRow, StoreRow
 from memolith.core.rows.transcripts import TranscriptRow
+from memolith.core.times import is_due, not_ahead
 from memolith.core.trust import USER, of_session
 
 HOUR_US = 3_600_000_000
@@ -199,7 +200,7 @@ class AutomaticPipelines:
             if over or exhausted in self._finished:
                 return
             name = f"{store.store_id}/{one.record.session_id}/{one.recorded_at}"
-            idle = one.record.archived_at is not None or one.said_at + policy.idle_hours * HOUR_US <= now_us
+            idle = one.record.archived_at is not None or is_due(one.said_at, now_us, policy.idle_hours * HOUR_US)
             too_dear = f"{name}/{policy.max_tokens_per_day}"
             if not idle or name in self._finished or too_dear in self._finished:
                 continue
@@ -247,7 +248,7 @@ class AutomaticPipelines:
         """Tell whether it is long enough since a dream was begun."""
         state = self._jobs.state(store, self._job(store))
         begun_at = None if state is None else state.done_at
-        return begun_at is None or begun_at + policy.dream_every_hours * HOUR_US <= self._region.clock.now_us()
+        return is_due(begun_at, self._region.clock.now_us(), policy.dream_every_hours * HOUR_US)
 
     def _begin_dream(
         self, view: View, store: StoreRow, policy: PipelinesPolicy, sessions: Sequence[_Recorded]
@@ -257,22 +258,25 @@ class AutomaticPipelines:
 
         Those of a dream that failed are among them again. Where sessions are extracted by themselves, what they taught
         comes to the store without the dream, which is then about the store alone.
+
+        What was recorded with a clock that was ahead is handed over until that instant has passed.
         """
+        now_us = self._region.clock.now_us()
         state = self._jobs.state(store, self._job(store))
         last = None if state is None or not state.run_id else self._runs.read(view, state.run_id)
         failed = last is not None and last.status is DreamStatus.FAILED
         again = set(last.session_ids) if last is not None and failed else set()
-        since = 0 if state is None else state.watermark
+        since = not_ahead(None if state is None else state.watermark, now_us)
         fresh = [one for one in sessions if one.recorded_at > since]
         if len(fresh) < policy.dream_min_sessions and not failed:
-            begun_at = 0 if state is None or state.done_at is None else state.done_at
+            begun_at = not_ahead(None if state is None else state.done_at, now_us)
             if not self._has_remarks(view, store, begun_at):
                 return None
         chosen = [one for one in sessions if one.recorded_at > since or one.record.session_id in again]
         chosen = sorted(chosen, key=lambda one: one.recorded_at)[:DREAM_SESSIONS_MAX]
         if any(run.store_id == store.store_id for run in self._runs.open_runs(view, store.workspace_id)):
             return None
-        watermark = max([since + 1, *(one.recorded_at for one in chosen)])
+        watermark = max([since + 1, *(min(one.recorded_at, now_us) for one in chosen)])
         claim = self._jobs.claim(
             store,
             self._job(store),

@@ -59,7 +59,7 @@ from memolith.core.pipelines.jobs import JobName
 from memolith.core.pipelines.policy import ALLOW
 from memolith.core.remarks import REMARKS_AGAIN_US, is_log, notes_of, taken_until
 from memolith.core.rows.identity import SessionRow, StoreRow
-from memolith.core.times import rfc3339
+from memolith.core.times import is_due, not_ahead, rfc3339
 from memolith.core.trust import AGENT, least, rank
 from memolith.ports.model import Answer, Model, ModelFailure, Models, OutOfTime
 
@@ -154,7 +154,8 @@ class DreamRunner:
             self._steps.forget(record)
             return Taken.ENDED
         name = JobName(record.store_id, JOB, JOB_KEY)
-        claim = self._jobs.claim(store, name, record.run_id, record.created_at, requested=True)
+        until_now = min(record.created_at, self._region.clock.now_us())
+        claim = self._jobs.claim(store, name, record.run_id, until_now, requested=True)
         if claim.record is None:
             return Taken.NOT_HAD
         run = run_of(view, store, record, claim.record, until_us)
@@ -259,7 +260,7 @@ class DreamRunner:
             raise DreamStoppedError
         if not self._steps.is_begun(run.record, run.held.token):
             self._forget_and_pause(run)
-        if self._region.clock.now_us() - run.held.at >= jobs.BEAT_US:
+        if is_due(run.held.at, self._region.clock.now_us(), jobs.BEAT_US):
             run.held = self._jobs.beat(run.held)
 
     # ---- asking -------------------------------------------------------------------------------------------------
@@ -290,7 +291,7 @@ class DreamRunner:
             asked = dreams.document(list(memories.values()), opened, notes, instructions, now, run.least)
             data: Mapping[str, Any] = self._ask(run, model, CONSOLIDATION, f"{run.record.run_id}.{number}", asked).data
             if data["edits"] and not data["done"]:
-                self._pass_remarks(run, taken_until(data, notes) or _since(run))
+                self._pass_remarks(run, taken_until(data, notes) or self._since(run))
             return data
 
         edits = dreams.edits_of(memories, opened_at_first(model, memories), ask)
@@ -323,7 +324,7 @@ class DreamRunner:
     def _remarks(self, run: Run, memories: dict[str, DreamedMemory]) -> list[dict[str, object]]:
         """Take the logs out of what the dream may edit; return what they say since the last dream, as notes."""
         logs = {path: memories.pop(path) for path in [*memories] if is_log(path)}
-        notes, left_us = notes_of({path: log.text for path, log in logs.items()}, _since(run))
+        notes, left_us = notes_of({path: log.text for path, log in logs.items()}, self._since(run))
         self._lower(run, [logs[path].trust for path in {str(note["session"]) for note in notes}])
         self._pass_remarks(run, left_us)
         return notes
@@ -377,7 +378,6 @@ class DreamRunner:
         self._steps.forget(run.record)
         raise DreamPausedError
 
-
-def _since(run: Run) -> int:
-    """Return since when a dream is handed remarks."""
-    return max(0, run.held.watermark - REMARKS_AGAIN_US)
+    def _since(self, run: Run) -> int:
+        """Return since when a dream is handed remarks."""
+        return not_ahead(max(0, run.held.watermark - REMARKS_AGAIN_US), self._region.clock.now_us())

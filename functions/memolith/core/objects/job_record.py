@@ -32,7 +32,7 @@ class JobRecord:
         token: the claim's own; empty where no one works on it.
         lease_until: until when the claim holds, unless it is renewed.
         input_watermark: up to where the input of the run goes, or of the last one.
-        watermark: up to where everything was done; it never goes back.
+        watermark: up to where everything was done; it goes back only from an instant that is still to come.
         done_at: when the last run was done.
         run_id, outcome: of the last run.
         error: what kind of failure the last one was.

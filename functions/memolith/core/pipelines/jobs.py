@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from memolith.core.objects.job_record import JobEvent, JobRecord
+from memolith.core.times import is_due, not_ahead
 
 LEASE_US = 3_600_000_000
 """For how long a claim holds if its worker is not heard of."""
@@ -93,11 +94,11 @@ def claim(
     """
     if state is None:
         return Claim(ClaimAnswer.CLAIMED, _claimed(None, name, who, input_watermark, RETRIES, lease_us))
-    if state.is_held and who.now_us < state.lease_until and who.epoch == state.epoch:
+    if _is_running(state, who):
         return Claim(ClaimAnswer.RUNNING)
     if has_done(state, input_sha256):
         return Claim(ClaimAnswer.UP_TO_DATE, done=state)
-    if not requested and input_watermark <= state.watermark:
+    if not requested and input_watermark <= not_ahead(state.watermark, who.now_us):
         return Claim(ClaimAnswer.UP_TO_DATE)
     left = RETRIES
     same_input = input_watermark <= state.input_watermark
@@ -105,11 +106,17 @@ def claim(
         left = state.retries_left - (1 if state.is_held and who.epoch == state.epoch else 0)
         if left < 0 or (state.event is JobEvent.FAILED and left == 0):
             return Claim(ClaimAnswer.RETRY_EXHAUSTED)
-        if state.event is JobEvent.FAILED and who.now_us < (state.retry_at or 0):
+        if state.event is JobEvent.FAILED and not is_due(state.at, who.now_us, (state.retry_at or state.at) - state.at):
             return Claim(ClaimAnswer.RETRY_BACKOFF)
-    if not requested and state.done_at is not None and who.now_us < state.done_at + cooldown_us:
+    if not requested and not is_due(state.done_at, who.now_us, cooldown_us):
         return Claim(ClaimAnswer.COOLDOWN)
     return Claim(ClaimAnswer.CLAIMED, _claimed(state, name, who, input_watermark, left, lease_us))
+
+
+def _is_running(state: JobRecord, who: Claimant) -> bool:
+    """Tell whether a worker has the job. A claim from `LEASE_US` ahead holds nothing: its clock has been set right."""
+    is_held = state.is_held and who.epoch == state.epoch
+    return is_held and who.now_us < state.lease_until and state.at < who.now_us + LEASE_US
 
 
 def has_done(state: JobRecord | None, input_sha256: str | None) -> bool:
@@ -156,7 +163,7 @@ def done(held: JobRecord, now_us: int, *, run_id: str, outcome: str) -> JobRecor
         at=now_us,
         token="",
         lease_until=now_us,
-        watermark=max(held.watermark, held.input_watermark),
+        watermark=max(not_ahead(held.watermark, now_us), held.input_watermark),
         done_at=now_us,
         run_id=run_id,
         outcome=outcome,
