@@ -29,9 +29,10 @@ class SegmentRequests:
         that it brings, and needs none of its own.
         """
         now_us = self._region.clock.now_us()
-        if self._queue is None or self._covered_us.get(store_id, 0) > now_us:
-            return
         covered_us = now_us + (REFRESH_DELAY_S - COVERED_BEFORE_S) * 1_000_000
+        # What was covered until a later instant, was by a clock that was ahead.
+        if self._queue is None or now_us < self._covered_us.get(store_id, 0) <= covered_us:
+            return
         self._queue.send([json.dumps({"pack": store_id, "since": covered_us})])
         if len(self._covered_us) >= STORES_KEPT:
             self._covered_us.clear()

@@ -25,6 +25,7 @@ from memolith.core.errors import Unavailable
 from memolith.core.limits import ACKNOWLEDGED_WITHIN_US
 from memolith.core.objects.search_pack import Manifest, PackKey, text_max_bytes
 from memolith.core.rows.content import MemoryRow, VersionRow
+from memolith.core.times import is_due
 from memolith.ports.index import Query
 from memolith.ports.packs import DamagedPack, Pack, Packs
 
@@ -82,11 +83,11 @@ class PackCache:
             Unavailable: the region does not answer, or the segment is not made in time.
         """
         access.view.require_complete()
-        held = self._shelved(access.store.store_id)
+        held, until = self._shelved(access.store.store_id), self._known_until(access)
         try:
             with held.lock:  # searches wait for each other while one fetches what is new, and not while they search
                 newest = self._verified(access, held, self._renew(access, held, ahead=True))
-                self._update(access, held, newest, may_ask=True)
+                self._update(access, held, until, newest, may_ask=True)
                 pack = held.pack
             yield pack
         except DamagedPack as damaged:
@@ -101,10 +102,10 @@ class PackCache:
         known to be right; where it is not, the segment is made anew and asked again.
         """
         access.view.require_complete()
-        held = self._shelved(access.store.store_id)
+        held, until = self._shelved(access.store.store_id), self._known_until(access)
         with suppress(DamagedPack):
             with held.lock:
-                self._update(access, held, self._renew(access, held, ahead=True), may_ask=True)
+                self._update(access, held, until, self._renew(access, held, ahead=True), may_ask=True)
                 pack, verify = held.pack, held.verify
             answer = question(pack)
             if verify is not None:
@@ -175,7 +176,7 @@ class PackCache:
         With `ahead`, what came since is asked for while the segment arrives, and returned.
         """
         now_us = self._region.clock.now_us()
-        if now_us - held.looked_at < LOOKED_FOR_EVERY_US:
+        if not is_due(held.looked_at, now_us, LOOKED_FOR_EVERY_US):
             return None
         try:
             newest = self._take_newest(access, held, ahead=ahead)
@@ -224,8 +225,15 @@ class PackCache:
 
     # ---- what came since ------------------------------------------------------------------------------------------
 
-    def _update(self, access: StoreAccess, held: _Held, since: Newest | None = None, *, may_ask: bool) -> None:
-        """Bring the segment up to now. `since` is what came since, where that has been asked for already."""
+    def _known_until(self, access: StoreAccess) -> int | None:
+        """Return up to when the index has everything; not beyond now, as a region says whose home's clock was ahead."""
+        until = access.complete_until
+        return None if until is None else min(until, self._region.clock.now_us())
+
+    def _update(
+        self, access: StoreAccess, held: _Held, until: int | None, since: Newest | None = None, *, may_ask: bool
+    ) -> None:
+        """Bring the segment up to `until`. `since` is what came since, where that has been asked for already."""
         if held.complete_until is None:
             has = held.pack.heads()
             heads = self._heads.all(access.view, access.store)
@@ -233,7 +241,7 @@ class PackCache:
         else:
             newest = self._newest_since(access, held.complete_until) if since is None else since()
             if not newest:
-                held.complete_until = access.complete_until
+                held.complete_until = until
                 return
             has = held.pack.heads(list(newest))
             changed = [id for id, row in newest.items() if row.generation is None or has.get(id) != row.version_id]
@@ -243,14 +251,14 @@ class PackCache:
             self._ask_packer(access)
             self._take_newest(access, held)
             self._verified(access, held, None)
-            self._update(access, held, may_ask=False)
+            self._update(access, held, until, may_ask=False)
             return
         if gone:
             held.pack.change((), gone)
         if put:
             for documents in self._heads.documents(put, _text_bound(held.pack, put)):
                 held.pack.change(documents, [])
-        held.complete_until = access.complete_until
+        held.complete_until = until
 
     def _newest_since(self, access: StoreAccess, complete_until: int) -> dict[str, VersionRow]:
         """Return by memory the newest of the versions that may have been acknowledged since.

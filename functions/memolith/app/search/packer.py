@@ -29,6 +29,7 @@ from memolith.core.objects.search_pack import SIZE_MAX_BYTES, Manifest, PackKey,
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.identity import StoreRow
+from memolith.core.times import is_due
 from memolith.ports.packs import DamagedPack, Pack, Packs
 from memolith.ports.queue import Queue
 
@@ -94,8 +95,9 @@ class Packer:
         raise Busy("others kept making this store's pack; try again")
 
     def _began_after(self, key: PackKey, since: int) -> bool:
+        """Tell whether a segment began after an instant. One from a clock that was ahead says nothing of it."""
         manifest = self._kept.manifest(key)
-        return manifest is not None and manifest.began_at > since + CLOCKS_US
+        return manifest is not None and since + CLOCKS_US < manifest.began_at <= self._region.clock.now_us() + CLOCKS_US
 
     def _is_live(self, store_id: str) -> bool:
         return self._store(self._region.view([StoreRow.key(store_id)]), store_id) is not None
@@ -121,14 +123,15 @@ class Packer:
             changed = self._update(pack, self._heads.all(view, store))
             encoded, left = encode_passages(self._packs, pack, self._region.clock, ENCODED_WITHIN_US)
             changed = changed or encoded
-            if opened is not None and not changed and began_at - opened.manifest.began_at < STALE_US:
+            if opened is not None and not changed and not is_due(opened.manifest.began_at, began_at, STALE_US):
                 return opened.key.number
             if pack.size_bytes > SIZE_MAX_BYTES and opened is not None:
                 return self._attempt(store_id, newest, from_scratch=True)
             homes = homes_of(store)
             body, count = pack.to_bytes(), pack.extent()[0]
             until = view.complete_until_of(homes)
-            manifest = Manifest(began_at, until, count, hashlib.sha256(body).hexdigest())
+            known_until = None if until is None else min(until, began_at)
+            manifest = Manifest(began_at, known_until, count, hashlib.sha256(body).hexdigest())
             key = PackKey(store_id, 1) if newest is None else newest.following
             if not self._put(key, body, manifest):
                 return None
