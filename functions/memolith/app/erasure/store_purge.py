@@ -206,10 +206,14 @@ class StorePurge:
         while work.stage < len(places):
             place = places[work.stage]
             if place == "rows":
-                if self._region.clock.now_us() < work.started_at + LONGEST_LIFE_US:
+                now_us = self._region.clock.now_us()
+                if work.started_at > now_us:  # by a clock that was ahead: a call of before may be under way still
+                    work = replace(work, started_at=now_us)
+                elif now_us < work.started_at + LONGEST_LIFE_US:
                     return
-                self._erase_rows(record.store_id)
-                work = replace(work, stage=work.stage + 1)
+                else:
+                    self._erase_rows(record.store_id)
+                    work = replace(work, stage=work.stage + 1)
             elif place == "packs":
                 self._packs.erase(record.store_id)
                 work = replace(work, stage=work.stage + 1)

@@ -89,6 +89,18 @@ def test_the_texts_go_with_the_event_and_only_rows_and_records_wait_for_calls_un
         assert scene.salt in repr(scene.bodies(region)), "the salt goes last"
 
 
+def test_rows_and_records_wait_no_longer_though_the_erasure_began_with_a_clock_that_was_ahead(
+    scene: Scene, memory: Memory
+) -> None:
+    scene.clock.advance(30 * 24 * 3600)
+    delete(scene)
+    scene.clock.advance(-30 * 24 * 3600)
+    for region in (HOME, AWAY):
+        assert sweep(scene, region)["pending"] == 1, "a call may be under way still"
+    let_time_pass(scene)
+    assert remains(scene, HOME) == remains(scene, AWAY) == []
+
+
 def test_every_slot_stays_taken_and_says_who_and_when(scene: Scene, memory: Memory) -> None:
     before = {entry.key: entry for entry in scene.entries()}
     delete(scene)

@@ -8,6 +8,7 @@ from typing import TypeVar
 import pytest
 
 from memolith.adapters.layered import Call as PortCall
+from memolith.app.homes.epoch_sweep import EpochSweep, SweepRow
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow
 from memolith.ports.index import Change
@@ -118,3 +119,16 @@ def test_a_sweep_that_has_no_time_goes_on_where_it_stopped(scene: Scene, monkeyp
     assert {name: scene.cloud.rows(THIRD, name) for name in ("memories", "logs", "paths")} == after
     listed = scene.at(THIRD).divergent.page(scene.call(), scene.store, limit=9, after=None).items
     assert sorted(one.version_id for one in listed) == sorted(one.version_id for one in lost)
+
+
+def test_a_sweep_that_was_noted_with_a_clock_that_was_ahead_is_made_a_life_of_calls_after_that_is_seen(
+    scene: Scene,
+) -> None:
+    site = scene.cloud.sites[THIRD]
+    sweeps, key = EpochSweep(site.region, site.indexing), SweepRow.key(scene.store)
+    ahead = SweepRow(noted_at=scene.clock.now_us() + 30 * 24 * 3_600_000_000)
+    site.region.index.commit([Change(key, None, ahead.to_attributes(), unconditional=True)])
+    for is_noted in (True, True, False):
+        sweeps.run(deadline_us=scene.clock.now_us() + 1_000_000)
+        assert bool(site.region.index.read([key])) is is_noted
+        scene.clock.advance(31)
