@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable
 from memolith.clients.working_copy.folder_times import FolderTimes
 from memolith.clients.working_copy.store_client import Changes, Head, Heads, StoreClient, Version
 from memolith.clients.working_copy.tree import Tree
+from memolith.core.times import is_due
 from memolith.ports.clock import Clock
 
 MARGIN_US = 120 * 1_000_000
@@ -110,7 +111,7 @@ class HeadCache:
         Raises:
             NoAnswer, Denied, Gone.
         """
-        if not self._listed_us or self._clock.now_us() - self._listed_us >= LISTED_ANEW_US:
+        if not self._listed_us or is_due(self._listed_us, self._clock.now_us(), LISTED_ANEW_US):
             return self._list_anew()
         with self._lock:
             since = self._since_us
@@ -137,9 +138,12 @@ class HeadCache:
             return self._apply(heads, gone)
 
     def _next_since(self, answer: Heads | Changes) -> int:
-        """Compute the next listing's start by the server's clock: this machine's may be wrong."""
+        """Compute the next listing's start by the server's clock: this machine's may be wrong.
+
+        A region whose home's clock was ahead says that it is complete beyond now.
+        """
         now = self._clock.now_us() if answer.answered_at_us is None else answer.answered_at_us
-        return max(now - UNSURE_US, (answer.complete_until_us or 0) - MARGIN_US)
+        return max(now - UNSURE_US, min(answer.complete_until_us or 0, now) - MARGIN_US)
 
     def _is_news(self, version: Version) -> bool:
         return _identity(version) not in self._known and version.memory_id not in self._removed

@@ -21,6 +21,7 @@ from memolith.clients.working_copy.store_client import Gone, Head, NoAnswer, Ove
 from memolith.clients.working_copy.temporary_names import is_local, may_be_meant
 from memolith.clients.working_copy.tree import split, within
 from memolith.clients.working_copy.unsaved_texts import Kind, LocalText
+from memolith.core.times import is_due
 
 COMES_BACK_US = 30 * 1_000_000
 RENAME_ATTEMPTS = 3
@@ -63,7 +64,7 @@ class Rename:
         """
         state, now = self._state, self._state.clock.now_us()
         with state.lock:
-            late = [one for one in state.displaced.items() if now - one[1].since_us >= COMES_BACK_US]
+            late = [one for one in state.displaced.items() if is_due(one[1].since_us, now, COMES_BACK_US)]
         changed: set[str] = set()
         for path, displaced in late:
             with state.hold(path, displaced.backup):

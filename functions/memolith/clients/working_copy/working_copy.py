@@ -30,6 +30,7 @@ from memolith.clients.working_copy.temporary_names import STAYS_US, may_be_meant
 from memolith.clients.working_copy.tree import split
 from memolith.clients.working_copy.unsaved_texts import Kind, LocalText, UnsavedTexts
 from memolith.core.ages import age
+from memolith.core.times import is_due
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
 
@@ -220,10 +221,9 @@ class WorkingCopy:
         for local in list(self.state.locals.values()):
             if local.writers:
                 continue
-            left_alone_us = now_us - local.left_us
-            if local.kind is Kind.EDIT and local.waiting and (all or left_alone_us >= QUIET_US):
+            if local.kind is Kind.EDIT and local.waiting and (all or is_due(local.left_us, now_us, QUIET_US)):
                 self._commit_edit(local)
-            elif local.kind is Kind.TEMPORARY and left_alone_us >= (QUIET_US if all else STAYS_US):
+            elif local.kind is Kind.TEMPORARY and is_due(local.left_us, now_us, QUIET_US if all else STAYS_US):
                 self._commit_temporary(local)
 
     def close(self) -> None:
