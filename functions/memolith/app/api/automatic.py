@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from memolith.app.api.dreams import Dreams
 from memolith.app.api.extraction import OVER_BUDGET, Extractions
@@ -19,6 +20,7 @@ from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.auth.session_log import SessionLog, record_of
 from memolith.app.auth.session_tokens import READ_WRITE
 from memolith.app.index.transcript_log import TranscriptLog, is_ordered
+from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.recent import Recent
 from memolith.app.kernel.region import Region, View
 from memolith.app.pipelines.job_log import JobLog, LostJobError
@@ -40,13 +42,14 @@ from memolith.core.objects.store_record import StoreState
 from memolith.core.pipelines import policy as policies
 from memolith.core.pipelines.jobs import JobName
 from memolith.core.pipelines.policy import PipelinesPolicy
-from memolith.core.remarks import log_path
+from memolith.core.remarks import FOLDER, is_log, log_path
 from memolith.core.retention import DAY_US
 from memolith.core.rows.content import MemoryRow, PathRow
 from memolith.core.rows.identity import SessionRow, StoreRow
 from memolith.core.rows.transcripts import TranscriptRow
 from memolith.core.times import is_due, not_ahead
 from memolith.core.trust import USER, of_session
+from memolith.ports.index import Query
 
 HOUR_US = 3_600_000_000
 SCHEDULE = "schedule"
@@ -296,10 +299,14 @@ class AutomaticPipelines:
         return self._begun(claim.record, run)
 
     def _has_remarks(self, view: View, store: StoreRow, since_us: int) -> bool:
-        """Tell whether a log of the last days was written since. Two index reads."""
+        """Tell whether a log of the last days was written since. A query for a hundred logs, and an index read."""
         now_us = self._region.clock.now_us()
-        keys = [PathRow.key(store.store_id, log_path(now_us - days * DAY_US)) for days in range(AUTO_AGE_DAYS)]
-        found = [PathRow.from_attributes(row).memory_id for row in self._region.read(view.index, keys).values()]
+        before = log_path(now_us - (AUTO_AGE_DAYS - 1) * DAY_US).removesuffix(
+            ".md"
+        )  # each part of a day has it, and more
+        query = Query("paths", store.store_id, prefix=FOLDER, after=before, limit=LIST_MAX)
+        logs = takewhile(lambda row: row.path <= log_path(now_us), rows_of(view.index, query, PathRow))
+        found = [row.memory_id for row in logs if is_log(row.path)]
         heads = [MemoryRow.key(store.store_id, one) for one in found if one is not None]
         rows = self._region.read(view.index, heads).values() if heads else []
         return any(MemoryRow.from_attributes(row).updated_at > since_us for row in rows)

@@ -137,6 +137,29 @@ def test_a_store_with_a_new_remark_dreams_by_itself_however_few_sessions_spoke(s
     assert automatic.run(store).dream_id is not None
 
 
+def test_a_remark_in_a_later_log_of_its_day_is_enough_for_a_dream(stage: Stage) -> None:
+    """The first one is full; other memories are beside the logs."""
+    choose(stage, auto_dream="propose")
+    automatic, store = stage.memolith.automatic, stage.scene.store
+    stage.scene.create(log_path(stage.scene.clock.now_us()), "x" * CONTENT_MAX_BYTES)
+    for number in range(3):
+        stage.scene.create(f"/logs/0/{number}.md", "no log")
+        stage.scene.create(f"/logs/web/{number}.md", "no log")
+    stage.scene.deliver()
+    assert automatic.run(store).dream_id is not None
+    stage.tick()
+    stage.scene.clock.advance(60)
+    assert remark(stage, RULE).log.path.endswith(".2.md")
+    stage.scene.deliver()
+    stage.scene.clock.advance(25 * 3_600)
+    assert automatic.run(store).dream_id is not None
+    stage.tick()
+    stage.scene.create("/logs/web/late.md", "no log")
+    stage.scene.deliver()
+    stage.scene.clock.advance(25 * 3_600)
+    assert automatic.run(store).dream_id is None
+
+
 def spread(stage: Stage, count: int) -> list[str]:
     """Remark so much, a minute apart; return what."""
     texts = [f"Fact {number}: {number * 7} is the port of service {number}." for number in range(count)]
