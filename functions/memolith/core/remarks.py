@@ -6,7 +6,8 @@ The log of a day is an ordinary memory, ``/logs/2026/11/2026-11-23.md``. What do
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,20 +78,49 @@ def remarks_of(path: str, content: str) -> list[Remark]:
     return remarks
 
 
-def notes_of(logs: Mapping[str, str], since_us: int) -> tuple[list[dict[str, Any]], int | None]:
+def notes_of(
+    logs: Mapping[str, str], since_us: int, before: Callable[[str], str]
+) -> tuple[list[dict[str, Any]], int | None]:
     """Return the oldest remarks that were made since an instant, as a dream takes notes, in the order of time.
 
-    Also since when the others were made, and None where these are all: the next dream is handed those. Of more that
-    were made in one second than a dream is handed, the last are passed over.
+    Also since when the others were made, and None where these are all: the next dream is handed those. Among the notes
+    are remarks with an earlier time that came into their log since, because they were approved late, or a person added
+    them. Of more of these than there is room for, or of more that were made in one second than a dream is handed, the
+    last are passed over.
+
+    Args:
+        logs: the text of each, by its path.
+        before: returns the text that the log at a path had before the instant.
     """
     since = f"{rfc3339(since_us)[:19]}.000000Z"
-    remarks = [one for path, content in logs.items() for one in remarks_of(path, content) if one.at >= since]
-    remarks.sort(key=lambda one: (one.at, one.path, one.number))
-    handed, left = remarks[:REMARKS_PER_DREAM], remarks[REMARKS_PER_DREAM:]
-    notes = [_note(one) for one in handed]
+    made, late = list[Remark](), list[Remark]()
+    for path, content in logs.items():
+        remarks = remarks_of(path, content)
+        earlier = [one for one in remarks if one.at < since]
+        made += [one for one in remarks if one.at >= since]
+        late += _added(earlier, before(path)) if earlier else []
+    made.sort(key=_order)
+    left = made[REMARKS_PER_DREAM:]
+    handed = [*made[:REMARKS_PER_DREAM], *sorted(late, key=_order)][:REMARKS_PER_DREAM]
+    notes = [_note(one) for one in sorted(handed, key=_order)]
     if not left:
         return notes, None
-    return notes, parse_rfc3339(left[0].at) + (1_000_000 if left[0].at == handed[0].at else 0)
+    return notes, parse_rfc3339(left[0].at) + (1_000_000 if left[0].at == made[0].at else 0)
+
+
+def _order(one: Remark) -> tuple[str, str, int]:
+    return one.at, one.path, one.number
+
+
+def _added(remarks: Sequence[Remark], before: str) -> list[Remark]:
+    """Return those of a log's remarks that its text before does not have."""
+    had = Counter((one.at, one.text) for one in remarks_of(remarks[0].path, before))
+    added = []
+    for one in remarks:
+        had[one.at, one.text] -= 1
+        if had[one.at, one.text] < 0:
+            added.append(one)
+    return added
 
 
 def taken_until(data: Mapping[str, Any], notes: Sequence[Mapping[str, Any]]) -> int | None:

@@ -19,6 +19,7 @@ from memolith.clients.cli.dream_replay import Replay, Replayer, answering
 from memolith.clients.cli.failures import ApiFailed
 from memolith.clients.cli.main import run
 from memolith.core.errors import InvalidRequest
+from memolith.core.remarks import log_path
 from memolith.ports.model import Ask, Purpose, Rejected
 from tests.api.dreams.stage import Stage, tell
 from tests.api.loopback import serving
@@ -122,6 +123,22 @@ def test_a_dream_that_is_replayed_comes_to_the_same_and_writes_nothing(behavior:
     assert done.outcomes and done.is_same
     assert (done.model, done.prompt_sha256) == (dream.x_memolith["model_answered"], dream.x_memolith["prompt_sha256"])
     assert (len(stage.scene.objects()), stage.scene.cloud.rows(HOME, "versions")) == (objects, rows)
+
+
+def test_a_replay_hands_over_a_remark_that_came_into_its_log_late_as_the_dream_did() -> None:
+    stage = Stage()
+    path = log_path(stage.scene.clock.now_us())
+    made = stage.scene.create(path, "- 00:01 The port of the gateway is 8443.\n")
+    stage.scene.deliver()
+    for text in ("- 00:00 The port of the indexer is 9443.\n- 00:01 The port of the gateway is 8443.\n", None):
+        stage.scene.clock.advance(3_600)
+        dream = stage.done(stage.create(output_behavior={"type": "propose"}))
+        stage.scene.clock.advance(120)
+        done = replayed(stage, dream)
+        assert (done.is_same, len(done.outcomes)) == (True, 2)
+        if text is not None:
+            stage.scene.update(made, text)
+            stage.scene.deliver()
 
 
 def test_a_replay_of_recorded_answers_is_the_same_byte_for_byte_and_another_answer_is_in_order(tmp_path: Path) -> None:

@@ -44,28 +44,46 @@ def test_what_a_person_writes_into_a_log_by_hand_is_read_too_and_headings_are_pa
 def test_a_dream_is_handed_the_remarks_since_the_last_one_in_their_order() -> None:
     earlier, later = log_path(NOON - 24 * 3_600_000_000), LOG
     logs = {later: "- 12:00:07Z two\n- 12:00:08Z three\n", earlier: "- 23:00 one\n"}
-    notes, left_us = notes_of(logs, 0)
+    notes, left_us = notes_of(logs, 0, logs.__getitem__)
     assert ([note["body"] for note in notes], left_us) == (["one", "two", "three"], None)
-    assert [note["id"] for note in notes_of(logs, NOON + 600_000)[0]] == [f"{LOG}#2"], "of that second on"
-    assert notes_of(logs, NOON + 5_000_000) == ([], None)
+    assert [note["id"] for note in notes_of(logs, NOON + 600_000, logs.__getitem__)[0]] == [f"{LOG}#2"], (
+        "of that second on"
+    )
+    assert notes_of(logs, NOON + 5_000_000, logs.__getitem__) == ([], None)
 
 
 def test_of_more_remarks_than_a_dream_is_handed_it_gets_the_oldest_and_the_next_one_gets_the_others() -> None:
     stamps = [f"{minute // 60:02}:{minute % 60:02}" for minute in range(REMARKS_PER_DREAM + 2)]
     logs = {LOG: "".join(f"- {stamp} remark of {stamp}\n" for stamp in stamps)}
-    first, left_us = notes_of(logs, 0)
+    first, left_us = notes_of(logs, 0, logs.__getitem__)
     assert [note["body"] for note in first] == [f"remark of {stamp}" for stamp in stamps[:-2]]
     assert left_us == parse_rfc3339(f"2026-11-23T{stamps[-2]}:00Z")
-    second, left_us = notes_of(logs, left_us)
+    second, left_us = notes_of(logs, left_us, logs.__getitem__)
     assert ([note["body"] for note in second], left_us) == ([f"remark of {stamp}" for stamp in stamps[-2:]], None)
 
 
 def test_more_remarks_of_one_second_than_a_dream_is_handed_keep_no_later_one_from_the_next() -> None:
     logs = {LOG: "- 12:00 remark\n" * (REMARKS_PER_DREAM + 1) + "- 12:01 later\n"}
-    notes, left_us = notes_of(logs, 0)
+    notes, left_us = notes_of(logs, 0, logs.__getitem__)
     assert len(notes) == REMARKS_PER_DREAM
     assert left_us is not None
-    assert [note["body"] for note in notes_of(logs, left_us)[0]] == ["later"]
+    assert [note["body"] for note in notes_of(logs, left_us, logs.__getitem__)[0]] == ["later"]
+
+
+def test_a_dream_is_handed_what_came_into_a_log_since_with_an_earlier_time_once() -> None:
+    before = "- 09:30 one\n- 09:30 one\n- 10:00 two\n"
+    logs = {LOG: f"- 09:00 zero\n- 09:30 one\n{before}- 11:00 three\n  and more\n- 12:00:08Z four\n"}
+    notes, left_us = notes_of(logs, NOON, lambda path: before)
+    assert [note["body"] for note in notes] == ["zero", "one", "three\nand more", "four"]
+    assert ([note["id"] for note in notes], left_us) == ([f"{LOG}#{number}" for number in (1, 4, 6, 7)], None)
+    assert [note["body"] for note in notes_of(logs, NOON, lambda path: logs[path])[0]] == ["four"]
+
+
+def test_more_remarks_with_an_earlier_time_than_a_dream_is_handed_keep_no_later_one_from_it() -> None:
+    logs = {LOG: "- 11:00 early\n" * (REMARKS_PER_DREAM + 1) + "- 12:01 later\n- 12:02 last\n"}
+    notes, left_us = notes_of(logs, NOON, lambda path: "")
+    assert (len(notes), left_us) == (REMARKS_PER_DREAM, None)
+    assert [note["body"] for note in notes[-2:]] == ["later", "last"]
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "x" * 2_001])

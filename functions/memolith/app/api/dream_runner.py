@@ -324,7 +324,12 @@ class DreamRunner:
     def _remarks(self, run: Run, memories: dict[str, DreamedMemory]) -> list[dict[str, object]]:
         """Take the logs out of what the dream may edit; return what they say since the last dream, as notes."""
         logs = {path: memories.pop(path) for path in [*memories] if is_log(path)}
-        notes, left_us = notes_of({path: log.text for path, log in logs.items()}, self._since(run))
+        since_us = self._since(run)
+
+        def before(path: str) -> str:
+            return self._memories.before(run, logs[path], since_us, lambda: self._go_on(run))
+
+        notes, left_us = notes_of({path: log.text for path, log in logs.items()}, since_us, before)
         self._lower(run, [logs[path].trust for path in {str(note["session"]) for note in notes}])
         self._pass_remarks(run, left_us)
         return notes

@@ -210,7 +210,7 @@ class Memolith:
             raise LookupError("this process has no models")
         return DreamRunner(
             self._region,
-            DreamMemories(self.memories),
+            DreamMemories(self.memories, self.versions),
             DreamEdits(self._region, self.memories, self.proposals),
             DreamSteps(self._region),
             DreamSessions(self.transcripts),

@@ -196,9 +196,22 @@ class Replayer:
             if one["inputs"][0]["memory_store_id"] == store_id
         )
         since = max(0, next(earlier, 0) - REMARKS_AGAIN_US)
-        notes, _ = notes_of({path: log.text for path, log in logs.items()}, since)
+        notes, _ = notes_of(
+            {path: log.text for path, log in logs.items()},
+            since,
+            lambda path: self._before(store_id, logs[path], since),
+        )
         self._lower(logs[path].trust for path in {str(note["session"]) for note in notes})
         return notes
+
+    def _before(self, store_id: str, log: DreamedMemory, since: int) -> str:
+        """Return the text that a log had before an instant, as the dream did (`DreamMemories.before`)."""
+        if log.updated_at < rfc3339(since):
+            return log.text
+        query: dict[str, str | int] = {"memory_id": log.id, "limit": 1, "view": "full"}
+        query["created_at[lte]"] = rfc3339(since - 1)
+        found = self._api.get(f"/v1/memory_stores/{store_id}/memory_versions", query)["data"]
+        return found[0]["content"] or "" if found else ""
 
     def _lower(self, classes: Iterable[str | None]) -> None:
         """Note the least class of what the model was shown, as the dream does: it bounds what the next question has."""

@@ -10,6 +10,7 @@ import pytest
 from memolith.adapters.layered import Call, Crash
 from memolith.adapters.models.forms import EDITS_MAX
 from memolith.app.api.remarks import ATTEMPTS
+from memolith.app.kernel.proposal_results import Staged
 from memolith.core.errors import Busy, InvalidRequest, PathConflict
 from memolith.core.limits import CONTENT_MAX_BYTES, REMARK_PARTS_MAX
 from memolith.core.pipelines.cues import slug
@@ -158,6 +159,50 @@ def test_a_remark_in_a_later_log_of_its_day_is_enough_for_a_dream(stage: Stage) 
     stage.scene.deliver()
     stage.scene.clock.advance(25 * 3_600)
     assert automatic.run(store).dream_id is None
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["a new log", "a log that has others"])
+def test_a_remark_that_is_approved_after_a_dream_is_handed_to_the_next_one_alone(stage: Stage, begun: bool) -> None:
+    scene, store = stage.scene, stage.scene.store
+    if begun:
+        remark(stage, "The port of the gateway is 8443.")
+    agent = stage.memolith.api_keys.create(stage.workspace, "agent", "write").api_key
+    stage.client.beta.memory_stores.update(store, extra_body={"approval": {"agents": "propose"}})
+    scene.deliver()
+    scene.clock.advance(60)
+    with pytest.raises(Staged) as staged:
+        stage.memolith.remarks.append(scene.call(agent), store, RULE)
+    for is_approved in (False, True, False):
+        scene.clock.advance(3_600)
+        if is_approved:
+            stage.memolith.proposals.approve(scene.call(), store, staged.value.proposal.id)
+            scene.deliver()
+            scene.clock.advance(3_600)
+        stage.model.asks.clear()
+        assert stage.done(stage.update()).status == "completed"
+        assert (RULE in handed(stage)) is is_approved
+
+
+@pytest.mark.parametrize("new_store", [False, True])
+def test_a_line_that_a_person_adds_with_an_earlier_minute_is_handed_to_the_next_dream(
+    stage: Stage, new_store: bool
+) -> None:
+    made = stage.scene.create(log_path(stage.scene.clock.now_us()), "- 00:01 The port of the gateway is 8443.\n")
+    stage.scene.deliver()
+    stage.scene.clock.advance(3_600)
+    assert stage.done(stage.update()).status == "completed"
+    stage.scene.clock.advance(3_600)
+    stage.scene.update(made, f"- 00:00 {RULE}\n- 00:01 The port of the gateway is 8443.\n")
+    stage.scene.deliver()
+    stage.scene.clock.advance(3_600)
+    stage.model.asks.clear()
+    assert stage.done(stage.create() if new_store else stage.update()).status == "completed"
+    assert (RULE in handed(stage), "8443" in handed(stage)) == (True, False)
+
+
+def handed(stage: Stage) -> str:
+    """Return the notes of the questions that were asked."""
+    return " ".join(ask.turns[0].text.partition('"notes"')[2].partition('"removed"')[0] for ask in stage.model.asks)
 
 
 def spread(stage: Stage, count: int) -> list[str]:
