@@ -50,28 +50,7 @@ async def mirrored(backend: Backend, store_id: str, mount: Path, scenario: Scena
 @pytest.fixture
 def synced(backend: Backend, store_id: str, mount: Path) -> Callable[[Scenario], None]:
     """Downloads the store, lets a scenario happen, and disposes of the mirror."""
-    return lambda scenario: asyncio.run(mirrored(backend, store_id, mount, tmp_path, scenario))
-
-<<<<<<< HEAD
     return lambda scenario: asyncio.run(mirrored(backend, store_id, mount, scenario))
-=======
-
-async def mirrored(backend: Backend, store_id: str, mount: Path, workdir: Path, scenario: Scenario) -> None:
-    resource = {
-        "type": "memory_store",
-        "memory_store_id": store_id,
-        "mount_path": str(mount),
-        "name": "Team notes",
-        "access": "read_write",
-    }
-    session = BetaManagedAgentsSession.construct(id="sesn_1", resources=[resource])
-    stores = SessionMemoryStores(backend.async_client(), workdir=workdir)
-    await stores.download(session)
-    try:
-        await scenario(stores)
-    finally:
-        await stores.dispose()
->>>>>>> 9945fc8f (Refuse to empty a text that the caller may not have read)
 
 
 def contents(client: anthropic.Anthropic, store_id: str) -> dict[str, str | None]:
@@ -255,7 +234,7 @@ def test_a_text_that_is_not_shown_is_not_emptied(
         await stores.sync_if_due()
         await stores.finish()
 
-    asyncio.run(mirrored(hidden.backend, hidden.scene.store, mount, tmp_path, scenario))
+    asyncio.run(mirrored(hidden.backend, hidden.scene.store, mount, scenario))
     for at in (HOME, AWAY):
         hidden.scene.deliver()
         now = hidden.scene.read(hidden.memory, at=at, full=False)
