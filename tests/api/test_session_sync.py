@@ -219,7 +219,7 @@ def test_a_text_that_is_not_shown_is_not_emptied(
     mount: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cause: str, region: str, when: str
 ) -> None:
     """The client makes an empty file of it, keeps the hash of the text, and takes that for an edit of the agent's."""
-    monkeypatch.setattr(_memories, "monotonic", _Clock())
+    monkeypatch.setattr(_memories, "monotonic", Clock())
     hidden = Hidden(region, cause)
     if when == "before the download":
         hidden.hide()
