@@ -6,8 +6,7 @@ both statements say what they said. It is put once, at the store's home.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memolith.app.api.proposals import require_person
@@ -21,7 +20,7 @@ from memolith.app.proposals.resolution_log import ResolutionLog
 from memolith.app.safety.text_access import TextReader
 from memolith.app.search.packs import Heads
 from memolith.core import ids
-from memolith.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable, in_doubt
+from memolith.core.errors import InvalidRequest, NotFound, Unavailable, in_doubt
 from memolith.core.graph.disputes import Version, conflicts_between
 from memolith.core.graph.note import is_note, parse
 from memolith.core.integrity import Acknowledged
@@ -163,13 +162,9 @@ class ConflictResolutions:
 
     def _put(self, view: View, store: StoreRow, draft: ResolutionRecord) -> ResolutionRecord:
         """Put a record and project it; return the one that holds. Fenced, as any write of the home."""
-        if not self._fence.may_put(view, store):
-            raise Unavailable("the store's home changed while this was decided; try again")
-        stored = self._log.put(draft)
-        self._log.fold_own(view, stored)
-        with _decided(draft.conflict_id):
-            if not self._fence.is_current(view, store):
-                raise Unavailable("the store's home may have changed meanwhile")
+        with self._fence.term(view, store, f"{draft.conflict_id} may be resolved", "repeat the call"):
+            stored = self._log.put(draft)
+            self._log.fold_own(view, stored)
         return stored
 
 
@@ -179,12 +174,3 @@ def _agreed(record: ResolutionRecord, keep: str) -> ResolutionRecord:
     if held != keep:
         raise InvalidRequest("conflict_id", f"the conflict is resolved already: {held}, by {record.by}")
     return record
-
-
-@contextmanager
-def _decided(conflict_id: str) -> Iterator[None]:
-    """Translate errors after the decision was put: no answer may say any more that nothing was done."""
-    try:
-        yield
-    except Unavailable as error:
-        raise OutcomeUnknown(f"{conflict_id} may be resolved; repeat the call") from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from memolith.app.auth.session_access import is_reached
 from memolith.app.auth.session_log import record_of
 from memolith.app.auth.session_tokens import READ_ONLY, READ_WRITE
 from memolith.app.commit.forwarding import Forwarding
+from memolith.app.epochs.fence import Fence, stored_record
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Page, RequestContext, StoreToAttach
 from memolith.app.pipelines.run_log import RunLog
@@ -29,6 +31,7 @@ from memolith.core.limits import STORE_NAME_MAX_CHARS, TOKEN_LIFETIME_MIN_S
 from memolith.core.listing import check_position
 from memolith.core.log_position import Epoch
 from memolith.core.objects.run_record import CREATE_NEW, SCHEDULED, UPDATE_EXISTING, DreamStatus, RunRecord
+from memolith.core.objects.store_record import StoreState
 from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.rows.dreams import DreamRow
 from memolith.core.rows.identity import SessionRow, StoreRow
@@ -84,6 +87,7 @@ class Dreams:
         sessions: Sessions,
         runs: RunLog,
         forwarding: Forwarding,
+        fence: Fence,
         enabled: bool,
     ) -> None:
         """Put it together. `enabled`: there is something in this deployment that does dreams."""
@@ -93,6 +97,7 @@ class Dreams:
         self._sessions = sessions
         self._runs = runs
         self._forwarding = forwarding
+        self._fence = fence
         self._enabled = enabled
 
     def create(self, call: RequestContext, request: DreamRequest) -> RunRecord:
@@ -162,7 +167,7 @@ class Dreams:
             session_id=session.session_id,
             session_ids=tuple(sorted(session_ids)),
         )
-        return self._begun(view, record)
+        return self._begun(view, store, record)
 
     def _require_alone(self, view: View, workspace_id: str, store_id: str) -> None:
         for run in self._runs.open_runs(view, workspace_id):
@@ -184,7 +189,7 @@ class Dreams:
         store, answer = self._forwarding.reach(view, store, payload, later)
         if answer is None:
             if change == "begin":
-                return self._begun(view, record)
+                return self._begun(view, store, record)
             return self._changed(view, store, record, _CHANGES[change])
         changed = RunRecord.from_json(answer["record"].encode())
         self._runs.fold(view, changed, store.home)
@@ -198,21 +203,32 @@ class Dreams:
         Raises:
             Conflict, InvalidRequest, NotFound, Busy, Unavailable, OutcomeUnknown.
         """
-        view = self._region.view()
+        key = DreamRow.key(asked["run_id"])
+        view = self._region.view([StoreRow.key(store.store_id), key])
+        store = stored_record(view, store)
         if asked["change"] == "begin":
             record = RunRecord.from_json(asked["record"].encode())
             if record.behavior == UPDATE_EXISTING:
                 self._require_alone(view, store.workspace_id, store.store_id)
-            return self._begun(view, replace(record, workspace_id=store.workspace_id, store_id=store.store_id))
-        known = self._runs.read(view, asked["run_id"])
+            return self._begun(view, store, replace(record, workspace_id=store.workspace_id, store_id=store.store_id))
+        known = DreamRow.from_attributes(view.rows[key]).parsed if key in view.rows else None
         if known is None or known.store_id != store.store_id:
             raise NotFound("dream", asked["run_id"])
         return self._changed(view, store, known, _CHANGES[asked["change"]])
 
-    def _begun(self, view: View, record: RunRecord) -> RunRecord:
-        if not self._runs.put(view, record):
+    def _begun(self, view: View, store: StoreRow, record: RunRecord) -> RunRecord:
+        if not self._put(view, store, record):
             raise Unavailable("a dream of this id is there already; try again")
         return record
+
+    def _put(self, view: View, store: StoreRow, record: RunRecord) -> bool:
+        """Put a record as the store's home, in its present term; a deleted store gets no other home. As `RunLog.put`.
+
+        Raises as `RunLog.put` and `Fence.term`.
+        """
+        doubt = f"what was asked of {record.run_id} may be done"
+        with nullcontext() if store.state == StoreState.DELETED else self._fence.term(view, store, doubt):
+            return self._runs.put(view, record)
 
     def _enter_inputs(self, call: RequestContext, request: DreamRequest) -> tuple[Access, StoreRow]:
         """Let the caller in to what the dream is to read."""
@@ -296,7 +312,7 @@ class Dreams:
             if changed is None:
                 return record
             changed = replace(changed, sequence=record.sequence + 1)
-            if self._runs.put(view, changed):
+            if self._put(view, store, changed):
                 return changed
             record = self._runs.read(view, record.run_id) or record
         raise Busy("the dream kept changing; try again")

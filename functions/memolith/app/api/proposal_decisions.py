@@ -273,15 +273,11 @@ class ProposalDecisions:
         Raises:
             Busy, Unavailable: nothing was done. OutcomeUnknown: repeat the call.
         """
-        if not self._fence.may_put(view, store):
-            raise Unavailable("the store's home changed while this was decided; try again")
-        stored = self._log.put(draft)
-        if draft.step == ProposalStep.OPENED:
-            stored = self._drafts.same(stored, draft.request_hmac, draft.by)
-        self._log.fold_own(view, stored)
-        with _decided(draft.proposal_id):
-            if not self._fence.is_current(view, store):
-                raise Unavailable("the store's home may have changed meanwhile")
+        with self._fence.term(view, store, f"{draft.proposal_id} may be changed", "repeat the call"):
+            stored = self._log.put(draft)
+            if draft.step == ProposalStep.OPENED:
+                stored = self._drafts.same(stored, draft.request_hmac, draft.by)
+            self._log.fold_own(view, stored)
         return stored
 
     def _carry_out(

@@ -189,8 +189,8 @@ class Memolith:
     def dreams(self) -> Dreams:
         from memolith.app.api.dreams import Dreams
 
-        runs, enabled = RunLog(self._region), self._dreams
-        return Dreams(self._region, self._authorizer, self.stores, self.sessions, runs, self._forwarding, enabled)
+        runs, forwarding, fence = RunLog(self._region), self._forwarding, self._fence
+        return Dreams(self._region, self._authorizer, self.stores, self.sessions, runs, forwarding, fence, self._dreams)
 
     @cached_property
     def dream_reversals(self) -> DreamReversals:

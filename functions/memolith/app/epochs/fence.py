@@ -12,9 +12,12 @@ ends with its call: between two invocations a process's ticks may stand still.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region, View
-from memolith.core.errors import Unavailable
+from memolith.core.errors import Unavailable, in_doubt
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import to_row
@@ -57,6 +60,30 @@ class Fence:
             Unavailable: this cannot be decided now.
         """
         return self._region.is_recent(view, self._region.lease_us) or self.is_current(view, store)
+
+    @contextmanager
+    def term(self, view: View, store: StoreRow, doubt: str, hint: str = "read before trying again") -> Iterator[None]:
+        """Have what is put inside be put in the home's present term, or else not acknowledged.
+
+        A planned move copies nothing more once the term is over: the new home would not know what is put then. No call
+        within the lease; past it, before and after, as `is_current`.
+
+        Args:
+            doubt: what may have been done, for the message of an OutcomeUnknown; `hint` what to do then.
+
+        Raises:
+            Unavailable: the store is being moved, or this cannot be decided now; nothing was put. OutcomeUnknown: the
+            term may have ended meanwhile.
+        """
+        require_writing_home(self._region.name, store)
+        if not self.may_put(view, store):
+            raise Unavailable("the store's home changed while this was decided; try again")
+        yield
+        try:
+            if not self.is_current(view, store):
+                raise Unavailable("the store's home changed meanwhile")
+        except Unavailable as error:
+            raise in_doubt(f"{doubt}, but the store may have another home by now", error, hint) from error
 
     def _is_fresh(self, view: View) -> bool:
         return view.complete and self._region.is_recent(view, self._region.lease_us)

@@ -33,6 +33,22 @@ def move(scene: Scene, to: str = AWAY) -> dict[str, object]:
     return dict(answer)
 
 
+def at_the_cut(scene: Scene, act: Callable[[], object]) -> None:
+    """Move the store, and act when everything has been copied, before the old home commits the move."""
+    acted = False
+
+    def acting(call: Call, go_on: Callable[[], T]) -> T:
+        nonlocal acted
+        if not acted and call.name == "objects.put_if_absent" and "/cut/" in call.subjects[0]:
+            acted = True
+            act()
+        return go_on()
+
+    with scene.intercepted_by(acting):
+        move(scene)
+    assert acted
+
+
 def home_of(scene: Scene, region: str) -> str:
     return str(scene.cloud.rows(region, "stores")[scene.store, "record"]["home"])
 

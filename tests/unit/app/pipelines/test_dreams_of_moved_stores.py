@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from memolith.adapters.layered import Call
+from memolith.app.api.dreams import DreamRequest
+from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.objects.run_record import UPDATE_EXISTING
 from memolith.core.rows.dreams import DreamRow
 from memolith.ports.index import Change
 from tests.api.dreams.stage import Stage
-from tests.unit.app.homes.test_transfer import move
+from tests.unit.app.homes.test_transfer import at_the_cut, move
 from tests.unit.app.scene import AWAY, HOME
 
 TEXTS = {"/a.md": "# One\n\nsome text\n"}
@@ -103,3 +106,75 @@ def test_a_new_home_that_has_not_heard_of_the_end_of_a_dream_does_not_do_it_agai
     assert records(stage, "job", AWAY) == []
     assert len(stage.model.asks) == asked
     assert index.read(keys) == ended
+
+
+@pytest.mark.parametrize("landed", [HOME, AWAY])
+def test_a_dream_is_not_canceled_once_a_planned_move_has_copied_its_records(landed: str) -> None:
+    """The new home would not know of the cancel, and end the dream with a record of its own."""
+    stage = Stage()
+    stage.fill(TEXTS)
+    dream = stage.update()
+    stage.scene.deliver()
+
+    def cancel() -> None:
+        with pytest.raises(Unavailable, match="being moved"):
+            stage.scene.at(landed).dreams.cancel(stage.scene.call(), dream.id)
+
+    at_the_cut(stage.scene, cancel)
+    assert records(stage, "run", HOME) == ["pending"]
+    away = stage.scene.at(AWAY)
+    assert away.dreams.cancel(stage.scene.call(), dream.id).status == "canceled"
+    away._models = stage.model
+    away.dream_runner(60_000_000).tick(stage.workspace)
+    stage.scene.deliver()
+    assert records(stage, "run", AWAY) == ["canceled"]
+    assert stage.client.beta.dreams.retrieve(dream.id).status == "canceled"
+
+
+@pytest.mark.parametrize(
+    ("before", "error", "put"),
+    [("objects.get", Unavailable, ["pending"]), ("objects.put_if_absent", OutcomeUnknown, ["pending", "canceled"])],
+)
+def test_a_cancel_that_stalls_while_the_store_moves_is_not_acknowledged(
+    before: str, error: type[Exception], put: list[str]
+) -> None:
+    stage = Stage()
+    stage.fill(TEXTS)
+    dream = stage.update()
+    stage.scene.deliver()
+    moved: list[str] = []
+
+    def moving(call: Call, act: Any) -> Any:
+        if call.name == before and "/run/" in call.subjects[0] and not moved:
+            moved.append("")
+            move(stage.scene)
+        return act()
+
+    with stage.scene.intercepted_by(moving), pytest.raises(error):
+        stage.scene.at(HOME).dreams.cancel(stage.scene.call(), dream.id)
+    assert moved
+    assert records(stage, "run", HOME) == put
+
+
+@pytest.mark.parametrize("landed", [HOME, AWAY])
+def test_no_dream_begins_once_a_planned_move_has_copied_the_others(landed: str) -> None:
+    stage = Stage()
+    stage.fill(TEXTS)
+    stage.scene.deliver()
+    request = DreamRequest(stage.scene.store, (), "claude-x", behavior=UPDATE_EXISTING)
+
+    def begin() -> None:
+        with pytest.raises((Unavailable, OutcomeUnknown)):
+            stage.scene.at(landed).dreams.create(stage.scene.call(), request)
+
+    stage.scene.at(landed)._dreams = True
+    at_the_cut(stage.scene, begin)
+    stage.scene.deliver()
+    assert records(stage, "run", HOME) == records(stage, "run", AWAY) == []
+
+
+def test_a_dream_of_an_erased_store_is_canceled_where_its_home_was() -> None:
+    stage = Stage()
+    dream = stage.update()
+    stage.erase_store()
+    assert stage.client.beta.dreams.cancel(dream.id).status == "canceled"
