@@ -17,7 +17,7 @@ from memolith.app.api.redaction import Redactions
 from memolith.app.api.sources import Origin
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.commit.forwarding import Forwarding
-from memolith.app.epochs.fence import require_writing_home, stored_record
+from memolith.app.epochs.fence import stored_record
 from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import DivergentVersion, Memory, Page, ReadConsistency, RequestContext
@@ -139,7 +139,6 @@ class Divergent:
         late_key = VersionRow.late_key(store.store_id, request["version_id"])
         view = self._region.view([StoreRow.key(store.store_id), key, memory_key, late_key])
         store = stored_record(view, store)
-        require_writing_home(self._region.name, store)
         adopted = VersionRow.from_attributes(view.rows[key]) if key in view.rows else None
         head = MemoryRow.from_attributes(view.rows[memory_key]) if memory_key in view.rows else None
         is_head = head is not None and head.version_id == request["version_id"]

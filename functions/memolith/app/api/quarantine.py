@@ -17,6 +17,7 @@ from memolith.app.api.memories import Memories
 from memolith.app.api.sources import Origin
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.commit.forwarding import Forwarding
+from memolith.app.epochs.fence import Fence, stored_record
 from memolith.app.index.version_history import VersionHistory
 from memolith.app.kernel.batching import batches
 from memolith.app.kernel.listing import row_pages, rows_of
@@ -41,6 +42,7 @@ PLACES_MAX = 1_000
 ROWS_PER_READ = 100
 VERSIONS_AT_ONCE = 20
 _POSITION = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_DOUBT, _AGAIN = "the text may be released, in part or whole", "release it again"
 
 
 class Quarantine:
@@ -55,6 +57,7 @@ class Quarantine:
         verdicts: Verdicts,
         history: VersionHistory,
         texts: TextReader,
+        fence: Fence,
     ) -> None:
         self._region = region
         self._authorizer = authorizer
@@ -63,6 +66,7 @@ class Quarantine:
         self._verdicts = verdicts
         self._history = history
         self._texts = texts
+        self._fence = fence
 
     # ---- looking ------------------------------------------------------------------------------------------------
 
@@ -213,11 +217,21 @@ class Quarantine:
         return _text(row, records)
 
     def release_at_home(self, store: StoreRow, request: Mapping[str, Any]) -> tuple[VerdictRecord, ...]:
-        """Put a release for each version that withholds the text; return every verdict put for those versions."""
-        view = self._region.view([VersionRow.key(store.store_id, request["version_id"])])
+        """Put a release for each version that withholds the text; return every verdict put for those versions.
+
+        Raises as `release` and `Fence.term`.
+        """
+        view = self._region.view([StoreRow.key(store.store_id), VersionRow.key(store.store_id, request["version_id"])])
+        store = stored_record(view, store)
         row = self._row(view, store, request["version_id"])
         standing = [self._verdicts.read(row, mark) for mark in withholdings(row)]
-        for number, withholding in enumerate(standing):
+        with self._fence.term(view, store, _DOUBT, _AGAIN) if standing else nullcontext():
+            self._release(standing, request)
+        with _decided() if standing else nullcontext():
+            return self._records(self._row(view, store, request["version_id"]))
+
+    def _release(self, withheld: Sequence[VerdictRecord], request: Mapping[str, Any]) -> None:
+        for number, withholding in enumerate(withheld):
             release = replace(
                 withholding,
                 outcome=VerdictOutcome.RELEASE,
@@ -229,8 +243,6 @@ class Quarantine:
             )
             with _decided() if number else nullcontext():
                 self._verdicts.put(release)
-        with _decided() if standing else nullcontext():
-            return self._records(self._row(view, store, request["version_id"]))
 
     # ---- restoring ----------------------------------------------------------------------------------------------
 
@@ -292,7 +304,7 @@ def _decided() -> Iterator[None]:
     try:
         yield
     except (Busy, Unavailable) as error:
-        raise in_doubt("the text may be released, in part or whole", error, "release it again") from error
+        raise in_doubt(_DOUBT, error, _AGAIN) from error
 
 
 def _text(

@@ -138,15 +138,17 @@ class Redactions:
         return row
 
     def give(self, view: View, store: StoreRow, order: Redaction) -> Redaction:
-        """Put an order at the store's home and fold it; the one that stands, which may have been there first.
+        """Put an order in the home's present term and fold it; the one that stands, which may have been there first.
 
         `store` is the store's record as it came with `view`. No call more within the lease.
 
         Raises:
             Unavailable: nothing was done. OutcomeUnknown: the order may stand; repeat the call.
         """
-        if not self._fence.may_put(view, store):
-            raise Unavailable("the store's home changed while this was decided; try again")
+        with self._fence.term(view, store, f"the order to redact {order.version_id} may stand", REPEAT):
+            return self._give(view, store, order)
+
+    def _give(self, view: View, store: StoreRow, order: Redaction) -> Redaction:
         order = self._put(order)
         key = RedactionKey(self._region.name, order.store_id, order.version_id)
         try:

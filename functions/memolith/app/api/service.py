@@ -157,7 +157,7 @@ class Memolith:
         self.imports = HistoryImport(
             region, authorizer, scanner, writer, self.redactions, forwarding, verdicts, projector
         )
-        self.quarantine = Quarantine(region, authorizer, self.memories, forwarding, verdicts, history, texts)
+        self.quarantine = Quarantine(region, authorizer, self.memories, forwarding, verdicts, history, texts, fence)
         self.divergent = Divergent(region, authorizer, self.memories, self.redactions, forwarding, texts)
         contexts = SessionContexts(region, authorizer, texts, verdicts, history)
         self._make_sessions(scanner, SessionTokens(signing, region.clock), contexts)

@@ -33,20 +33,20 @@ def move(scene: Scene, to: str = AWAY) -> dict[str, object]:
     return dict(answer)
 
 
-def at_the_cut(scene: Scene, act: Callable[[], object]) -> None:
-    """Move the store, and act when everything has been copied, before the old home commits the move."""
-    acted = False
+def at_the_cut(scene: Scene, decide: Callable[[], object], to: str = AWAY) -> None:
+    """Move the store, and decide when everything has been copied, before the old home commits the move."""
+    decided = False
 
-    def acting(call: Call, go_on: Callable[[], T]) -> T:
-        nonlocal acted
-        if not acted and call.name == "objects.put_if_absent" and "/cut/" in call.subjects[0]:
-            acted = True
-            act()
-        return go_on()
+    def deciding(call: Call, act: Callable[[], T]) -> T:
+        nonlocal decided
+        if not decided and call.name == "objects.put_if_absent" and "/cut/" in call.subjects[0]:
+            decided = True
+            decide()
+        return act()
 
-    with scene.intercepted_by(acting):
-        move(scene)
-    assert acted
+    with scene.intercepted_by(deciding):
+        move(scene, to)
+    assert decided
 
 
 def home_of(scene: Scene, region: str) -> str:
