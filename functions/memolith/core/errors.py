@@ -22,6 +22,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from memolith.core.times import rfc3339
 
 
@@ -191,3 +194,12 @@ def in_doubt(message: str, error: MemolithError, hint: str = "read before trying
 def unindexed(done: str, error: Unavailable, hint: str = "read before trying again") -> OutcomeUnknown:
     """Make the error of what was put and could not be indexed: it says why, as the index did."""
     return in_doubt(f"{done}, but is not indexed yet", error, hint)
+
+
+@contextmanager
+def once_done(done: str, hint: str = "read before trying again") -> Iterator[None]:
+    """Translate what strikes once something was done: no answer may say any more that nothing was."""
+    try:
+        yield
+    except (Busy, Unavailable) as error:
+        raise in_doubt(done, error, hint) from error

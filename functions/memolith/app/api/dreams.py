@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,13 +20,13 @@ from memolith.app.auth.session_access import is_reached
 from memolith.app.auth.session_log import record_of
 from memolith.app.auth.session_tokens import READ_ONLY, READ_WRITE
 from memolith.app.commit.forwarding import Forwarding
-from memolith.app.epochs.fence import Fence, stored_record
+from memolith.app.epochs.fence import Fence, require_writing_home, stored_record
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Page, RequestContext, StoreToAttach
 from memolith.app.pipelines.run_log import RunLog
 from memolith.core import ids
 from memolith.core.epochs import current_epoch, homes_of
-from memolith.core.errors import Busy, Conflict, InvalidRequest, NotFound, Unavailable
+from memolith.core.errors import Busy, Conflict, InvalidRequest, NotFound, Unavailable, once_done
 from memolith.core.limits import STORE_NAME_MAX_CHARS, TOKEN_LIFETIME_MIN_S
 from memolith.core.listing import check_position
 from memolith.core.log_position import Epoch
@@ -114,6 +114,8 @@ class Dreams:
         if not self._enabled:
             raise InvalidRequest("", "dreams are off in this deployment: it has no worker that runs them")
         access, store = self._enter_inputs(call, request)
+        if store.state == StoreState.MOVING:  # before anything is made that each new try would make once more
+            require_writing_home(store.home, store)
         output = store.store_id
         if request.behavior == UPDATE_EXISTING:
             self._require_alone(access.view, access.workspace_id, output)
@@ -123,9 +125,10 @@ class Dreams:
         attached = [StoreToAttach(store.store_id, READ_WRITE if output == store.store_id else READ_ONLY, "")]
         if output != store.store_id:
             attached.append(StoreToAttach(output, READ_WRITE, ""))
-        session = self._sessions.create(
-            call, attached, title=f"dream of {store.store_id}", metadata={}, token_lifetime_s=TOKEN_LIFETIME_MIN_S
-        )
+        with nullcontext() if output == store.store_id else _left(output):
+            session = self._sessions.create(
+                call, attached, title=f"dream of {store.store_id}", metadata={}, token_lifetime_s=TOKEN_LIFETIME_MIN_S
+            )
         record = RunRecord(
             workspace_id=access.workspace_id,
             store_id=store.store_id,
@@ -143,7 +146,8 @@ class Dreams:
             key_ids=() if session.record.key_id is None else (session.record.key_id,),
             instructions=request.instructions,
         )
-        return self._at_home(access.view, store, "begin", record)
+        with _left(record.session_id if output == store.store_id else output):
+            return self._at_home(access.view, store, "begin", record)
 
     def begin_unasked(
         self, view: View, store: StoreRow, *, session_ids: Sequence[str], model: str, behavior: str
@@ -192,7 +196,8 @@ class Dreams:
                 return self._begun(view, store, record)
             return self._changed(view, store, record, _CHANGES[change])
         changed = RunRecord.from_json(answer["record"].encode())
-        self._runs.fold(view, changed, store.home)
+        with once_done(f"what was asked of {changed.run_id} was done at its home, but is not indexed here"):
+            self._runs.fold(view, changed, store.home)
         return changed
 
     def change_at_home(self, store: StoreRow, asked: Mapping[str, Any]) -> RunRecord:
@@ -334,6 +339,11 @@ class Dreams:
     def _whole(self, record: RunRecord) -> RunRecord:
         """Return a record with what its caller wrote, and what its edits rest on, which no row has."""
         return self._runs.whole(record)
+
+
+def _left(made: str) -> AbstractContextManager[None]:
+    """Translate errors once something was made for a dream: the SDK would send the call again, and make another."""
+    return once_done(f"no dream began, but {made} was made for it", "delete that before trying again")
 
 
 def _canceled(record: RunRecord, now_us: int) -> RunRecord | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,7 +24,7 @@ from memolith.app.kernel.results import RequestContext
 from memolith.app.pipelines.job_log import JobLog, LostJobError
 from memolith.app.pipelines.token_budgets import TokenBudgets
 from memolith.app.safety.write_gate import TextScanner, read
-from memolith.core.errors import BudgetExhausted, Busy, Damaged, InvalidRequest, MemolithError, Unavailable
+from memolith.core.errors import BudgetExhausted, Busy, Damaged, InvalidRequest, MemolithError, Unavailable, once_done
 from memolith.core.objects.job_record import JobRecord
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.transcript import Event
@@ -223,7 +223,9 @@ class Extractions:
             answered.model,
             answered.usage,
         )
-        self._end(claim, partial(self._jobs.done, run_id=proposal_id or "", outcome=extraction.outcome), asked.sha256)
+        end = partial(self._jobs.done, run_id=proposal_id or "", outcome=extraction.outcome)
+        with nullcontext() if proposal_id is None else once_done(f"{proposal_id} was opened, but is not noted as done"):
+            self._end(claim, end, asked.sha256)
         return extraction
 
     def _claim(self, store: StoreAccess, name: JobName, watermark: int, digest: str | None) -> Claim:

@@ -7,8 +7,7 @@ it has made, and no others: what waits for approval must not reach another agent
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +21,7 @@ from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Page, RequestContext, SessionCredentials
 from memolith.app.proposals.proposal_log import ProposalLog
 from memolith.core import ids
-from memolith.core.errors import NotFound, PermissionDenied, Unavailable, in_doubt
+from memolith.core.errors import NotFound, PermissionDenied, once_done
 from memolith.core.listing import check_position
 from memolith.core.log_position import Epoch
 from memolith.core.objects.proposal_record import ProposalRecord
@@ -81,8 +80,7 @@ class Proposals:
         store_id = access.store.store_id
         proposal_id = self._region.new_id("prop") if key is None else ids.keyed_id("prop", store_id, access.actor, key)
         asked = {"why": why, "edits": [edit.to_payload() for edit in edits], "trust": access.trust}
-        records = self._ask(access, proposal_id, "open", [], **asked)
-        return self._views.of_records(access, records)
+        return self._answer(access, proposal_id, self._ask(access, proposal_id, "open", [], **asked))
 
     def stage(self, access: StoreAccess, edit: EditRequest) -> Proposal:
         """Open a direct write that waits for a person as a proposal, for a caller who was let in.
@@ -93,7 +91,7 @@ class Proposals:
         """
         asked = {"why": "", "edits": [edit.to_payload()], "trust": access.trust, "staged": True}
         records = self._ask(access, self._region.new_id("prop"), "open", [], **asked)
-        return self._views.of_records(access, records)
+        return self._answer(access, records[0].proposal_id, records)
 
     # ---- looking ------------------------------------------------------------------------------------------------
 
@@ -172,8 +170,11 @@ class Proposals:
     def _decide(self, call: RequestContext, store_id: str, proposal_id: str, change: str, **asked: Any) -> Proposal:
         access, row = self._enter(call, Scope.write, store_id, proposal_id)
         _require_right(call, access, row, change)
-        records = self._ask(access, proposal_id, change, epochs_of(row), **asked)
-        return self._views.of_records(access, records)
+        return self._answer(access, proposal_id, self._ask(access, proposal_id, change, epochs_of(row), **asked))
+
+    def _answer(self, access: StoreAccess, proposal_id: str, records: Sequence[ProposalRecord]) -> Proposal:
+        with once_done(f"{proposal_id} was changed, but cannot be shown now"):
+            return self._views.of_records(access, records)
 
     # ---- at home, and elsewhere ---------------------------------------------------------------------------------
 
@@ -213,21 +214,11 @@ class Proposals:
         if answer is None:
             return self._decisions.change_at_home(store, {"change": change, **request})[0]
         records = [ProposalRecord.from_json(text.encode()) for text in answer["records"]]
-        with _known_here(records[0].proposal_id):
+        with once_done(f"{records[0].proposal_id} was changed at its home, but not every index says so yet"):
             self._forwarding.fold(access.view, store, decode_resolved(answer["settled"]))
             for record in records:
                 self._log.fold(access.view, record)
         return records
-
-
-@contextmanager
-def _known_here(proposal_id: str) -> Iterator[None]:
-    """Translate errors after the home has done it: no answer may say any more that nothing was done."""
-    try:
-        yield
-    except Unavailable as error:
-        message = f"{proposal_id} was changed at its home, but not every index says so yet"
-        raise in_doubt(message, error) from error
 
 
 def _is_seen(call: RequestContext, access: StoreAccess, row: ProposalRow) -> bool:

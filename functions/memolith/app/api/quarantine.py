@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import chain, islice, takewhile
 from typing import Any
@@ -26,7 +26,7 @@ from memolith.app.kernel.results import Memory, Page, Place, QuarantinedText, Re
 from memolith.app.safety.text_access import TextReader, TextRequest, withheld_by
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core import ids
-from memolith.core.errors import Busy, InvalidRequest, NotFound, Unavailable, in_doubt
+from memolith.core.errors import InvalidRequest, NotFound, Unavailable, once_done
 from memolith.core.fold import is_live
 from memolith.core.listing import check_position
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
@@ -208,7 +208,7 @@ class Quarantine:
             records = self.release_at_home(store, request)
         else:
             records = tuple(VerdictRecord.from_json(text.encode()) for text in answer["verdicts"])
-        with _decided():
+        with once_done(_DOUBT, _AGAIN):
             for record in records if answer is not None else ():
                 self._verdicts.fold(access.view, record)
             row = self._verdicts.row(access.view.index, store_id, records[0].content_hmac)
@@ -227,7 +227,7 @@ class Quarantine:
         standing = [self._verdicts.read(row, mark) for mark in withholdings(row)]
         with self._fence.term(view, store, _DOUBT, _AGAIN) if standing else nullcontext():
             self._release(standing, request)
-        with _decided() if standing else nullcontext():
+        with once_done(_DOUBT, _AGAIN) if standing else nullcontext():
             return self._records(self._row(view, store, request["version_id"]))
 
     def _release(self, withheld: Sequence[VerdictRecord], request: Mapping[str, Any]) -> None:
@@ -241,7 +241,7 @@ class Quarantine:
                 findings=(),
                 fingerprints=(),
             )
-            with _decided() if number else nullcontext():
+            with once_done(_DOUBT, _AGAIN) if number else nullcontext():
                 self._verdicts.put(release)
 
     # ---- restoring ----------------------------------------------------------------------------------------------
@@ -296,15 +296,6 @@ class Quarantine:
             "memory_version_id",
             "every version of the memory is withheld, erased or damaged; delete it, or release a text",
         )
-
-
-@contextmanager
-def _decided() -> Iterator[None]:
-    """Translate errors after a release was put: no answer may say any more that nothing was done."""
-    try:
-        yield
-    except (Busy, Unavailable) as error:
-        raise in_doubt(_DOUBT, error, _AGAIN) from error
 
 
 def _text(

@@ -27,7 +27,7 @@ from memolith.app.kernel.results import RequestContext, Version
 from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.app.proposals.proposal_log import ProposalLog
 from memolith.core import ids
-from memolith.core.errors import Busy, InvalidRequest, NotFound, Unavailable, in_doubt
+from memolith.core.errors import Busy, InvalidRequest, NotFound, Unavailable, in_doubt, once_done
 from memolith.core.fold import is_live, join_redaction
 from memolith.core.object_keys import RedactionKey
 from memolith.core.objects.proposal_record import ProposalRecord
@@ -92,7 +92,8 @@ class Redactions:
         row = VersionRow.from_attributes(answer["version"])
         self.fold_given(access.view, self._order(row))
         if answer.get("proposal") is not None:
-            self._proposal_log.fold(access.view, ProposalRecord.from_json(answer["proposal"].encode()))
+            with once_done(f"{version_id} is redacted at its home, but its proposal is not indexed here", REPEAT):
+                self._proposal_log.fold(access.view, ProposalRecord.from_json(answer["proposal"].encode()))
         return to_version(row)
 
     def redact_at_home(self, store: StoreRow, request: Mapping[str, Any]) -> tuple[VersionRow, ProposalRecord | None]:

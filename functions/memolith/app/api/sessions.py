@@ -35,11 +35,12 @@ from memolith.app.kernel.results import (
 from memolith.app.kernel.session_filter import SessionFilter
 from memolith.core import ids, session_order
 from memolith.core.api_keys import why_ended
-from memolith.core.errors import InvalidRequest, NotFound, Unavailable
+from memolith.core.errors import InvalidRequest, NotFound, Unavailable, once_done
 from memolith.core.limits import LIST_MAX, SESSION_STORES_MAX
 from memolith.core.listing import check_position
 from memolith.core.metadata import patched
 from memolith.core.object_keys import SESSION_END, SESSION_UPDATES_FROM, SessionKey
+from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.session_record import Attachment, SessionRecord
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
 from memolith.core.trust import AGENT, least
@@ -248,7 +249,7 @@ class Sessions:
         if changed(record) == record:
             return Session(record)
         after, key, name = self._records.change(record, changed)
-        self._records.fold(access.view, after, key, name, own=True)
+        self._project(access.view, after, key, name)
         return Session(after)
 
     def delete(self, call: RequestContext, session_id: str) -> str:
@@ -258,7 +259,8 @@ class Sessions:
         """
         access, record = self._access.find(call, Scope.write, session_id)
         self._archive(access, record)
-        self._transcripts.erase(access, record)
+        with once_done(f"{session_id} was ended, but its transcript may not be erased", "repeat the call"):
+            self._transcripts.erase(access, record)
         return session_id
 
     def archive(self, call: RequestContext, session_id: str) -> Session:
@@ -330,8 +332,12 @@ class Sessions:
     def _keep(self, view: View, record: SessionRecord, sequence: int) -> SessionRecord:
         """Put and project one version of a record; return the one that another call had put there before, if any."""
         stored, key, name = self._records.put(record, sequence)
-        self._records.fold(view, stored, key, name, own=True)
+        self._project(view, stored, key, name)
         return stored
+
+    def _project(self, view: View, stored: SessionRecord, key: SessionKey, name: Named) -> None:
+        with once_done(f"a record of {stored.session_id} was put, but is not indexed yet"):
+            self._records.fold(view, stored, key, name, own=True)
 
 
 def _key_at(record: SessionRecord, rank: str) -> SessionKey:

@@ -23,7 +23,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Page, RequestContext
 from memolith.app.log.conditional_put import Put
 from memolith.app.safety.transcript_gate import TranscriptGate
-from memolith.core.errors import Busy, Damaged, InvalidRequest
+from memolith.core.errors import Busy, Damaged, InvalidRequest, once_done
 from memolith.core.limits import WRITE_ATTEMPTS
 from memolith.core.object_keys import TRANSCRIPT_ERASURE, TranscriptKey
 from memolith.core.objects.checkpoint import Named
@@ -172,7 +172,8 @@ class Transcripts:
                 events=tuple(events),
             )
             if self._log.put(key, part) is Put.MINE:
-                self._log.fold(access.view, key, part.to_lines(), Named(str(key)), own=True)
+                with once_done("the events were recorded, but are not indexed yet", "list them before trying again"):
+                    self._log.fold(access.view, key, part.to_lines(), Named(str(key)), own=True)
                 return events
             try:
                 body = require(self._region.objects, str(key)).body
@@ -259,7 +260,8 @@ class Transcripts:
         )
         is_mine = self._log.put(key, order) is Put.MINE
         body = order.to_lines() if is_mine else require(self._region.objects, str(key)).body
-        self._log.fold(access.view, key, body, Named(str(key)), own=True)
+        with once_done("the transcript's erasure was ordered, but is not indexed yet", "repeat the call"):
+            self._log.fold(access.view, key, body, Named(str(key)), own=True)
 
 
 _NAME = "client_event_id"

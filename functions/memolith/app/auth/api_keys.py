@@ -18,7 +18,7 @@ from memolith.app.kernel.results import Credentials, IssuedKey
 from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core import ids
 from memolith.core.api_keys import joined, to_record
-from memolith.core.errors import InvalidRequest, NotFound, Unavailable
+from memolith.core.errors import InvalidRequest, NotFound, Unavailable, once_done
 from memolith.core.limits import KEY_REQUESTS_PER_MINUTE_MAX, KEY_STORES_MAX
 from memolith.core.object_keys import ApiKeyKey, parse_key
 from memolith.core.objects.api_key_record import ApiKeyRecord
@@ -101,10 +101,7 @@ class ApiKeys:
             holder=holder,
             requests_per_minute=requests_per_minute,
         )
-        key = ApiKeyKey(self._region.name, workspace_id, key_id, 1)
-        body = record.to_json()
-        mine = put_if_absent(self._region, str(key), body, {}) is Put.MINE
-        self.fold(self._region.view(), record, named_record(key, body) if mine else Named(str(key)), own=True)
+        self._put(record, 1, "was issued, and its text is lost", "revoke it, and issue another")
         limits = (expires_at, limited, holder, requests_per_minute)
         return IssuedKey(text, workspace_id, key_id, name, scope, record.created_at, *limits)
 
@@ -123,11 +120,16 @@ class ApiKeys:
         if row is None:
             raise NotFound("api_key", key_id)
         record = to_record(replace(row, revoked_at=row.revoked_at or self._region.clock.now_us()))
-        key = ApiKeyKey(self._region.name, workspace_id, key_id, 2)
+        return record, self._put(record, 2, "was revoked, but the index does not say so yet", "repeat the call")
+
+    def _put(self, record: ApiKeyRecord, number: int, done: str, hint: str) -> ApiKeyKey:
+        """Put a version of a key's record, and project it. Raises Unavailable: not put; OutcomeUnknown: `done`."""
+        key = ApiKeyKey(self._region.name, record.workspace_id, record.key_id, number)
         body = record.to_json()
         mine = put_if_absent(self._region, str(key), body, {}) is Put.MINE
-        self.fold(self._region.view(), record, named_record(key, body) if mine else Named(str(key)), own=True)
-        return record, key
+        with once_done(f"{record.key_id} {done}", hint):
+            self.fold(self._region.view(), record, named_record(key, body) if mine else Named(str(key)), own=True)
+        return key
 
     def newest(self, view: View, workspace_id: str, after: str | None, limit: int) -> list[ApiKeyRow]:
         """Read a workspace's keys, newest first, after the key `after`; revoked ones too. One query for each region.

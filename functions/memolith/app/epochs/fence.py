@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region, View
-from memolith.core.errors import Unavailable, in_doubt
+from memolith.core.errors import Unavailable, once_done
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import to_row
@@ -79,11 +79,9 @@ class Fence:
         if not self.may_put(view, store):
             raise Unavailable("the store's home changed while this was decided; try again")
         yield
-        try:
+        with once_done(f"{doubt}, but the store may have another home by now", hint):
             if not self.is_current(view, store):
                 raise Unavailable("the store's home changed meanwhile")
-        except Unavailable as error:
-            raise in_doubt(f"{doubt}, but the store may have another home by now", error, hint) from error
 
     def _is_fresh(self, view: View) -> bool:
         return view.complete and self._region.is_recent(view, self._region.lease_us)

@@ -11,6 +11,7 @@ from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core.epochs import homes_of
+from memolith.core.errors import once_done
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.run_record import RunRecord
 from memolith.core.rows.dreams import EVERY_OPEN_DREAM, DreamRow, join_dream
@@ -35,7 +36,8 @@ class RunLog:
         is_mine = partial(self._is, key, record)
         if put_if_absent(self._region, key, record.to_json(), {}, is_mine=is_mine) is not Put.MINE:
             return False
-        self.fold(view, record, self._region.name, Named(key), own=True)
+        with once_done(f"a record of {record.run_id} was put, but is not indexed yet"):
+            self.fold(view, record, self._region.name, Named(key), own=True)
         return True
 
     def _is(self, key: str, record: RunRecord) -> bool | None:

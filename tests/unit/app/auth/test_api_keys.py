@@ -289,3 +289,20 @@ def test_the_revocation_of_a_key_without_limits_is_confirmed_by_a_release_that_k
     record = direct(scene, "revoke", key_id=issue(scene)["key_id"])["record"]
     known_before = {"workspace_id", "key_id", "name", "scope", "secret_sha256", "created_at", "revoked_at"}
     assert set(record) == known_before
+
+
+@pytest.mark.parametrize("call", ["create", "revoke"])
+@pytest.mark.parametrize("refused", ["index.commit", "index.read"])
+def test_a_record_of_a_key_that_is_not_indexed_is_not_told_as_unwritten(scene: Scene, call: str, refused: str) -> None:
+    """The SDK would send the call again, and issue another key."""
+    fields = {"name": "n", "scope": "read"} if call == "create" else {"key_id": issue(scene)["key_id"]}
+    put = len(key_objects(scene))
+    occurrence = 2 if refused == "index.read" and call == "revoke" else 1
+    with scene.struck_by(Strike(Fault.REFUSED, refused, occurrence)):
+        answer = direct(scene, call, **fields)
+    assert len(key_objects(scene)) == put + 1
+    assert answer["error"]["type"] == OutcomeUnknown.__name__
+
+
+def key_objects(scene: Scene) -> list[str]:
+    return [key for key, _ in scene.objects() if "/key/" in key]
