@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from memolith.adapters.layered import Fault, Strike
 from memolith.app.api import dream_changes
 from memolith.app.kernel.results import Memory
 from memolith.core.sent_size import sent_size
@@ -47,6 +48,20 @@ def test_a_dreams_changes_are_the_lines_that_it_wrote_and_a_person_takes_them_ba
     again = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))
     assert {one["outcome"] for one in again["data"]} == {"unchanged", "changed_since"}
     assert len(list(stage.client.beta.memory_stores.memory_versions.list(stage.scene.store))) == versions
+
+
+@pytest.mark.parametrize(("refused", "status"), [(1, 503), (2, 504)])
+def test_a_dream_that_was_taken_back_in_part_is_not_told_as_left_as_it_was(
+    stage: Stage, refused: int, status: int
+) -> None:
+    """The bucket refuses the first, or the second, of two writes."""
+    dream, key = stage.done(stage.update()), person(stage)
+    with stage.scene.struck_by(Strike(Fault.REFUSED, "objects.put_if_absent", refused)):
+        answer = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", status, key)
+    assert ("in part" in answer["error"]["message"]) == (status == 504)
+    stage.scene.clock.advance(11)  # for as long the path of the refused creation may be held
+    ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=key)
+    assert stage.texts() == TEXTS
 
 
 def test_changes_that_one_answer_has_no_room_for_are_left_out_and_say_so(

@@ -19,7 +19,7 @@ from memolith.app.auth.authorizer import Authorizer, Scope
 from memolith.app.kernel.answer_size import PROPOSAL_SENT_MAX_BYTES, Room
 from memolith.app.kernel.proposal_results import Proposal, Staged
 from memolith.app.kernel.results import RequestContext, Version, VersionFilter
-from memolith.core.errors import InvalidRequest, NotFound, PathConflict, PreconditionFailed
+from memolith.core.errors import Busy, InvalidRequest, NotFound, PathConflict, PreconditionFailed, Unavailable, in_doubt
 from memolith.core.limits import LIST_MAX
 from memolith.core.objects.run_record import CREATE_NEW, UPDATE_EXISTING, RunRecord
 from memolith.core.proposals import APPROVED_OUTCOME, CHANGED_SINCE, OPEN, REFUSED, UNAVAILABLE, UNCHANGED, unified_diff
@@ -122,11 +122,16 @@ class DreamReversals:
         require_person(call, access, "revert a dream")
         if record.status.is_open:
             raise InvalidRequest("dream_id", f"names a dream that is {record.status}; cancel it, or wait")
-        taken_back = tuple(
-            TakenBack(one.after.memory_id, one.path, self._take_back(call, record.output_store_id, one))
-            for one in (self._full(call, change) for change in self._written(call, record))
-        )
-        return DreamReversal(record, self._proposal_taken_back(call, record), taken_back)
+        taken_back = list[TakenBack]()
+        try:
+            for one in (self._full(call, change) for change in self._written(call, record)):
+                outcome = self._take_back(call, record.output_store_id, one)
+                taken_back.append(TakenBack(one.after.memory_id, one.path, outcome))
+            return DreamReversal(record, self._proposal_taken_back(call, record), tuple(taken_back))
+        except (Busy, Unavailable) as error:
+            if not any(one.outcome in (TAKEN_BACK, PROPOSED) for one in taken_back):
+                raise
+            raise in_doubt(f"{run_id} is taken back in part", error, "repeat the call") from error
 
     def _of_its_input(self, call: RequestContext, run_id: str) -> RunRecord:
         record = self._dreams.retrieve(call, run_id)
