@@ -1,8 +1,9 @@
 """Whether this region holds an object that its home has acknowledged, and bringing it where it does not.
 
 A row tells that an object is folded here, if it stands at the object's own position or at a later one, and does not say
-that it was made without the object (`VersionRow.unseen`). Of records, keys and orders there are few, and their rows may
-come from another region's answer: of each the object is looked for as well.
+that it was made without the object (`VersionRow.unseen`). The rows of records, keys and orders do not say so, and may
+come from another region's answer. Of these there are few: each object is looked for as well, and so is the beginning of
+a session whose row another of its records may have made.
 """
 
 from __future__ import annotations
@@ -83,9 +84,9 @@ class MissingObjects:
     ) -> list[Named]:
         """Return those that this region does not show to be here and projected.
 
-        One read for a hundred names, and a HEAD for each record of a store or key, and each order to redact; none for
-        names that the caller has just `listed` in this region's bucket. Versions that the rows do not show cost a
-        second read for a hundred.
+        One read for a hundred names, and a HEAD for each record of a store, key, proposal, conflict or dream, for each
+        order to redact, and for the beginning of a session that was changed; none for names that the caller has just
+        `listed` in this region's bucket. Versions that the rows do not show cost a second read for a hundred.
 
         The rows that were read are added to `seen`, for a caller that has more to ask of them.
 
@@ -93,25 +94,27 @@ class MissingObjects:
             Unavailable: the index or the bucket does not answer.
         """
         found: list[Named] = []
+        alone: set[Named] = set()
         for start in range(0, len(names), ROWS_PER_READ):
             row_keys = {name: _row_key_of(name) for name in names[start : start + ROWS_PER_READ]}
             keys = {row[0] for row in row_keys.values() if row is not None}
             rows = self._region.read(view.index, list(keys)) if keys else {}
             if seen is not None:
                 seen.update(rows)
-            found += [name for name, row in row_keys.items() if row is None or not _shows(rows, *row)]
+            projected = {name: row for name, row in row_keys.items() if row is not None and _shows(rows, *row)}
+            found += [name for name in row_keys if name not in projected]
+            alone.update(name for name, (row, key) in projected.items() if _may_lack_object(rows[row], key))
         found = self._without_late(view, found)
-        return found if listed else found + self._gone(set(names) - set(found))
+        return found if listed else found + self._gone(alone)
 
-    def _gone(self, names: Iterable[Named]) -> list[Named]:
-        """Return those that a row shows, perhaps for another object, and that are not in this region's bucket."""
-        alone = [name for name in names if isinstance(_parsed(name), (StoreKey, ApiKeyKey, RedactionKey))]
-        alone.sort(key=lambda name: (name.key, name.version_id or ""))
+    def _gone(self, alone: Iterable[Named]) -> list[Named]:
+        """Return those that are not in this region's bucket, whatever made the row that shows them."""
+        names = sorted(alone, key=lambda name: (name.key, name.version_id or ""))
         here: list[bool] = []
-        for start in range(0, len(alone), AT_ONCE):
-            tasks = [partial(self._is_here, name.key) for name in alone[start : start + AT_ONCE]]
+        for start in range(0, len(names), AT_ONCE):
+            tasks = [partial(self._is_here, name.key) for name in names[start : start + AT_ONCE]]
             here += self._region.parallel.run(tasks)
-        return [name for name, is_here in zip(alone, here, strict=True) if not is_here]
+        return [name for name, is_here in zip(names, here, strict=True) if not is_here]
 
     def _without_late(self, view: View, names: Sequence[Named]) -> list[Named]:
         """Leave out the versions that are divergent stragglers, or count elsewhere. Reads only where one is missing.
@@ -301,6 +304,19 @@ def _shows(rows: Mapping[RowKey, Attributes], row_key: RowKey, key: ObjectKey) -
     if isinstance(key, LogKey):
         return _shows_entry(row, key)
     return row.redacted_at is not None and UNSEEN_ORDER not in (row.unseen or ())
+
+
+def _may_lack_object(attributes: Attributes, key: ObjectKey) -> bool:
+    """Tell whether a row that shows an object may have been made without it, and does not say so.
+
+    From the answer of a home; or, where it shows the beginning of a session, from another of its records: any of those
+    leaves more in the row, and only a beginning with a context leaves one of its own rank.
+    """
+    if not isinstance(key, SessionKey):
+        return isinstance(key, (StoreKey, ApiKeyKey, RedactionKey, ProposalKey, ResolutionKey, RunKey))
+    row = SessionRow.from_attributes(attributes)
+    is_changed = any(one is not None for one in (row.context, row.updated, row.archived_at, row.trust))
+    return key.sequence == 1 and is_changed and row.context != key.rank
 
 
 def _shows_entry(row: VersionRow, key: LogKey) -> bool:
