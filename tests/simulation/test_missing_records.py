@@ -41,6 +41,21 @@ def test_the_texts_of_a_proposal_go_where_the_order_to_erase_them_never_arrived(
     desk.assert_at_rest("approved", "harmless")
 
 
+def test_the_texts_of_a_proposal_go_where_the_event_alone_of_the_order_to_erase_them_was_lost() -> None:
+    desk = RedactedDesk()
+    stage = desk.stage
+    minutes(stage, 3)
+    stage.redact(desk.version_id, AWAY)
+    lost = lose(stage, "/proposal/")
+    stage.deliver()
+    stage.cloud.buckets.replicate(next(event for event in lost if event.key.endswith("/0000000006")), AWAY)
+    stage.cloud.pending.clear()
+    assert stage.found("proposed", AWAY), "or this test shows nothing"
+    minutes(stage, 4)
+    assert stage.found("proposed", AWAY) == []
+    desk.assert_at_rest("approved", "harmless")
+
+
 def test_a_proposal_that_was_opened_through_a_region_is_there_once_its_home_is_lost() -> None:
     desk = Desk()
     stage = desk.stage

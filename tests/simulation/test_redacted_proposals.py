@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from memolith.adapters.layered import Fault, Strike
 from memolith.app.kernel.proposal_results import Proposal
 from memolith.app.replication.due_proposals import DueProposals
 from memolith.core.limits import CLAIM_LIFETIME_US, PROPOSAL_RESUMED_US
@@ -15,6 +16,7 @@ from memolith.core.proposed_edits import EditRequest
 from tests.simulation.moving_stage import AWAY, HOME, THIRD
 from tests.simulation.stage import PUT
 from tests.simulation.test_brought_proposals import Desk
+from tests.simulation.test_lost_erasures import compare
 
 NEVER_US = 1 << 62
 
@@ -108,6 +110,22 @@ def test_the_event_of_an_order_has_the_text_of_the_proposal_erased_where_the_red
     assert desk.left() != []
     desk.assert_at_rest("approved", "harmless")
     assert desk.left() == []
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_the_text_of_a_proposal_goes_by_the_daily_comparison_where_the_eraser_did_not_answer_and_no_event_comes(
+    region: str,
+) -> None:
+    desk = RedactedDesk()
+    desk.stage.deliver()
+    no_answer = Strike(Fault.REFUSED, "peers.call", occurrence=2)
+    desk.stage.actor(lambda: desk.stage.redact(desk.version_id), no_answer).finish()
+    [order] = desk.keys("proposal")
+    desk.stage.copy(order)
+    desk.stage.cloud.pending.clear()
+    assert desk.stage.found("proposed", region)
+    compare(desk.stage, region)
+    assert [key for key in desk.stage.found("proposed", region) if "/proposal/" in key] == []
 
 
 def test_the_next_home_erases_the_text_of_a_proposal_whose_redaction_died_with_the_last_one() -> None:

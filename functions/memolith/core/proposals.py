@@ -46,8 +46,11 @@ back to is erased or damaged. One that is withheld is refused."""
 # ---- the row --------------------------------------------------------------------------------------------------------
 
 
-def join(before: ProposalRow | None, record: ProposalRecord) -> ProposalRow:
-    """Join one record into the row. Commutative, associative and idempotent: the greater epoch's record holds."""
+def join(before: ProposalRow | None, record: ProposalRecord, arrived: bool = False) -> ProposalRow:
+    """Join one record into the row. Commutative, associative and idempotent: the greater epoch's record holds.
+
+    `arrived`: its object's arrival is being handled, which has the texts erased that an order is about.
+    """
     row = before or ProposalRow(store_id=record.store_id, proposal_id=record.proposal_id)
     step = ProposalStep(record.step)
     if outranks(row, step, Epoch.parse(record.epoch)):
@@ -70,7 +73,7 @@ def join(before: ProposalRow | None, record: ProposalRecord) -> ProposalRow:
         case ProposalStep.REVERTING:
             return replace(row, **mark, reverting_at=record.at)
         case ProposalStep.ERASED:
-            return replace(row, **mark, redacted=None)
+            return replace(row, **mark, redacted=None, unerased=None if arrived else True)
         case _:
             return replace(row, **mark)
 
@@ -80,6 +83,11 @@ def with_redaction(row: ProposalRow) -> ProposalRow:
     return row if row.erased is not None else replace(row, redacted=True)
 
 
+def with_erasure(row: ProposalRow) -> ProposalRow:
+    """Return the row of a proposal once its texts are erased here."""
+    return replace(row, unerased=None)
+
+
 def outranks(row: ProposalRow | None, step: ProposalStep, epoch: Epoch) -> bool:
     """Tell whether a row has a record of this step from this epoch or a greater one, so that none up to it holds."""
     stands = None if row is None else getattr(row, step.name.lower())
@@ -87,12 +95,15 @@ def outranks(row: ProposalRow | None, step: ProposalStep, epoch: Epoch) -> bool:
 
 
 def shows(row: ProposalRow, key: ProposalKey) -> bool:
-    """Tell whether a row shows that the record of this key, or one that holds in its place, is projected."""
+    """Tell whether a row shows that the record of this key, or one that holds in its place, is projected.
+
+    Of an order to erase the texts: and carried out here.
+    """
     try:
-        epoch = getattr(row, ProposalStep(key.sequence).name.lower())
+        step = ProposalStep(key.sequence)
     except ValueError:
         return False
-    return epoch is not None
+    return getattr(row, step.name.lower()) is not None and not (step is ProposalStep.ERASED and row.unerased)
 
 
 def epochs_of(row: ProposalRow) -> list[Epoch]:

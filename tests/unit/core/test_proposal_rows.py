@@ -10,8 +10,9 @@ import pytest
 
 from memolith.core.limits import PROPOSAL_KEPT_US
 from memolith.core.log_position import Epoch
+from memolith.core.object_keys import ProposalKey
 from memolith.core.objects.proposal_record import ProposalRecord, ProposalStep
-from memolith.core.proposals import due_at, is_pending, join, with_redaction
+from memolith.core.proposals import due_at, is_pending, join, shows, with_erasure, with_redaction
 from memolith.core.rows.proposals import ProposalRow
 
 EPOCH = str(Epoch(1, "us-east-1"))
@@ -51,3 +52,11 @@ def test_a_proposal_is_pending_until_it_is_decided_or_expires_and_not_once_its_t
     assert is_pending(opened, 199) and not is_pending(opened, 200)
     assert not is_pending(join(opened, DECIDED), 199)
     assert not is_pending(join(opened, ERASED), 199)
+
+
+def test_an_order_to_erase_is_shown_once_its_arrival_was_handled_or_the_texts_are_erased() -> None:
+    key = ProposalKey("us-east-1", "memstore_1", "prop_1", ProposalStep.ERASED)
+    known, arrived = _joined(OPENED, DECIDED, ERASED), join(_joined(OPENED, DECIDED), ERASED, arrived=True)
+    assert [shows(row, key) for row in (known, with_erasure(known), arrived)] == [False, True, True]
+    assert with_erasure(known) == arrived
+    assert join(arrived, ERASED) == arrived

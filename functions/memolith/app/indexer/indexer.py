@@ -341,14 +341,20 @@ class Indexer:
         """Project a record of a proposal; have its texts erased, if that was ordered or its store is being erased."""
         if record.key(key.home) != key:
             raise ValueError(f"{key}: the record says that it is elsewhere")
-        self._proposals.fold(view, record, Named(str(key)) if journal and key.home == self._region.name else None)
+        own = Named(str(key)) if journal and key.home == self._region.name else None
+        self._proposals.fold(view, record, own, arrived=True)
         row = self._proposals.row(view.index, key.store_id, key.proposal_id)
         ordered = row is not None and row.erased is not None
         if ordered or (record.has_text and self._erasures.is_deleted(view, key.store_id)):
-            return [lambda: ask_eraser(self._region, {"call": "erase_proposal", "key": str(key)})]
+            return [lambda: self._erase_proposal(view, key)]
         if row is not None and row.redacted:
             return [lambda: self._writer.erase_due_proposal(key.store_id, key.proposal_id)]
         return []
+
+    def _erase_proposal(self, view: View, key: ProposalKey) -> None:
+        """Have the texts of a proposal erased, and note it; the order itself may be still to come."""
+        if ask_eraser(self._region, {"call": "erase_proposal", "key": str(key)})["erased"]:
+            self._proposals.note_erasure(view, key.store_id, key.proposal_id)
 
     def _fold_resolution(self, view: View, key: ResolutionKey, record: ResolutionRecord, own: Named | None) -> None:
         if record.key != key:

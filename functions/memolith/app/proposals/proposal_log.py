@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from memolith.app.index.ack_journal import commit_joined_everywhere
@@ -17,7 +18,7 @@ from memolith.core.object_keys import ProposalKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.proposal_record import ProposalRecord, ProposalStep
 from memolith.core.objects.store_record import parse_epoch
-from memolith.core.proposals import derived_rows, join, outranks, planned_rows, with_redaction
+from memolith.core.proposals import derived_rows, join, outranks, planned_rows, with_erasure, with_redaction
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import VersionRow
 from memolith.core.rows.identity import StoreRow
@@ -124,12 +125,14 @@ class ProposalLog:
                 " repeat the call"
             ) from error
 
-    def fold(self, view: View, record: ProposalRecord, name: Named | None = None, own: bool = False) -> None:
+    def fold(
+        self, view: View, record: ProposalRecord, name: Named | None = None, own: bool = False, arrived: bool = False
+    ) -> None:
         """Join one record into every generation of tables. Repeatable, in any order.
 
         An index read and a transaction, where the record is new here; for an approval that is not the caller's `own`, a
         query for each instant of its plan. `name` is its object, if this home put it: it is logged as acknowledged
-        where rows change, and in any case if it is the caller's `own`.
+        where rows change, and in any case if it is the caller's `own`. `arrived`: see `join`.
 
         Raises:
             Unavailable, OutcomeUnknown: the index could not be brought so far; the record itself stands.
@@ -137,7 +140,7 @@ class ProposalLog:
         commit_joined_everywhere(
             self._region,
             view,
-            partial(self._changes, record=record),
+            partial(self._changes, record=record, arrived=arrived),
             name,
             own=own,
             contended=_CONTENDED,
@@ -191,22 +194,33 @@ class ProposalLog:
         row = self.row(view.index, store_id, proposal_id)
         if row is None or row.erased is not None:
             return None
-        work_out = partial(self._redacted, key=ProposalRow.key(store_id, proposal_id))
+        self._change(view, ProposalRow.key(store_id, proposal_id), with_redaction)
+        return proposal_id
+
+    def note_erasure(self, view: View, store_id: str, proposal_id: str) -> None:
+        """Note that the texts of a proposal are erased here. An index read, and a transaction where that is new.
+
+        Raises:
+            Unavailable, OutcomeUnknown: as `fold`.
+        """
+        self._change(view, ProposalRow.key(store_id, proposal_id), with_erasure)
+
+    def _change(self, view: View, key: RowKey, change: Callable[[ProposalRow], ProposalRow]) -> None:
+        """Change the row of a proposal, where there is one. After a rebuild every order is carried out again."""
+        work_out = partial(self._changed, key=key, change=change)
         commit_joined_everywhere(
             self._region, view, work_out, None, own=False, contended=_CONTENDED, attempts=FOLD_ATTEMPTS
         )
-        return proposal_id
 
-    def _redacted(self, index: Index, key: RowKey) -> list[Change]:
-        """Return what changes where a version is redacted. After a rebuild every order is carried out again."""
+    def _changed(self, index: Index, key: RowKey, change: Callable[[ProposalRow], ProposalRow]) -> list[Change]:
         attributes = self._region.read(index, [key]).get(key)
         if attributes is None:
             return []
         before = ProposalRow.from_attributes(attributes)
-        after = with_redaction(before)
+        after = change(before)
         return [] if after == before else _replacing(key, attributes, after)
 
-    def _changes(self, index: Index, record: ProposalRecord) -> list[Change]:
+    def _changes(self, index: Index, record: ProposalRecord, arrived: bool) -> list[Change]:
         """Return what a record says that the index does not have yet. The proposal's own row guards the others.
 
         A plan is kept though another decision holds: what it wrote may count all the same, after a failover.
@@ -214,7 +228,7 @@ class ProposalLog:
         key = ProposalRow.key(record.store_id, record.proposal_id)
         attributes = self._region.read(index, [key]).get(key)
         before = None if attributes is None else ProposalRow.from_attributes(attributes)
-        after = join(before, record)
+        after = join(before, record, arrived)
         if after == before:
             return self._plan_beside(index, record)
         plan = [Change(one, None, row.to_attributes(), unconditional=True) for one, row in planned_rows(record).items()]

@@ -21,7 +21,8 @@ class ProposalRow(Row):
     `opened`, `decided`, `applied`, `reverting`, `reverted`, `erased` and `endorsed` name the epoch, as text, of the
     record of that step that holds: its home is where the object is. A copy of the row stands in the listing of its
     status. `redacted` says that a version which the proposal planned is redacted, until the proposal's texts are
-    ordered to be erased.
+    ordered to be erased. `unerased` says that the order is known here otherwise than by its object's arrival, until
+    that has had the texts erased.
     """
 
     store_id: str
@@ -43,6 +44,7 @@ class ProposalRow(Row):
     endorsed: str | None = None
     endorsed_by: str | None = None
     redacted: bool | None = None
+    unerased: bool | None = None
 
     @staticmethod
     def key(store_id: str, proposal_id: str) -> RowKey:
