@@ -229,7 +229,8 @@ def test_a_late_text_is_erased_wherever_it_stands(stage: MovingStage, adopted: b
     assert everywhere(stage, memory.id) == {"clean"}
 
 
-def test_a_text_that_two_homes_of_one_epoch_adopted_is_erased_in_both(stage: MovingStage) -> None:
+def adopted_by_two_homes(stage: MovingStage) -> tuple[str, str]:
+    """Two homes of one epoch have adopted one late text: its memory and its version. `AWAY` is the one that counts."""
     memory = stage.create("/a", "one")
     stage.deliver()
     second = stage.update(memory.id, "SECRET")
@@ -238,10 +239,71 @@ def test_a_text_that_two_homes_of_one_epoch_adopted_is_erased_in_both(stage: Mov
         stage.fail_over(region)
         stage.reach(region, key)
         stage.hold_back()
-    stage.update(memory.id, "clean", region=AWAY)
-    stage.redact(second.version_id, AWAY)
+    return memory.id, second.version_id
+
+
+def test_a_text_that_two_homes_of_one_epoch_adopted_is_erased_in_both(stage: MovingStage) -> None:
+    memory_id, secret_id = adopted_by_two_homes(stage)
+    stage.update(memory_id, "clean", region=AWAY)
+    stage.redact(secret_id, AWAY)
     stage.at_rest()
     assert [stage.found("SECRET", region) for region in REGIONS] == [[], [], []]
+
+
+@pytest.mark.parametrize("order_at", [AWAY, HOME])
+def test_a_text_that_two_homes_of_one_epoch_adopted_is_erased_in_both_though_no_row_names_one_any_more(
+    stage: MovingStage, order_at: str
+) -> None:
+    """All of it has arrived before the order: nothing comes later that would have the copy erased."""
+    memory_id, secret_id = adopted_by_two_homes(stage)
+    stage.come_late()
+    stage.update(memory_id, "clean", region=AWAY)
+    stage.deliver()
+    assert [len(stage.found("SECRET", region)) for region in REGIONS] == [3, 3, 3]
+    stage.redact(secret_id, order_at)
+    assert stage.found("SECRET", AWAY) == []
+    stage.deliver()
+    assert [stage.found("SECRET", region) for region in REGIONS] == [[], [], []]
+    stage.at_rest()
+
+
+def test_a_text_that_two_homes_adopted_is_erased_in_both_by_an_order_that_comes_before_any_of_their_records(
+    stage: MovingStage,
+) -> None:
+    memory_id, secret_id = adopted_by_two_homes(stage)
+    stage.update(memory_id, "clean", region=AWAY)
+    stage.hold_back()
+    stage.reach(HOME, *(event.key for event in stage.held if "/log/" in event.key))
+    assert (stage.home(HOME), len(stage.found("SECRET", HOME))) == (HOME, 3)
+    stage.redact(secret_id, AWAY)
+    (order,) = [event.key for event in stage.cloud.pending if "/redaction/" in event.key]
+    stage.reach(HOME, order)
+    assert (stage.home(HOME), stage.found("SECRET", HOME)) == (HOME, [])
+    stage.at_rest()
+
+
+def test_a_text_that_an_earlier_home_adopted_unheard_of_is_erased_too(stage: MovingStage) -> None:
+    """The next failover found no copy, so that the next home adopted the late version itself."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    second = stage.update(memory.id, "SECRET")
+    (key,) = [event.key for event in stage.hold_back()]
+    with stage.dead(HOME):
+        stage.fail_over(THIRD)
+        stage.deliver()
+        stage.reach(THIRD, key)
+        stage.hold_back()
+    with stage.dead(HOME, THIRD):
+        stage.fail_over(AWAY, old=THIRD)
+        stage.reach(AWAY, key)
+    stage.come_late()
+    stage.update(memory.id, "clean", region=AWAY)
+    stage.deliver()
+    assert [len(stage.found("SECRET", region)) for region in REGIONS] == [3, 3, 3]
+    stage.redact(second.version_id, AWAY)
+    stage.deliver()
+    assert [stage.found("SECRET", region) for region in REGIONS] == [[], [], []]
+    stage.at_rest()
 
 
 # ---- an order of redaction, and the adoption of what it is about ----------------------------------------------------

@@ -114,7 +114,7 @@ class Redactions:
             order = replace(order, redacted_at=self._region.clock.now_us(), redacted_by=request["actor"])
             order = self.give(view, store, order)
         try:
-            row = self._erase(view, order) or row
+            row = self._erase(view, store, order) or row
         except Unavailable:
             self._region.metrics.count("erasures_deferred")
         return join_redaction(row, order), self._erase_proposal(view, store, request)
@@ -131,10 +131,12 @@ class Redactions:
             message = f"{request['version_id']} is redacted, but the proposal that wrote it may still have its text"
             raise in_doubt(message, error, REPEAT) from error
 
-    def _erase(self, view: View, order: Redaction) -> VersionRow | None:
+    def _erase(self, view: View, store: StoreRow, order: Redaction) -> VersionRow | None:
         """Have every copy of the text here erased; return the version's row, read after the order was projected."""
         row, keys = places_of(self._region, view, order)
         for key in keys:
+            erase(self._region, str(key))
+        for key in self._repair.replays(store, keys, order.version_id):
             erase(self._region, str(key))
         return row
 

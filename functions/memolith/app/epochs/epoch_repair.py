@@ -188,6 +188,16 @@ class EpochRepair:
             self._rows.mark_divergent(view, store, version, is_straggler, departure)
         self._repair_rows(view, store, version, *self._rows_of(view, store, version))
 
+    def replays(self, store: StoreRow | None, keys: Sequence[LogKey], version_id: str) -> list[LogKey]:
+        """Return where a version's text is besides the positions `keys`: of several homes' replays, rows name one.
+
+        No call where the store has had one epoch; otherwise what `Stragglers.of_version` costs. Raises as that.
+        """
+        if store is None or len({*store.epochs, *(str(key.slot.epoch) for key in keys)}) == 1:
+            return []
+        found = [self._stragglers.of_version(store, hash, version_id) for hash in {key.path_hash for key in keys}]
+        return sorted({key for some in found for key in some} - set(keys), key=str)
+
     def is_over(self, store: StoreRow, resolved: Sequence[ResolvedEntry]) -> bool:
         """Tell whether entries of an older epoch show as live what the snapshot knows to be gone.
 

@@ -149,6 +149,19 @@ class Stragglers:
         ]
         return [entry for entry in entries if entry is not None and entry.version_id in versions]
 
+    def of_version(self, store: StoreRow, path_hash: str, version_id: str) -> list[LogKey]:
+        """Return where one version is a straggler, or of an epoch that this region does not know.
+
+        A LIST a region, and a HEAD for each such entry of its log. Raises Unavailable.
+        """
+        keys = [
+            key
+            for key in self._logged(store, path_hash)
+            if str(key.slot.epoch) not in store.epochs or self._snapshots.is_straggler(store, path_hash, key.slot)
+        ]
+        entries = [self._logs.entry(key) for key in keys]
+        return [entry.key for entry in entries if entry is not None and entry.version_id == version_id]
+
     def _later(self, store: StoreRow, version: Entry, first: int) -> list[LogKey]:
         """Return what counts of a version's log, from the epoch of this number on."""
         hash = version.key.path_hash

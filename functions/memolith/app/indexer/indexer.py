@@ -313,6 +313,7 @@ class Indexer:
             if before is None or before.position != version.position:
                 self._erasures.project_followers(view, place, version.memory_id, version.generation or 0)
         reactions: list[Callable[[], object]] = [partial(self._erasures.erase, key) for key in keys]
+        reactions.append(partial(self._erasures.erase_replays, view, order.version_id, keys))
         proposal_id = self._proposals.note_redaction(view, order.store_id, order.version_id)
         if proposal_id is not None:
             reactions.append(partial(self._writer.erase_due_proposal, order.store_id, proposal_id))
@@ -385,9 +386,9 @@ def _own_log(key: str, region: str) -> LogKey | None:
 
 
 def store_of(key: str) -> list[RowKey]:
-    """Return the record of the store that a log entry belongs to: it decides whether the entry is a straggler."""
+    """Return the record of the store that a log entry, or an order, belongs to: it decides what is a straggler."""
     try:
         name = parse_key(key)
     except ValueError:
         return []
-    return [StoreRow.key(name.store_id)] if isinstance(name, LogKey) else []
+    return [StoreRow.key(name.store_id)] if isinstance(name, (LogKey, RedactionKey)) else []

@@ -36,6 +36,14 @@ class TextErasures:
         """Have the eraser erase one entry's text, if there is a reason; return whether there was."""
         return erase(self._region, str(key))
 
+    def erase_replays(self, view: View, version_id: str, keys: Sequence[LogKey]) -> None:
+        """Have the text of a redacted version erased where it is besides its positions `keys`.
+
+        A read, where the view has not asked for the store, and what `EpochRepair.replays` costs. Raises as that.
+        """
+        for key in self._repair.replays(stored_store(self._region, view, keys[0].store_id), keys, version_id):
+            self.erase(key)
+
     def is_deleted(self, view: View, store_id: str) -> bool:
         """Tell whether these tables know of the store's deletion. One read."""
         key = StoreRow.key(store_id)
