@@ -5,7 +5,6 @@ Each step of the commit loop (`writer`) is made of these. None of them decides w
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 from memolith.app.commit.attempt import Attempt, Step
@@ -21,7 +20,7 @@ from memolith.core.drafts import Draft, draft_of
 from memolith.core.epochs import current_epoch
 from memolith.core.errors import Unavailable, unindexed
 from memolith.core.log_position import LogKey, Slot
-from memolith.core.objects.entry import Entry, Operation
+from memolith.core.objects.entry import Entry, Operation, body_without_text
 from memolith.core.resolved_entry import ResolvedEntry
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
@@ -246,7 +245,7 @@ def known_version(rows: Mapping[RowKey, Attributes], keys: Sequence[RowKey]) -> 
 
 
 def body_of(entry: Entry, content: str | None) -> bytes:
-    """Return the content; or, for an entry without any, a record that says what it is to whoever reads the bucket."""
+    """Return the content; for an entry that has none, what it is."""
     if entry.has_content:
         return (content or "").encode()
-    return json.dumps({"operation": entry.operation.value, "version_id": entry.version_id}).encode()
+    return body_without_text(entry.operation, entry.version_id)

@@ -3,8 +3,9 @@
     the rows of the store's versions -> position and size of each -> beside each listed key and its size
 
 An entry's key names its position, and so does its version's row. Where they agree, and the bytes that the listing tells
-are those that the row tells, nothing is missing, and no text is there that should be gone. A blank has no bytes, as a
-deletion and an empty text have none: their sizes tell nothing, so that each of them is looked at on one day in `TURNS`.
+are those that the row tells, nothing is missing, and no text is there that should be gone. A blank has no bytes, as an
+empty text has none, and all deletions have equally many: their sizes tell nothing, so that each of them is looked at on
+one day in `TURNS`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from memolith.app.kernel.listing import row_pages
 from memolith.app.kernel.region import Region, View
 from memolith.core.log_position import LogKey
+from memolith.core.objects.entry import Operation, body_without_text
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.base import Attributes
 from memolith.core.rows.content import UNSEEN_ENTRY
@@ -31,8 +33,13 @@ ROWS_PER_PAGE = 1_000
 TURNS = 28
 DAY_US = 24 * 3600 * 1_000_000
 
-_LOOK = -1
-"""In place of a size: look at the object whatever size it has."""
+_DELETION = -1
+"""In place of a size: that of a deletion, blank or not. Its row tells no size, and `blank` is not asked for."""
+_LOOK = -3
+"""In place of a size: look at the object whatever size it has. Of two rows at one position the lesser counts."""
+
+DELETION_BYTES = len(body_without_text(Operation.DELETED, f"memver_{'0' * 26}"))
+"""Of a deletion that is not blank: every version's id is of the same length."""
 
 
 class _Reach(NamedTuple):
@@ -77,8 +84,10 @@ class VersionPositions:
         position = f"{key.path_hash}/{key.slot}"
         if self._reach is None or not self._reach.covers(key, position):
             self._load(key, position)
-        is_as_listed = self._sizes.get(position, _LOOK) == size_bytes
-        return is_as_listed and (size_bytes > 0 or int(key.path_hash[:8], 16) % TURNS != self._turn)
+        size = self._sizes.get(position, _LOOK)
+        is_as_listed = size_bytes in ((0, DELETION_BYTES) if size == _DELETION else (size,))
+        has_text = size_bytes > 0 and size != _DELETION
+        return is_as_listed and (has_text or int(key.path_hash[:8], 16) % TURNS != self._turn)
 
     def _load(self, key: LogKey, since: str) -> None:
         """Read the store's rows, and keep those of the key's home from its position on."""
@@ -105,7 +114,7 @@ class VersionPositions:
         self._sizes = sizes
 
 
-_ATTRIBUTES = ("position", "content_size_bytes", "redacted_at", "unseen")
+_ATTRIBUTES = ("position", "content_size_bytes", "redacted_at", "unseen", "operation")
 """Each of which costs time for every row: where a store is not deleted, nothing is asked of `blank`."""
 
 
@@ -118,4 +127,5 @@ def _in_row(row: Attributes, is_deleted: bool) -> tuple[str, int]:
     is_text_over = is_deleted and not row.get("blank", False)
     if is_text_over or "redacted_at" in row or UNSEEN_ENTRY in row.get("unseen", ()):
         return row.get("position", ""), _LOOK
-    return row.get("position", ""), row.get("content_size_bytes", 0)
+    is_deletion = row.get("operation") == Operation.DELETED and not is_deleted  # there it is known whether it is blank
+    return row.get("position", ""), _DELETION if is_deletion else row.get("content_size_bytes", 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -194,6 +195,11 @@ class Entry:
             )
         except (KeyError, ValueError) as error:
             raise ValueError(f"{key}: metadata cannot be read ({error})") from error
+
+
+def body_without_text(operation: Operation, version_id: str) -> bytes:
+    """Return the body of an entry that has no text: what it is, to whoever reads the bucket."""
+    return json.dumps({"operation": operation.value, "version_id": version_id}).encode()
 
 
 _FLAG = re.compile(r"[!-+\--~]+")

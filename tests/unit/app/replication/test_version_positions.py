@@ -14,7 +14,9 @@ from memolith.app.index.resumable_scan import EVERY_US
 from memolith.app.replication import compare_listing, version_positions
 from memolith.app.replication.compare_listing import ComparedPage, part_key
 from memolith.app.replication.service import make_comparisons
+from memolith.core.log_position import LogKey
 from memolith.core.object_keys import parse_key
+from memolith.core.objects.entry import Entry
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import UNSEEN_ENTRY, PathRow, VersionRow
 from memolith.core.rows.control import ReconcileRow
@@ -59,6 +61,17 @@ def change(scene: Scene, key: RowKey, region: str = HOME, **attributes: object) 
 
 def position(scene: Scene, version_id: str) -> str:
     return str(scene.cloud.rows(HOME, "versions")[scene.store, version_id]["position"])
+
+
+def blank(scene: Scene, version_id: str) -> None:
+    """Blank an entry of the home and its row, as retention does."""
+    key = parse_key(key_of(scene, version_id))
+    assert isinstance(key, LogKey)
+    found = scene.cloud.buckets.current(HOME, str(key))
+    assert found is not None
+    blanked = Entry.from_metadata(key, found.metadata).blanked().to_metadata()
+    MemoryErasableObjects(scene.cloud.buckets, HOME).erase(str(key), b"", blanked)
+    scene.deliver()
 
 
 def key_of(scene: Scene, version_id: str) -> str:
@@ -190,13 +203,19 @@ def test_a_redacted_version_is_looked_at_every_day(scene: Scene) -> None:
     assert [days.compare().heads for _ in range(30)] == [1] * 30
 
 
-def test_an_entry_without_bytes_is_looked_at_on_one_day_of_28(scene: Scene) -> None:
-    scene.create("/a", "")
+@pytest.mark.parametrize("what", ["an empty text", "a deletion", "a blanked deletion"])
+def test_an_entry_without_a_text_is_looked_at_on_one_day_of_28(scene: Scene, what: str) -> None:
+    memory = scene.create("/a", "" if what == "an empty text" else "first")
+    if what != "an empty text":
+        scene.delete(memory)
     scene.deliver()
+    if what == "a blanked deletion":
+        blank(scene, scene.versions(memory_id=memory.id).items[0].id)
     days = Days(scene)
     looks = [days.compare().heads for _ in range(2 * version_positions.TURNS)]
     first = looks.index(1)
     assert [day for day, heads in enumerate(looks) if heads] == [first, first + version_positions.TURNS]
+    assert days.sent() == []
 
 
 # ---- stores larger than what is held in memory ----------------------------------------------------------------------
