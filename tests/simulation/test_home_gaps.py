@@ -10,8 +10,11 @@ from __future__ import annotations
 import pytest
 
 from memolith.adapters.layered import Fault, Strike
+from memolith.app.homes.snapshot_progress import SnapshotProgress
 from memolith.core.errors import NotFound, PathConflict, Unavailable
-from memolith.core.object_keys import RedactionKey
+from memolith.core.log_position import LogKey
+from memolith.core.object_keys import RedactionKey, parse_key
+from memolith.core.objects.entry import Entry
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.take_overs import logged, take_over
 from tests.simulation.test_home_scenarios import PUT, PUTS
@@ -20,6 +23,12 @@ from tests.simulation.test_home_scenarios import PUT, PUTS
 @pytest.fixture
 def stage() -> MovingStage:
     return MovingStage()
+
+
+def entry_at(stage: MovingStage, key: str) -> Entry:
+    parsed, stored = parse_key(key), stage.cloud.buckets.current(HOME, key)
+    assert isinstance(parsed, LogKey) and stored is not None
+    return Entry.from_metadata(parsed, stored.metadata)
 
 
 # ---- renames of which some is missing -------------------------------------------------------------------------------
@@ -200,12 +209,17 @@ def test_a_rename_that_an_earlier_cut_names_counts_where_the_next_home_lacks_wha
     assert renamed in [version.id for version in stage.history_of(memory.id, HOME)]
 
 
-def test_a_memory_that_was_about_to_go_on_is_where_it_was_about_to_go_on_from(stage: MovingStage) -> None:
+@pytest.mark.parametrize("calls", [1, 2])
+def test_a_memory_that_was_about_to_go_on_is_where_it_was_about_to_go_on_from(stage: MovingStage, calls: int) -> None:
+    """Also where a call before this one had read those entries, and stopped."""
     memory = stage.create("/a", "one")
     stage.deliver()
     stage.update(memory.id, path="/b")
     further = stage.update(memory.id, path="/c").version_id
     to_b, _, _, from_b = logged(stage)
+    if calls == 2:
+        progress = SnapshotProgress(stage.cloud.sites[AWAY].region)
+        progress.keep(stage.store, [entry_at(stage, to_b), entry_at(stage, from_b)])
     take_over(stage, to_b, from_b)
     assert stage.listed(AWAY) == {"/b": memory.id}
     stage.at_rest(divergent=[further])

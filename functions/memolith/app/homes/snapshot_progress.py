@@ -8,7 +8,7 @@ rebuild leaves it alone, and goes once the survey was used.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memolith.app.kernel.listing import row_pages
@@ -21,16 +21,21 @@ from memolith.core.rows.base import Row, RowKey
 from memolith.ports.index import Change, Query
 
 ENTRIES_PER_PART = 500
-"""At most 220,000 bytes: a row may have 400,000."""
+"""At most 240,000 bytes: a row may have 400,000."""
 
 PARTS_PER_QUERY = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartRow(Row):
-    """Some of what was read of one store, as a list of lists in JSON."""
+    """Some of what was read of one store, as a list of lists in JSON.
+
+    `parents`: of each entry the version before it, as a list in JSON; None where an earlier release kept the part,
+    which does not tell then what follows what. An attribute of its own, so that such a release can still read the row.
+    """
 
     entries: str
+    parents: str | None = None
 
     @staticmethod
     def partition(store_id: str) -> str:
@@ -44,17 +49,22 @@ class SnapshotProgress:
         self._region = region
 
     def load(self, store_id: str) -> dict[LogKey, Entry]:
-        """Load everything that is kept of a store. A query for some two thousand entries, and one at least."""
+        """Load everything that is kept of a store. A query for some two thousand entries, and one at least.
+
+        Leaves out what an earlier release kept: it is read again.
+        """
         found: dict[LogKey, Entry] = {}
         for _, row in self._parts(store_id):
-            found |= {entry.key: entry for entry in _decoded(store_id, row.entries)}
+            if row.parents is not None:
+                found |= {entry.key: entry for entry in _decoded(store_id, row.entries, row.parents)}
         return found
 
     def keep(self, store_id: str, entries: Sequence[Entry]) -> None:
         """Keep these too. A write for each five hundred; a repetition does no harm."""
         for start in range(0, len(entries), ENTRIES_PER_PART):
             key = RowKey("control", PartRow.partition(store_id), self._region.new_id("part"))
-            row = PartRow(entries=_encoded(entries[start : start + ENTRIES_PER_PART]))
+            part = entries[start : start + ENTRIES_PER_PART]
+            row = PartRow(entries=_json(map(_to_list, part)), parents=_json(entry.parent_version_id for entry in part))
             self._commit(Change(key, None, row.to_attributes(), unconditional=True))
 
     def forget(self, store_id: str) -> None:
@@ -73,8 +83,8 @@ class SnapshotProgress:
             raise Unavailable("a part of a survey stayed contended; try again")
 
 
-def _encoded(entries: Sequence[Entry]) -> str:
-    return json.dumps([_to_list(entry) for entry in entries], separators=(",", ":"))
+def _json(items: Iterable[object]) -> str:
+    return json.dumps(list(items), separators=(",", ":"))
 
 
 def _to_list(entry: Entry) -> list[str | int | None]:
@@ -83,8 +93,9 @@ def _to_list(entry: Entry) -> list[str | int | None]:
     return [str(entry.ref), *names, *refs, entry.moved_version_id]
 
 
-def _decoded(store_id: str, text: str) -> Iterator[Entry]:
-    for at, operation, version_id, memory_id, generation, source, destination, moved_version_id in json.loads(text):
+def _decoded(store_id: str, entries: str, parents: str) -> Iterator[Entry]:
+    for kept, parent_version_id in zip(json.loads(entries), json.loads(parents), strict=True):
+        at, operation, version_id, memory_id, generation, source, destination, moved_version_id = kept
         ref = LogRef.parse(at)
         yield Entry(
             key=ref.key_in(store_id),
@@ -92,6 +103,7 @@ def _decoded(store_id: str, text: str) -> Iterator[Entry]:
             version_id=version_id,
             memory_id=memory_id,
             generation=generation,
+            parent_version_id=parent_version_id,
             source=None if source is None else LogRef.parse(source),
             destination=None if destination is None else LogRef.parse(destination),
             moved_version_id=moved_version_id,

@@ -12,7 +12,9 @@ from memolith.app.homes.snapshot_progress import SnapshotProgress
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.operations import operator
 from memolith.core.object_keys import parse_key
+from memolith.core.rows.base import RowKey
 from memolith.core.rows.identity import StoreRow
+from memolith.ports.index import Change
 from tests.unit.app.failing import fail_over
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -113,3 +115,20 @@ def test_what_was_kept_twice_counts_once_and_nothing_stays_in_the_end(scene: Sce
     scene.deliver()
     assert scene.cloud.rows(AWAY, "memories") == scene.cloud.rows(HOME, "memories")
     assert kept(scene) == 0
+
+
+def test_what_an_earlier_release_kept_is_read_again(scene: Scene) -> None:
+    """It kept of no entry which version came before it."""
+    region = scene.cloud.sites[AWAY].region
+    entries = scene.entries(AWAY)
+    SnapshotProgress(region).keep(scene.store, entries[:1])
+    [(key, attributes)] = [
+        (RowKey("control", *key), row) for key, row in scene.cloud.rows(AWAY, "control").items() if "entries" in row
+    ]
+    earlier = {name: value for name, value in attributes.items() if name != "parents"}
+    region.index.commit([Change(key, attributes, earlier)])
+    assert kept(scene) == 0
+    assert fail_over(scene)["state"] == "moved"
+    scene.deliver()
+    assert scene.cloud.rows(AWAY, "memories") == scene.cloud.rows(HOME, "memories")
+    assert key[1:] not in scene.cloud.rows(AWAY, "control")
