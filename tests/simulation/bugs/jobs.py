@@ -8,12 +8,14 @@ from typing import Any
 
 from memolith.adapters.memory import MemoryObjects
 from memolith.app.api import dream_edits, dream_runner
-from memolith.app.api.dream_run import DreamStoppedError, Run
+from memolith.app.api.dream_run import Run
+from memolith.app.kernel.region import View
 from memolith.core.objects.job_record import JobRecord
 from memolith.core.objects.run_record import RunRecord
 from memolith.core.pipelines import jobs
 from memolith.core.pipelines.dreams import DreamedMemory, Edit
 from memolith.core.pipelines.jobs import Claim, Claimant, JobName
+from memolith.core.rows.identity import StoreRow
 from tests.simulation import sites
 from tests.simulation.bugs.commits import UnconditionalObjects
 from tests.simulation.bugs.planting import Bug, in_place_of
@@ -60,15 +62,11 @@ class EarlyEnds(dream_runner.DreamRunner):
         self._put(run, record)
 
 
-class UnfencedEnds(dream_runner.DreamRunner):
-    """Puts what a dream came to wherever it was done, also where the store is not at home any more."""
+class UnfencedWorkers(dream_runner.DreamRunner):
+    """Goes on with a dream, and puts what it came to, also where the store is not at home any more."""
 
-    def _put(self, run: Run, record: RunRecord) -> None:
-        instructions = self._runs.instructions(run.record)
-        changed = replace(record, sequence=run.record.sequence + 1, instructions=instructions)
-        if not self._runs.put(run.view, changed):
-            raise DreamStoppedError
-        run.record = run.last = changed
+    def _at_home(self, view: View, run: Run) -> StoreRow:
+        return StoreRow.from_attributes(view.rows[StoreRow.key(run.record.store_id)])
 
 
 class HeedlessEdits(dream_edits.DreamEdits):
@@ -100,7 +98,7 @@ BUGS = (
     ),
     Bug(
         "a dream is ended where its store was at home before",
-        lambda: in_place_of((dream_runner, "DreamRunner", UnfencedEnds)),
+        lambda: in_place_of((dream_runner, "DreamRunner", UnfencedWorkers)),
         ("one_run_of_a_watermark_counts",),
         working_and_moved,
     ),

@@ -58,6 +58,7 @@ from memolith.core.pipelines.dreams import DreamedMemory
 from memolith.core.pipelines.jobs import JobName
 from memolith.core.pipelines.policy import ALLOW
 from memolith.core.remarks import REMARKS_AGAIN_US, is_log, notes_of, taken_until
+from memolith.core.rows.dreams import DreamRow
 from memolith.core.rows.identity import SessionRow, StoreRow
 from memolith.core.times import is_due, not_ahead, rfc3339
 from memolith.core.trust import AGENT, least, rank
@@ -168,7 +169,8 @@ class DreamRunner:
             if newest is not None and not newest.status.is_open:  # else another worker has it, and needs its steps
                 self._steps.forget(record)
         except LostJobError:
-            if self._home(record.store_id)[1] is None:
+            now = self._region.view([key]).rows.get(key)
+            if now is None or StoreRow.from_attributes(now).home != self._region.name:
                 self._steps.forget(run.record)
         return Taken.ENDED
 
@@ -220,27 +222,27 @@ class DreamRunner:
         self._jobs.failed(run.held, run_id=run.record.run_id, error=OUT_OF_TIME)
         return Taken.PAUSED
 
-    def _home(self, store_id: str) -> tuple[View, StoreRow | None]:
-        """Look whether a store is at home here, and stays so; None where not. An index read."""
-        key = StoreRow.key(store_id)
-        view = self._region.view([key])
-        store = StoreRow.from_attributes(view.rows[key]) if key in view.rows else None
-        if store is None or store.home != self._region.name or store.state in (StoreState.MOVING, StoreState.MOVED):
-            return view, None
-        return view, store
+    def _at_home(self, view: View, run: Run) -> StoreRow:
+        """Return the store as it is in `view`: at home here, to stay, in the epoch in which the dream was taken up.
+
+        Raises:
+            LostJobError: it has moved, or moves. What was written meanwhile was conditional, and stays.
+        """
+        attributes = view.rows.get(StoreRow.key(run.record.store_id))
+        store = None if attributes is None else StoreRow.from_attributes(attributes)
+        here = store is not None and (store.home, epoch_number(store)) == (self._region.name, run.held.epoch)
+        if store is None or not here or store.state in (StoreState.MOVING, StoreState.MOVED):
+            raise LostJobError(f"{run.record.store_id} has another home")
+        return store
 
     def _put(self, run: Run, record: RunRecord) -> None:
         """Put the next record of a dream, with what its caller wrote, in the epoch in which the dream was taken up.
 
-        In a later one it is the new home's to put. An index read, a GET, and what `RunLog.put` costs.
-
-        Raises:
-            LostJobError: the store has moved, or moves. What was written meanwhile was conditional, and stays.
+        An index read, a GET, and what `RunLog.put` costs. Raises LostJobError, as `_at_home`; DreamStoppedError.
         """
         instructions = self._runs.instructions(run.record)
-        view, store = self._home(record.store_id)
-        if store is None or epoch_number(store) != run.held.epoch:
-            raise LostJobError(f"{record.store_id} has another home")
+        view = self._region.view([StoreRow.key(record.store_id)])
+        store = self._at_home(view, run)
         changed = replace(record, sequence=run.record.sequence + 1, instructions=instructions)
         if not self._runs.put(run.view, changed):
             raise DreamStoppedError
@@ -249,15 +251,17 @@ class DreamRunner:
             raise LostJobError(f"{record.store_id} may have another home")
 
     def _go_on(self, run: Run) -> None:
-        """Check the time, that the dream was not canceled, and that no text was erased; renew a claim that is due.
+        """Check the time, the dream's record, its store's home, and that no text was erased; renew a claim that is due.
 
         An index read and a HEAD. Raises DreamPausedError, DreamStoppedError, LostJobError.
         """
         if run.until_us is not None and self._region.clock.now_us() > run.until_us:
             raise DreamPausedError
-        newest = self._runs.read(run.view, run.record.run_id)
-        if newest is None or newest.sequence > run.record.sequence:
+        key = DreamRow.key(run.record.run_id)
+        view = self._region.view([StoreRow.key(run.record.store_id), key])
+        if key not in view.rows or DreamRow.from_attributes(view.rows[key]).parsed.sequence > run.record.sequence:
             raise DreamStoppedError
+        self._at_home(view, run)
         if not self._steps.is_begun(run.record, run.held.token):
             self._forget_and_pause(run)
         if is_due(run.held.at, self._region.clock.now_us(), jobs.BEAT_US):

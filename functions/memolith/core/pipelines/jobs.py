@@ -89,8 +89,9 @@ def claim(
 
     With an `input_sha256`, a job whose last run was done with input of the same hash is up to date.
 
-    A worker whose lease ran out has failed: another may claim, with one retry less. A claim that is `requested` by a
-    caller is refused only while another worker has the job: neither what was done nor what failed holds it up.
+    A worker whose lease ran out has failed: another may claim, with one retry less. One of an earlier epoch has the job
+    no more, whatever its lease: the store's home has changed since. A claim that is `requested` by a caller is refused
+    only while another worker has the job: neither what was done nor what failed holds it up.
     """
     if state is None:
         return Claim(ClaimAnswer.CLAIMED, _claimed(None, name, who, input_watermark, RETRIES, lease_us))

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from memolith.adapters.layered import Call
+from memolith.app.api.dream_run import Taken
 from memolith.app.api.dreams import DreamRequest
+from memolith.app.api.memories import Memories
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.objects.run_record import UPDATE_EXISTING
 from memolith.core.rows.dreams import DreamRow
 from memolith.ports.index import Change
-from tests.api.dreams.stage import Stage
+from tests.api.dreams.stage import Stage, do
 from tests.unit.app.homes.test_transfer import at_the_cut, move
 from tests.unit.app.scene import AWAY, HOME
 
@@ -49,6 +51,67 @@ def test_a_worker_that_waited_for_its_model_while_the_store_moved_does_not_end_t
     stage.scene.deliver()
     assert records(stage, "job", AWAY) == ["claimed", "done"]
     assert records(stage, "run", AWAY) == ["completed"]
+    assert stage.client.beta.dreams.retrieve(dream.id).status == "completed"
+
+
+def creating(stage: Stage, *paths: str) -> dict[str, Any]:
+    """Return the answer of a model that has these memories created."""
+    nothing, sources = dict.fromkeys(("old", "new", "to")), [one.id for one in stage.scene.versions().items]
+    edits = [
+        {"op": "create", "path": path, "content": path, "why": "w", "sources": sources, **nothing} for path in paths
+    ]
+    return {"open": [], "edits": edits, "summary": "", "done": True}
+
+
+@pytest.mark.parametrize(("held_at", "written"), [("model", []), ("second edit", ["/here-1.md"])])
+def test_a_worker_whose_store_moved_writes_nothing_beside_the_worker_of_the_new_home(
+    monkeypatch: pytest.MonkeyPatch, held_at: str, written: list[str]
+) -> None:
+    """Its lease of an hour is not over, and what it kept for the dream is not swept yet."""
+    stage = Stage()
+    stage.fill(TEXTS)
+    stage.update()
+    stage.scene.deliver()
+    answers = [creating(stage, "/here-1.md", "/here-2.md"), creating(stage, "/away.md")]
+    stage.model.said += answers[::-1] if held_at == "model" else answers
+    real = Memories.create
+
+    def move_and_dream() -> None:
+        stage.model.before = lambda: None
+        move(stage.scene)
+        stage.scene.at(AWAY)._models = stage.model
+        stage.scene.at(AWAY).dream_runner(60_000_000).tick(stage.workspace)
+
+    def create(self: Memories, *args: Any, **options: Any) -> Any:
+        made = real(self, *args, **options)
+        if options["path"] == "/here-1.md":
+            move_and_dream()
+        return made
+
+    if held_at == "model":
+        stage.model.before = move_and_dream
+    else:
+        monkeypatch.setattr(Memories, "create", create)
+    stage.tick()
+    assert sorted(stage.texts()) == sorted([*TEXTS, *written, "/away.md"])
+    assert (records(stage, "run", HOME), records(stage, "run", AWAY)) == (["pending", "running"], ["completed"])
+
+
+def test_a_dream_that_stopped_for_a_move_that_was_given_up_carries_out_the_plan_that_it_had() -> None:
+    stage = Stage()
+    stage.fill(TEXTS)
+    dream = stage.update()
+    stage.model.said = [creating(stage, "/here.md")]
+    begin = {"call": "homes.begin", "store_id": stage.scene.store, "to": AWAY}
+    stage.model.before = lambda: do(lambda: stage.scene.cloud.peers.call(HOME, "reconciler", begin))
+    assert stage.runner is not None
+    assert stage.runner.take_up(dream.id) is Taken.ENDED
+    assert sorted(stage.texts()) == sorted(TEXTS)
+    move(stage.scene, HOME)
+    stage.scene.clock.advance(61)
+    stage.tick()
+    assert sorted(stage.texts()) == sorted([*TEXTS, "/here.md"])
+    assert len(stage.model.asks) == 1
     assert stage.client.beta.dreams.retrieve(dream.id).status == "completed"
 
 
