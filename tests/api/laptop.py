@@ -15,6 +15,7 @@ from memolith.adapters.system import SystemRandomness
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.entry.compose_laptop import LocalSite, Machine, open_site
 from memolith.entry.serve import Server
+from memolith.ports.model import Models
 from memolith.wire.rpc import keys_calls
 from tests.api.harness import Backend
 from tests.api.transport import body_of_event, request_over_loopback
@@ -35,13 +36,14 @@ def running(site: LocalSite) -> Iterator[int]:
 
 
 @contextmanager
-def laptop_backends(root: Path) -> Iterator[Callable[[int], Backend]]:
+def laptop_backends(root: Path, models: Models | None = None) -> Iterator[Callable[[int], Backend]]:
     """Builds one laptop in `root`, by its cap; it is closed when the block ends."""
     open_ones = []
 
     def build(cap: int = 10_000) -> Backend:
         clock, metrics = ManualClock(), RecordingMetrics()
-        site = open_site(root, LettingAllThrough(), Machine(clock, SystemRandomness(), metrics), cap)
+        machine = Machine(clock, SystemRandomness(), metrics)
+        site = open_site(root, LettingAllThrough(), machine, cap, models=models)
         served = running(site)
         open_ones.append(served)
         port = served.__enter__()

@@ -260,7 +260,7 @@ def open_site(
         memories_per_store: how many live memories a store may hold.
         deep: scans every version again once it is committed; None for no post-commit scan.
         erase_delay_days: for how many days a deleted store can be restored; 0 erases it at once.
-        models: what dreams ask; by default the stand-in, which is no model.
+        models: what dreams and extractions ask; by default the stand-in, which is no model.
 
     Raises:
         OSError, PortError, MemolithError: the folder cannot be used.

@@ -1,4 +1,4 @@
-"""The language models that a laptop's dreams ask."""
+"""The language models that a laptop's dreams and extractions ask."""
 
 from __future__ import annotations
 
@@ -38,4 +38,4 @@ def catalog_of(chosen: ChosenModel, clock: Clock, randomness: Randomness, metric
         window_tokens=chosen.window_tokens,
         region=chosen.region,
     )
-    return Catalog(service, clock, randomness, metrics)
+    return Catalog(service, clock, randomness, metrics, default=chosen.default)

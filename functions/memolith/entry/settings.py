@@ -166,7 +166,7 @@ MODEL_SERVICES = ("anthropic", "openai", "bedrock")
 
 @dataclass(frozen=True, slots=True)
 class ChosenModel:
-    """Whose language models dreams ask.
+    """Whose language models dreams and extractions ask.
 
     Attributes:
         service: one of `MODEL_SERVICES`.
@@ -174,6 +174,7 @@ class ChosenModel:
         url: where it answers; None for its usual address.
         window_tokens: what its models take; None for what is usual there.
         region: of Bedrock.
+        default: the service's own id of the model that is asked where none is named; None where one has to be.
     """
 
     service: str
@@ -181,6 +182,7 @@ class ChosenModel:
     url: str | None = None
     window_tokens: int | None = None
     region: str = ""
+    default: str | None = None
 
 
 STAND_IN = "extractive"
@@ -236,7 +238,7 @@ class LocalSettings:
         log_level: one of `LOG_LEVELS`.
         erase_delay_days: for how many days a deleted store can be restored; 0 erases it at once.
         search_model: the model of meanings that searches use beside words, one of `SEARCH_MODELS`.
-        model: whose language models dreams ask; None for the stand-in, which is no model.
+        model: whose language models are asked; None for the stand-in, which is no model.
         reranker: a service that orders what searches find, or None where that is off.
     """
 
@@ -274,7 +276,7 @@ class LocalSettings:
 
 
 def _model(environment: Mapping[str, str]) -> ChosenModel | None:
-    """Read whose models dreams ask, off unless a service is named."""
+    """Read whose models are asked, off unless a service is named."""
     service = environment.get("MEMOLITH_MODEL_SERVICE", "").strip().lower()
     if not service:
         return None
@@ -287,6 +289,7 @@ def _model(environment: Mapping[str, str]) -> ChosenModel | None:
         url=environment.get("MEMOLITH_MODEL_URL", "").strip() or None,
         window_tokens=_count(environment, "MEMOLITH_MODEL_WINDOW_TOKENS", 1) if window else None,
         region=_required(environment, "AWS_REGION") if service == "bedrock" else "",
+        default=environment.get("MEMOLITH_MODEL_ID", "").strip() or None,
     )
 
 

@@ -19,6 +19,7 @@ from memolith.adapters.models.recorded import RecordedModel
 from memolith.adapters.models.retried import ATTEMPTS, Retried
 from memolith.adapters.models.validated import Validated
 from memolith.core.pipelines.framing import framed
+from memolith.core.pipelines.policy import MODEL_DEFAULT
 from memolith.ports.model import (
     Answer,
     AnswerForm,
@@ -265,6 +266,25 @@ def test_a_catalog_names_the_models_that_are_set_up_and_refuses_others() -> None
     assert asked == ["arn:x"]
     with pytest.raises(Rejected, match="small"):
         catalog.named("large")
+
+
+def test_a_catalog_asks_for_no_model_where_none_is_named_and_none_is_the_default() -> None:
+    asked: list[str] = []
+
+    def service(model_id: str) -> Model:
+        asked.append(model_id)
+        return Scripted(GOOD)
+
+    catalog = Catalog(service, ManualClock(), SeededRandomness(1), RecordingMetrics())
+    replace(catalog, allowed={"fast": "arn:f"}).named(MODEL_DEFAULT)
+    replace(catalog, default="qwen3:8b").named(MODEL_DEFAULT)
+    catalog.named("llama")
+    assert asked == ["arn:f", "qwen3:8b", "llama"]
+    with pytest.raises(Rejected, match="MEMOLITH_MODEL_ID"):
+        catalog.named(MODEL_DEFAULT)
+    with pytest.raises(Rejected, match="of fast, large"):
+        replace(catalog, allowed={"large": "arn:l", "fast": "arn:f"}).named(MODEL_DEFAULT)
+    assert len(asked) == 3
 
 
 def _extract(*texts: str, kind: str = "user.message") -> list[str]:

@@ -168,3 +168,11 @@ def test_a_laptops_reranker_is_an_address_a_model_and_a_key_that_is_never_shown(
     )
     assert "a-secret" not in repr(settings)
     assert LocalSettings.read({}).reranker is None
+
+
+def test_a_laptops_models_have_a_default_where_one_is_named() -> None:
+    service = {"MEMOLITH_MODEL_SERVICE": "openai", "OPENAI_API_KEY": "sk-x"}
+    model = LocalSettings.read({**service, "MEMOLITH_MODEL_ID": " qwen3:8b "}).model
+    assert model is not None and model.default == "qwen3:8b"
+    model = LocalSettings.read(service).model
+    assert model is not None and model.default is None

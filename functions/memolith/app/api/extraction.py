@@ -31,7 +31,7 @@ from memolith.core.objects.transcript import Event
 from memolith.core.pipelines.extraction import PROMPT, PROMPT_SHA256, Gleaned, Note, document, glean
 from memolith.core.pipelines.framing import framed
 from memolith.core.pipelines.jobs import Claim, ClaimAnswer, JobName
-from memolith.core.pipelines.policy import MODEL_DEFAULT, PipelinesPolicy
+from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.proposed_edits import EditRequest
 from memolith.core.retention import DAY_US
 from memolith.core.rows.content import PathRow
@@ -66,9 +66,6 @@ ANSWER_US = round(CALL_TIMEOUT_S * 1_000_000)
 
 OVER_BUDGET = "over_budget"
 """What comes of a session whose question takes more than the store allows a day: nothing, whatever day it is."""
-
-MODEL = MODEL_DEFAULT
-"""The name of the model that is asked, which a deployment maps to one of a service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +136,7 @@ class Extractions:
     ) -> Extraction:
         """Propose what a session taught, at most `core.pipelines.extraction.WRITES_MAX` memories.
 
+        The store's policy says which model is asked, as for `extract_unasked`.
         Repeatable: about events that were extracted before no model is asked, unless `again`. What reading `EVENTS_MAX`
         events costs, an index read, a LIST and a GET of the session's job, and two PUTs; one question to a
         model, and for what is proposed an index read and what opening a proposal costs.
@@ -156,7 +154,8 @@ class Extractions:
         if not input_document["events"]:
             return Extraction(session_id, store_id, (), {}, None, None, Usage())
         store = self._authorizer.enter_store(call, Scope.write, store_id)
-        if not PipelinesPolicy.of(store.store.pipelines).may_extract:
+        policy = PipelinesPolicy.of(store.store.pipelines)
+        if not policy.may_extract:
             raise InvalidRequest(
                 "memory_store_id", "names a memory store whose `pipelines` policy allows no extraction"
             )
@@ -166,7 +165,8 @@ class Extractions:
         claim = self._claim(store, name, max(event.at for event in events), None if again else digest)
         if claim.done is not None:
             return Extraction(session_id, store_id, (), {}, claim.done.run_id or None, None, Usage(), unchanged=True)
-        return self._carry_out(store, claim, _Question(session_id, events, input_document, question, digest), MODEL)
+        asked = _Question(session_id, events, input_document, question, digest)
+        return self._carry_out(store, claim, asked, policy.model)
 
     def extract_unasked(
         self, store: StoreAccess, record: SessionRecord, watermark: int, model: str, until_us: int | None = None

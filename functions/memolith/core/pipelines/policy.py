@@ -33,6 +33,7 @@ ALL, NOT_PEOPLE = "all", "not_people"
 COUNT = "count"
 
 MODEL_DEFAULT = "small"
+"""The name under which a deployment has its default model; that of a policy in which no model was chosen."""
 
 _WORDS = {
     "dreams": (ALLOW, PROPOSE, OFF),
@@ -69,7 +70,7 @@ class PipelinesPolicy:
             `idle_hours`.
         auto_dream: whether the store is consolidated by itself every `dream_every_hours`, if `dream_min_sessions` have
             said something new: as a proposal, or written.
-        model: the name of the model that these two ask.
+        model: the name of the model that these two ask, and an extraction that is called for.
         usage: with ``count``, what sessions cite and read is counted by their transcripts.
         unused_days: after how many days without a use a memory is recalled after others that are as good.
     """
