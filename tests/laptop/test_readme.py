@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import anthropic
@@ -16,6 +17,7 @@ import pytest
 import typer
 
 from memolith.clients.cli.mcp import app as mcp_app
+from tests.laptop.models import service_of_models
 from tests.laptop.processes import environment, serving
 from tests.mount.mounted import fuse_is_missing
 
@@ -68,14 +70,14 @@ def test_the_passage_does_what_it_says(root: Path) -> None:
             server.kill()
 
 
-def test_a_session_becomes_memories_and_is_taken_back_by_the_lines_that_say_so(root: Path) -> None:
-    """Line by line, as each shows or changes something; no model is set up, so that nothing is asked outside."""
+def said_by_the_lines_of_a_session(root: Path, **settings: str) -> list[str]:
+    """What each line says; line by line, as each shows or changes something. Nothing is written before the approval."""
     passage = re.search(r"^## Five minutes from a session to memories$.*?(?=^## )", README, re.M | re.S)
     assert passage is not None
     (block,) = re.findall(r"^```console\n(.*?)^```$", passage[0], re.M | re.S)
     memolith = shlex.join([sys.executable, "-m", "memolith.clients.cli"])
     said = []
-    with serving(root) as server:
+    with serving(root, **settings) as server:
         told = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": server.api_key, "HOME": str(root)}
         for line in block.splitlines():
             words = ["bash", "-euc", line.replace(".venv/bin/memolith", memolith)]
@@ -85,13 +87,29 @@ def test_a_session_becomes_memories_and_is_taken_back_by_the_lines_that_say_so(r
             assert (done.returncode, done.stderr) == (0, ""), (line, done.stderr)
             said.append(done.stdout)
         assert list(server.client().beta.memory_stores.memories.list(said[0].strip())) == []
-    _, imported, dreamed, shown, approved, index, reverted = said
+    return said
+
+
+def test_a_session_becomes_memories_and_is_taken_back_by_the_lines_that_say_so(root: Path) -> None:
+    """No model is set up, so that nothing is asked outside."""
+    _, imported, dreamed, shown, approved, index, reverted = said_by_the_lines_of_a_session(root)
     assert imported.split("\t")[2] == "6"
     assert "memolith-extractive-1" in dreamed and "proposed for review" in dreamed
     assert "+Deploy to staging after seven, never during the nightly backup." in shown
     assert [line.split()[0] for line in approved.splitlines()[:-1]] == ["applied"] * 4
     assert len(index.splitlines()) == 3
     assert [line.split()[0] for line in reverted.splitlines()[:-1]] == ["reverted"] * 4
+
+
+@pytest.mark.skipif(find_spec("openai") is None, reason="A SERVICE OF MODELS IS NOT ASKED: NO openai")
+def test_the_same_lines_have_a_services_model_consolidate_what_the_session_said(root: Path) -> None:
+    """The service knows one model, and refuses any other id, as real ones do."""
+    with service_of_models("qwen3:8b") as (url, refused):
+        told = {"MEMOLITH_MODEL_SERVICE": "openai", "MEMOLITH_MODEL_URL": url, "OPENAI_API_KEY": "sk-test"}
+        said = said_by_the_lines_of_a_session(root, **told, MEMOLITH_MODEL_ID="qwen3:8b")
+    assert refused == []
+    lines = dict(line.split(None, 1) for line in said[2].splitlines() if len(line.split(None, 1)) == 2)
+    assert (lines["status"], lines["model"]) == ("completed", "qwen3:8b")
 
 
 @pytest.mark.skipif(bool(WHY_NOT), reason=f"THE README'S MOUNT IS NOT MOUNTED: {WHY_NOT}")

@@ -71,7 +71,7 @@ class DreamCreate(Body):
         list[Annotated[DreamStoreInput | DreamSessionsInput, Field(discriminator="type")]],
         Field(min_length=1, max_length=2, fail_fast=True),
     ]
-    model: Annotated[DreamModel, BeforeValidator(_as_object)]
+    model: Annotated[DreamModel, BeforeValidator(_as_object)] | None = None
     instructions: (
         Annotated[str, Field(min_length=1, max_length=limits.INSTRUCTIONS_MAX_CHARS), AfterValidator(_unicode)] | None
     ) = None
@@ -94,8 +94,8 @@ class DreamCreate(Body):
         return DreamRequest(
             store_id=stores[0].memory_store_id,
             session_ids=session_ids,
-            model=self.model.id,
-            speed=self.model.speed,
+            model=None if self.model is None else self.model.id,
+            speed=None if self.model is None else self.model.speed,
             instructions=self.instructions,
             behavior=CREATE_NEW if behavior is None else behavior.type,
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 import anthropic
 import pytest
+from anthropic.types.beta import BetaDream
 
 from tests.api.dreams.stage import TEXTS, Stage, choose, proposed
 from tests.unit.app.scene import AWAY, HOME
@@ -117,3 +118,13 @@ def test_a_dream_with_nothing_to_propose_opens_no_proposal() -> None:
     stage.fill({"/a.md": "short"})
     dream = stage.done(stage.create(extra_body={"output_behavior": {"type": "propose"}}))
     assert dream.model_extra["x_memolith"]["proposal_id"] is None
+
+
+@pytest.mark.parametrize("model", [{}, {"model": None}])
+def test_a_dream_that_names_no_model_asks_the_one_of_the_store(stage: Stage, model: dict[str, None]) -> None:
+    choose(stage, model="claude-haiku-4-5")
+    inputs = [{"type": "memory_store", "memory_store_id": stage.scene.store}]
+    body = {"inputs": inputs, "output_behavior": {"type": "propose"}, **model}
+    dream = stage.done(stage.client.post("/v1/dreams", body=body, cast_to=BetaDream))
+    assert (dream.status, dream.model.id) == ("completed", "claude-haiku-4-5")
+    assert stage.create().model.id == "claude-x", "what is named is taken"

@@ -10,18 +10,20 @@ from typing import Any, cast
 import httpx2
 import pytest
 
+from memolith.adapters.models.extractive import MODEL
 from memolith.adapters.models.recorded import RecordedModel
 from memolith.app.api import proposal_views
 from memolith.clients.api.client import ApiClient
 from memolith.clients.api.http import HttpApi
+from memolith.clients.cli import dream_replay
 from memolith.clients.cli.dream import LAST, _changes, _id, _recent
 from memolith.clients.cli.dream_replay import Replay, Replayer, answering
 from memolith.clients.cli.failures import ApiFailed
 from memolith.clients.cli.main import run
 from memolith.core.errors import InvalidRequest
 from memolith.core.remarks import log_path
-from memolith.ports.model import Ask, Purpose, Rejected
-from tests.api.dreams.stage import Stage, tell
+from memolith.ports.model import Ask, Model, Purpose, Rejected
+from tests.api.dreams.stage import Asked, Stage, choose, tell
 from tests.api.loopback import serving
 from tests.unit.app.scene import HOME
 
@@ -104,6 +106,40 @@ def replayed(stage: Stage, dream: Any, *more: Any) -> Replay:
     found = api.get(f"/v1/dreams/{dream.id}")
     service, cassette = (*more, None, None)[:2]
     return Replayer(api, answering(found, service, None, None, cassette)).replay(found)
+
+
+def test_a_dream_that_is_begun_without_a_model_asks_the_one_of_its_store(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command line named `default`, which no service has."""
+    stage = Stage()
+    choose(stage, model="claude-haiku-4-5")
+    with serving(stage.api.answer) as port:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{port}")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", stage.scene.api_key)
+        for words in ([], ["--model", "claude-opus-4-8"]):
+            with pytest.raises(SystemExit) as ended:
+                run(["dream", "start", stage.scene.store, "--no-wait", *words])
+            assert not ended.value.code
+    assert {run.model for run in stage.runs()} == {"claude-haiku-4-5", "claude-opus-4-8"}
+    assert "claude-haiku-4-5" in capsys.readouterr().out
+
+
+def test_a_dream_of_the_default_model_is_replayed_with_the_one_that_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service has no model of that name."""
+    asked: list[str] = []
+
+    def service(model_id: str) -> Model:
+        asked.append(model_id)
+        return Asked()
+
+    monkeypatch.setattr(dream_replay, "service_of", lambda name, url: service)
+    dream = {"model": {"id": "small"}, "x_memolith": {"model_answered": "claude-haiku-4-5-20251001"}}
+    answering(dream, "anthropic", None, None, None)
+    answering(dream, "anthropic", "small", None, None)
+    assert asked == ["claude-haiku-4-5-20251001", "small"]
+    with pytest.raises(InvalidRequest, match="must name a model of the service"):
+        answering({**dream, "x_memolith": {"model_answered": MODEL}}, "anthropic", None, None, None)
 
 
 @pytest.mark.parametrize("behavior", ["propose", "update_existing"])

@@ -47,11 +47,11 @@ Change = Callable[[RunRecord, int], RunRecord | None]
 
 @dataclass(frozen=True, slots=True)
 class DreamRequest:
-    """What a caller asks for."""
+    """What a caller asks for; `model` is None for the one that the store's policy names."""
 
     store_id: str
     session_ids: Sequence[str]
-    model: str
+    model: str | None = None
     speed: str | None = None
     instructions: str | None = None
     behavior: str = CREATE_NEW
@@ -137,7 +137,7 @@ class Dreams:
             status=DreamStatus.PENDING,
             created_at=self._region.clock.now_us(),
             created_by=access.actor,
-            model=request.model,
+            model=request.model or PipelinesPolicy.of(store.pipelines).model,
             speed=request.speed,
             behavior=request.behavior,
             output_store_id=output,

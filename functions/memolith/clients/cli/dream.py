@@ -51,7 +51,10 @@ def start(
     into: Annotated[
         str, typer.Option("--into", help="proposal: edits that wait for a person; new: a new store; input: the store.")
     ] = "proposal",
-    model: Annotated[str, typer.Option("--model", help="The model's id, where the server has one.")] = "default",
+    model: Annotated[
+        str | None,
+        typer.Option("--model", help="The model's id; by default the store's, else the server's own default."),
+    ] = None,
     instructions: Annotated[str | None, typer.Option("--instructions", help="Wishes for this dream.")] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it is over.")] = True,
     url: Url = None,
@@ -72,7 +75,9 @@ def start(
     if into not in behaviors:
         raise InvalidRequest("--into", "must be proposal, new or input")
     inputs: list[dict[str, Any]] = [{"type": "memory_store", "memory_store_id": store}]
-    body: dict[str, Any] = {"inputs": inputs, "model": model, "output_behavior": behaviors[into]}
+    body: dict[str, Any] = {"inputs": inputs, "output_behavior": behaviors[into]}
+    if model:
+        body["model"] = model
     if instructions:
         body["instructions"] = instructions
     with speaking():

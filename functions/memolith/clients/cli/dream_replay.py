@@ -30,6 +30,7 @@ from memolith.core.objects.transcript import Event
 from memolith.core.pipelines import dreams
 from memolith.core.pipelines.dreams import DreamedMemory, Edit
 from memolith.core.pipelines.framing import framed
+from memolith.core.pipelines.policy import MODEL_DEFAULT
 from memolith.core.proposals import unified_diff
 from memolith.core.remarks import REMARKS_AGAIN_US, is_log, notes_of
 from memolith.core.times import parse_rfc3339, rfc3339
@@ -89,12 +90,14 @@ def answering(
     """Return what answers a replay.
 
     Raises:
-        InvalidRequest: the dream's own model is not the stand-in, and neither a service nor recorded answers are named.
+        InvalidRequest: the dream's own model is not the stand-in, and neither a service nor recorded answers are named;
+            or no model of the service is named.
     """
     behind: Model | None = None
     if service in SERVICES:
         made = service_of(str(service), url=address)
-        behind = Catalog(made, SystemClock(), SystemRandomness(), Unmeasured()).named(model or dream["model"]["id"])
+        named = model or _model_of(dream)
+        behind = Catalog(made, SystemClock(), SystemRandomness(), Unmeasured(), default=named).named(named)
     elif service == STAND_IN or (service is None and dream["x_memolith"]["model_answered"] in (None, STAND_IN_MODEL)):
         behind = ExtractiveModels().named("")
     elif service is not None:
@@ -104,6 +107,16 @@ def answering(
     if behind is None:
         raise InvalidRequest("--service", "must say who answers, or --cassette name recorded answers")
     return behind
+
+
+def _model_of(dream: Mapping[str, Any]) -> str:
+    """Return the dream's model, as a service names it. Raises InvalidRequest: no model of a service was asked."""
+    named, answered = str(dream["model"]["id"]), dream["x_memolith"]["model_answered"]
+    if named != MODEL_DEFAULT:
+        return named
+    if answered in (None, STAND_IN_MODEL):
+        raise InvalidRequest("--model", "must name a model of the service, as no service's model answered this dream")
+    return str(answered)
 
 
 class _Transcripts:

@@ -70,7 +70,8 @@ class PipelinesPolicy:
             `idle_hours`.
         auto_dream: whether the store is consolidated by itself every `dream_every_hours`, if `dream_min_sessions` have
             said something new: as a proposal, or written.
-        model: the name of the model that these two ask, and an extraction that is called for.
+        model: the name of the model that these two ask, and an extraction that is called for, and a dream that names
+            none.
         usage: with ``count``, what sessions cite and read is counted by their transcripts.
         unused_days: after how many days without a use a memory is recalled after others that are as good.
     """
