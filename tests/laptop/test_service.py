@@ -8,24 +8,38 @@ import plistlib
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
 
 from memolith.clients.cli import background_service
-from memolith.clients.cli.background_service import Launchd, Served, Systemd, plist_of, service, unit_of
+from memolith.clients.cli.background_service import (
+    Launchd,
+    Served,
+    Systemd,
+    plist_of,
+    secrets_of,
+    service,
+    settings_of,
+    unit_of,
+)
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.serve import _install
 from memolith.clients.cli.started_server import Answer, answer_of
 from memolith.core.errors import InvalidRequest
+from memolith.entry.settings import MODEL_SERVICES, LocalSettings, seal_folder
 from tests.laptop.processes import environment
+from tests.support.sdk import client_of
 
 ODD = Served(Path('/tmp/with space/100% "quoted" $HOME'), 8377, "/opt/py thon/$bin/python")  # noqa: S108
 
@@ -43,9 +57,13 @@ if "restart" in words:
     end()
     unit = pathlib.Path(os.environ["HOME"], ".config/systemd/user/memolith.service").read_text()
     lines = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line)
-    told = dict(one.split("=", 1) for one in shlex.split(lines["Environment"]))
+    told = {{name: os.environ[name] for name in ("HOME", "PATH", "PYTHONPATH")}}
+    told |= dict(one.split("=", 1) for one in shlex.split(lines["Environment"]))
+    if "EnvironmentFile" in lines:
+        text = pathlib.Path(lines["EnvironmentFile"]).read_text()
+        told |= dict(one.split("=", 1) for one in shlex.split(text, comments=True))
     with open(os.environ["HOME"] + "/journal", "ab") as journal:
-        child = subprocess.Popen(shlex.split(lines["ExecStart"]), env=os.environ | told, stdout=subprocess.DEVNULL,
+        child = subprocess.Popen(shlex.split(lines["ExecStart"]), env=told, stdout=subprocess.DEVNULL,
                                  stderr=journal, stdin=subprocess.DEVNULL, start_new_session=True)
     state.write_text(str(child.pid))
 if "disable" in words:
@@ -96,6 +114,30 @@ def test_installing_starts_a_server_and_uninstalling_ends_it(person: dict[str, s
     asked = (root / "systemctl.log").read_text().splitlines()
     assert asked[:3] == ["--user daemon-reload", "--user enable memolith.service", "--user restart memolith.service"]
     assert asked[-2:] == ["--user disable --now memolith.service", "--user daemon-reload"]
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="THE SERVICE IS INSTALLED BY SYSTEMD, WHICH IS LINUX'S"
+)
+def test_the_service_keeps_the_settings_with_which_it_was_installed(person: dict[str, str], root: Path) -> None:
+    """It starts with the environment of the service manager, and not with that of the shell."""
+    told = {"MEMOLITH_ERASE_DELAY_DAYS": "60", "MEMOLITH_SEAL_FOLDER": "~/seals", "MEMOLITH_RERANK_KEY": 'a"b$c\\d #'}
+    done = serve(person | told, "--install")
+    assert done.returncode == 0, done.stderr
+    assert "MEMOLITH_ERASE_DELAY_DAYS" in done.stdout and told["MEMOLITH_RERANK_KEY"] not in done.stdout
+    unit, secret = (root / ".config/systemd/user" / name for name in ("memolith.service", "memolith.env"))
+    assert "MEMOLITH_RERANK_KEY" not in unit.read_text() and stat.S_IMODE(secret.stat().st_mode) == 0o600
+    key = (root / ".memolith" / "key").read_text().strip()
+    client = client_of(f"http://127.0.0.1:{person['MEMOLITH_PORT']}", key)
+    store = client.beta.memory_stores.create(name="Team notes")
+    client.beta.memory_stores.delete(store.id)
+    (found,) = client.beta.memory_stores.list(extra_query={"deleted": "true"})
+    erased_in = datetime.fromisoformat((found.model_extra or {})["erase_after"]) - datetime.now(UTC)
+    assert timedelta(days=59) < erased_in <= timedelta(days=60)
+    assert f'"MEMOLITH_SEAL_FOLDER={root}/seals"' in unit.read_text()
+    assert serve(person, "--install").returncode == 0
+    assert not secret.exists(), "what is not set any more is forgotten"
+    assert "ERASE_DELAY" not in unit.read_text()
 
 
 @pytest.mark.skipif(
@@ -206,9 +248,10 @@ def test_a_manager_that_refuses_is_named_with_what_to_do(person: dict[str, str],
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="THE UNIT IS NOT VERIFIED: NO systemd-analyze")
 def test_systemd_takes_the_unit_with_any_path(tmp_path: Path) -> None:
-    served = Served(ODD.root, 8377, sys.executable)
+    settings = {"MEMOLITH_MODEL_URL": "http://[::1]/a%20b?$x", "OPENAI_API_KEY": "sk-x"}
+    served = Served(ODD.root, 8377, sys.executable, settings=settings)
     unit = tmp_path / "memolith.service"
-    unit.write_text(unit_of(served))
+    unit.write_text(unit_of(served, tmp_path / "memolith.env"))
     done = subprocess.run(
         ["systemd-analyze", "verify", "--user", str(unit)], capture_output=True, text=True, check=False
     )
@@ -217,17 +260,54 @@ def test_systemd_takes_the_unit_with_any_path(tmp_path: Path) -> None:
 
 
 def test_the_unit_quotes_what_systemd_would_read_as_its_own() -> None:
-    lines = dict(line.split("=", 1) for line in unit_of(ODD).splitlines() if "=" in line)
+    lines = dict(line.split("=", 1) for line in unit_of(ODD, Path("/x")).splitlines() if "=" in line)
     assert lines["ExecStart"] == '"/opt/py thon/$$bin/python" -m memolith.entry.serve'
     assert lines["Environment"] == (
         '"MEMOLITH_ROOT=/tmp/with space/100%% \\"quoted\\" $HOME" "MEMOLITH_PORT=8377" "MEMOLITH_SEARCH_MODEL=none"'
     )
     assert lines["StandardOutput"] == "null"
     with pytest.raises(InvalidRequest, match="printable"):
-        unit_of(Served(Path("/a\nExecStart=evil"), 1))
+        unit_of(Served(Path("/a\nExecStart=evil"), 1), Path("/x"))
+    assert "EnvironmentFile" not in lines
+
+
+def test_keys_stand_in_a_file_of_their_own_as_systemd_reads_one() -> None:
+    """In double quotes it takes a backslash before a quote and a backslash away, and expands nothing."""
+    keyed = Served(Path("/r"), 1, settings={"OPENAI_API_KEY": 'a"b\\c$d%e', "MEMOLITH_MODEL_SERVICE": "openai"})
+    lines = unit_of(keyed, Path("/home/a b/100%/memolith.env")).splitlines()
+    assert "EnvironmentFile=/home/a b/100%%/memolith.env" in lines
+    assert "OPENAI_API_KEY" not in "".join(lines) and '"MEMOLITH_MODEL_SERVICE=openai"' in "".join(lines)
+    assert secrets_of(keyed).splitlines()[1:] == ['OPENAI_API_KEY="a\\"b\\\\c$d%e"']
+    with pytest.raises(InvalidRequest, match="OPENAI_API_KEY"):
+        secrets_of(Served(Path("/r"), 1, settings={"OPENAI_API_KEY": "a\nb"}))
+
+
+class Asked(dict[str, str]):
+    """An environment that knows which variables were looked for."""
+
+    def __init__(self, **set_ones: str) -> None:
+        super().__init__(set_ones)
+        self.names: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.names.add(name)
+        return super().get(name, default)
+
+
+@pytest.mark.parametrize("chosen", [{}, *({"MEMOLITH_MODEL_SERVICE": name} for name in MODEL_SERVICES)])
+def test_every_setting_that_the_server_reads_is_kept(chosen: dict[str, str]) -> None:
+    needed = {"AWS_REGION": "eu-west-1", "ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o"}
+    environment = Asked(**needed, **chosen, MEMOLITH_RERANK_URL="http://127.0.0.1:1/rerank")
+    LocalSettings.read(environment)
+    seal_folder(environment)
+    options = {"MEMOLITH_ROOT", "MEMOLITH_PORT", "MEMOLITH_SEARCH_MODEL", "MEMOLITH_OUTPUT"}
+    told = {**dict.fromkeys(environment.names, "1"), **chosen}
+    assert set(settings_of(told)) == environment.names - options
 
 
 def test_launchds_list_has_the_same_command_and_folder_and_drops_the_key() -> None:
+    keyed = plistlib.loads(plist_of(Served(Path("/r"), 1, settings={"OPENAI_API_KEY": "sk-x"})))
+    assert keyed["EnvironmentVariables"]["OPENAI_API_KEY"] == "sk-x"
     told = plistlib.loads(plist_of(ODD))
     assert told["ProgramArguments"] == ["/opt/py thon/$bin/python", "-m", "memolith.entry.serve"]
     variables = {"MEMOLITH_ROOT": str(ODD.root), "MEMOLITH_PORT": "8377", "MEMOLITH_SEARCH_MODEL": "none"}
@@ -246,6 +326,7 @@ def test_launchd_is_asked_to_end_the_old_agent_and_begin_the_new_one(
     assert isinstance(agent, Launchd)
     agent.install(ODD)
     assert plistlib.loads(agent.path.read_bytes())["Label"] == "memolith.serve"
+    assert stat.S_IMODE(agent.path.stat().st_mode) == 0o600, "a key of a service may be in it"
     assert (agent.uninstall(), agent.uninstall(), agent.path.exists()) == (True, False, False)
     assert (tmp_path / "asked").read_text().split() == ["bootout", "bootstrap", "bootout"]
 

@@ -78,7 +78,7 @@ def serve(
 def _install(root: Path, port: int, search_model: str, as_json: bool = False) -> None:
     """Install the service, and wait until it answers. Raises InvalidRequest, ApiFailed, OSError."""
     from memolith.adapters.system import SystemClock
-    from memolith.clients.cli.background_service import Served, service
+    from memolith.clients.cli.background_service import Served, service, settings_of
     from memolith.clients.cli.failures import ApiFailed, Exit
     from memolith.clients.cli.started_server import START_S, Answer, answer_of, listens
     from memolith.core.errors import InvalidRequest
@@ -89,7 +89,8 @@ def _install(root: Path, port: int, search_model: str, as_json: bool = False) ->
     # The installed service may listen there itself, and is replaced.
     if answer_of(url) is Answer.ANOTHER if manager.path.exists() else listens(url):
         raise ApiFailed(f"something listens at {url} already", Exit.USAGE, "End it, or choose another --port.")
-    manager.install(Served(root, port, search_model=search_model))
+    settings = settings_of(os.environ)
+    manager.install(Served(root, port, search_model=search_model, settings=settings))
     end_us = clock.ticks_us() + START_S * 1_000_000
     while (found := answer_of(url)) is not Answer.MEMOLITH:
         if found is Answer.ANOTHER or clock.ticks_us() > end_us:
@@ -101,6 +102,8 @@ def _install(root: Path, port: int, search_model: str, as_json: bool = False) ->
         print(json.dumps({"url": url, "service": str(manager.path)}))
         return
     print(f"Memolith answers at {url}, now and after every login; {manager.path} says so.")
+    if settings:
+        print(f"Until it is installed again it keeps, as they are set now: {', '.join(settings)}.")
 
 
 def _uninstall(as_json: bool) -> None:
