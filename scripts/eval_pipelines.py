@@ -20,7 +20,6 @@ from memolith.adapters.models.catalog import Catalog
 from memolith.adapters.models.extractive import ExtractiveModels
 from memolith.adapters.models.recorded import RecordedModel
 from memolith.adapters.system.clock import SystemClock
-from memolith.app.api import extraction
 from memolith.ports.model import Model, Models
 from memolith.scanner import Scanner
 from scripts.pipelines import obedient
@@ -124,7 +123,7 @@ class Recorded:
 
 
 def models_of(service: str, model: str | None, address: str | None) -> Models:
-    """Return the models of a service, each named as extraction names it. Keys are where the service's SDK looks."""
+    """Return the models of a service, whose default is the one that is named. Keys are where the service's SDK looks."""
     if service == STAND_IN:
         return ExtractiveModels()
     if service == obedient.NAME:
@@ -132,8 +131,7 @@ def models_of(service: str, model: str | None, address: str | None) -> Models:
     if not model:
         raise SystemExit(f"--service {service} needs a --model, as the service names it")
     clock = SystemClock()
-    allowed = {extraction.MODEL: model}
-    return Catalog(_service(service, address), clock, SeededRandomness(SEED), RecordingMetrics(), allowed)
+    return Catalog(_service(service, address), clock, SeededRandomness(SEED), RecordingMetrics(), default=model)
 
 
 def _service(service: str, address: str | None) -> Callable[[str], Model]:

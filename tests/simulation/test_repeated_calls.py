@@ -177,7 +177,7 @@ def test_a_copy_that_found_everything_as_asked_leaves_nothing_by_which_the_other
 
 @pytest.mark.parametrize("asked", [{"content": "mine"}, {"path": "/b"}, {"content": "mine", "path": "/b"}])
 def test_a_copy_whose_version_was_erased_meanwhile_tells_no_memory_without_path_and_text(
-    quiet: Stage, asked: dict[str, str]
+    quiet: Stage, asked: dict[str, Any]
 ) -> None:
     memory = quiet.create("/a", "a")
     command = UpdateMemory(quiet.store, memory.id, quiet.new_version_id(), ACTOR, **asked)
