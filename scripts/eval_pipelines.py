@@ -123,7 +123,7 @@ class Recorded:
 
 
 def models_of(service: str, model: str | None, address: str | None) -> Models:
-    """Return the models of a service, whose default is the one that is named. Keys are where the service's SDK looks."""
+    """Return the models of a service; the default is `model`. Keys are where the SDK of the service looks."""
     if service == STAND_IN:
         return ExtractiveModels()
     if service == obedient.NAME:
