@@ -80,16 +80,8 @@ class Memories:
         Raises:
             InvalidRequest, NotFound, PathConflict, Busy, Unavailable, OutcomeUnknown; or what `Authorizer` raises.
         """
-        check_path(path)
-        _check_content(content)
-        keys = [*self.creation_keys(store_id, path, content), *source_keys(store_id, origin.sources)]
-        access = self._authorizer.enter_store(call, Scope.write, store_id, keys)
-        self.remember_salt(access.store)
-        memory_id, version_id = self._region.new_id("mem"), self._region.new_id("memver")
-        trust = class_of(access, self._region.name, origin)
-        command = CreateMemory(store_id, memory_id, version_id, access.actor, path, content, trust)
-        outcome = self._execute(access, command)
-        return self._answer(outcome, self._written(access, outcome, content) if full else TextView())
+        command = CreateMemory(store_id, "", "", "", path, content)
+        return self._write(call, command, full=full, origin=origin)
 
     def update(
         self,
@@ -113,37 +105,39 @@ class Memories:
         """
         if content is None and path is None:
             raise InvalidRequest("", "at least one of content and path must be given")
-        if path is not None:
-            check_path(path)
-        if content is not None:
-            _check_content(content)
-        _check_memory_id(memory_id)
-        keys = [MemoryRow.key(store_id, memory_id), *self.creation_keys(store_id, path, content)]
-        keys += source_keys(store_id, origin.sources)
-        access = self._authorizer.enter_store(call, Scope.write, store_id, keys)
-        self.remember_salt(access.store)
-        version_id = self._region.new_id("memver")
-        trust = class_of(access, self._region.name, origin)
-        expected = expected_content_sha256
         restored = origin.restored and not content  # said where it matters alone: an earlier release does not know it
-        command = UpdateMemory(
-            store_id, memory_id, version_id, access.actor, content, path, expected, trust, restored=restored
-        )
-        outcome = self._execute(access, command)
-        return self._answer(outcome, self._written(access, outcome, content) if full else TextView())
+        command = UpdateMemory(store_id, memory_id, "", "", content, path, expected_content_sha256, restored=restored)
+        return self._write(call, command, full=full, origin=origin)
 
     def delete(
         self, call: RequestContext, store_id: str, memory_id: str, *, expected_content_sha256: str | None
     ) -> str:
         """Delete a memory; its versions stay listable. Two index reads, a PUT, a transaction. Raises as `update`."""
-        _check_memory_id(memory_id)
-        access = self._authorizer.enter_store(call, Scope.write, store_id, [MemoryRow.key(store_id, memory_id)])
-        version_id = self._region.new_id("memver")
-        command = DeleteMemory(store_id, memory_id, version_id, access.actor, expected_content_sha256, access.trust)
+        return self._write(call, DeleteMemory(store_id, memory_id, "", "", expected_content_sha256)).id
+
+    def _write(self, call: RequestContext, command: Command, *, full: bool = False, origin: Origin = OWN) -> Memory:
+        """Carry out a command as its caller, whose actor and class it is given here, and new ids where it has none."""
+        store_id = command.store_id
+        path, content = (None, None) if isinstance(command, DeleteMemory) else (command.path, command.content)
+        if path is not None:
+            check_path(path)
+        if content is not None:
+            _check_content(content)
+        keys = [*self.creation_keys(store_id, path, content), *source_keys(store_id, origin.sources)]
+        if not isinstance(command, CreateMemory):
+            _check_memory_id(command.memory_id)
+            keys.append(MemoryRow.key(store_id, command.memory_id))
+        access = self._authorizer.enter_store(call, Scope.write, store_id, keys)
+        self.remember_salt(access.store)
+        command = replace(
+            command,
+            memory_id=command.memory_id or self._region.new_id("mem"),
+            version_id=command.version_id or self._region.new_id("memver"),
+            actor=access.actor,
+            trust=class_of(access, self._region.name, origin),
+        )
         outcome = self._execute(access, command)
-        if outcome.error is not None:
-            raise outcome.error
-        return memory_id
+        return self._answer(outcome, self._written(access, outcome, content) if full else TextView())
 
     def _execute(self, access: StoreAccess, command: Command) -> Outcome:
         """Carry a write out by the record of the later home of which this region shows something (`written_by`)."""
