@@ -13,7 +13,7 @@ import pytest
 from memolith.adapters.memory import MemoryIndex
 from memolith.app.kernel.proposal_results import EditView, Proposal, Staged
 from memolith.app.kernel.results import Memory, RequestContext
-from memolith.core.errors import NotFound, Unavailable
+from memolith.core.errors import NotFound, PreconditionFailed, Unavailable
 from memolith.core.rows.control import CompletenessRow
 from memolith.ports.index import Change
 from tests.simulation.stage import AWAY, HOME, PUT, Stage
@@ -131,6 +131,19 @@ def test_a_write_in_a_region_that_does_not_know_the_memory_in_a_reviewed_folder_
     assert edit.path == "/policy/a"
     assert stage.contents() == {"/policy/a": "one"}
     assert stage.memolith().proposals.approve(stage.other, stage.store, proposal.id).status == "open"
+
+
+def test_a_write_that_rests_on_a_version_that_is_its_memorys_head_no_more_is_refused_and_opens_no_proposal(
+    stage: ReviewedStage,
+) -> None:
+    stage.choose(agents="propose")
+    memory = stage.make("/a")
+    stage.write(stage.person, memory, path="/b")
+    stage.cloud.deliver()
+    for region in (HOME, AWAY):
+        with pytest.raises(PreconditionFailed):
+            stage.write(stage.agent, memory, region, path="/c", expected_version_id=memory.version_id)
+    assert stage.open_proposals() == ()
 
 
 def test_a_deletion_of_what_is_deleted_at_the_home_is_not_found(stage: ReviewedStage) -> None:

@@ -6,7 +6,6 @@ others run. What the workers leave in the buckets is all that `checkers.jobs` se
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -38,7 +37,7 @@ SLOW = 0.4
 
 TICKS_AT_REST = 12
 DREAMT = "dreamt of"
-"""What begins a text of a dream; the SHA-256 of the text that it was made of follows."""
+"""What begins a text of a dream; the version that it was made of follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ class SlowModels:
 
 
 class _SlowModel:
-    """Replaces every text by one that says which text it was."""
+    """Replaces every text by one that says which version it was."""
 
     def __init__(self, pause: Callable[[], None]) -> None:
         self._pause = pause
@@ -111,10 +110,10 @@ class _SlowModel:
 
 
 def _edit(memory: Mapping[str, Any], key: str) -> dict[str, Any]:
-    text = f"{DREAMT} {hashlib.sha256(memory['text'].encode()).hexdigest()} by {key}"
+    version = memory["version"]
     nothing = dict.fromkeys(("old", "new", "to"))
-    sources = [memory["version"]]
-    return {"op": "replace", "path": memory["path"], "content": text, "why": "it is time", "sources": sources} | nothing
+    edit = {"op": "replace", "path": memory["path"], "content": f"{DREAMT} {version} by {key}", "why": "it is time"}
+    return edit | nothing | {"sources": [version]}
 
 
 class Workers:
@@ -163,21 +162,22 @@ class Workers:
         return sandbox.memolith.dreams.create(self._world.call(), request).run_id
 
     def _edit(self) -> None:
-        """Writes to the dreamt memories, in any region."""
+        """Writes to the dreamt memories, in any region, and renames one now and then."""
         world = self._world
         for number in range(EDITS):
             memory_id = world.chance.choice(self._memories)
             region = world.network.nearest(world.chance.choice(world.options.regions))
-            self._invoke("editing", region, partial(self._one_edit, memory_id, f"edit {number}"))
+            asked = (None, f"/w/at/{number}") if number % 4 == 3 else (f"edit {number}", None)
+            self._invoke("editing", region, partial(self._one_edit, memory_id, *asked))
             world.scheduler.sleep(world.chance.uniform(0.0, 3.0))
 
-    def _one_edit(self, memory_id: str, text: str, sandbox: Sandbox) -> None:
+    def _one_edit(self, memory_id: str, text: str | None, path: str | None, sandbox: Sandbox) -> None:
         sandbox.memolith.memories.update(
             self._world.call(),
             self.store_id,
             memory_id,
             content=text,
-            path=None,
+            path=path,
             expected_content_sha256=None,
             full=False,
         )

@@ -126,7 +126,8 @@ def waits(approval: str | None, command: WriteCommand, head: MemoryRow | None, c
 
 
 def edit_of(command: Command, head: MemoryRow | None) -> EditRequest | None:
-    """Return the edit that a write amounts to; None where it changes nothing, or changes no live memory.
+    """Return the edit that a write amounts to; None where it changes nothing: no live memory, nor another version than
+    it expects.
 
     It names the memory by its id and asks for all that the write does: `head` may be old, and the store's home, where
     it is looked at again, leaves out what is so already.
@@ -134,6 +135,8 @@ def edit_of(command: Command, head: MemoryRow | None) -> EditRequest | None:
     if isinstance(command, CreateMemory):
         return EditRequest("create", command.path, content=command.content, at_most=command.trust)
     if head is None or not is_live(head) or head.path is None:
+        return None
+    if command.expected_version_id not in (None, head.version_id):
         return None
     named: dict[str, Any] = {
         "memory_id": head.memory_id,

@@ -39,8 +39,8 @@ class UpdateMemory:
     """New content, a new path, or both; None leaves that side alone. The precondition speaks of the current content.
 
     `trust` is the class of what this caller writes; a text that is kept keeps its own. `expected_version_id` is the
-    head itself that the home, which alone sets it, has decided by. `author` as `CreateMemory`. `restored` says that the
-    content is one that the memory had before.
+    version that the head has to be, for a caller who has decided by its path, too. `author` as `CreateMemory`.
+    `restored` says that the content is one that the memory had before.
     """
 
     store_id: str
@@ -80,18 +80,16 @@ _KINDS: dict[str, type[Command]] = {
 }
 
 
-_HOMES_OWN = "expected_version_id"
-_LEFT_OUT = {"author": None, "restored": False}
+_LEFT_OUT = {"author": None, "expected_version_id": None, "restored": False}
 
 
 def to_payload(command: Command) -> dict[str, Any]:
-    """Write a command in JSON's types, with its name under ``command``. No command that is passed on pins a version.
+    """Write a command in JSON's types, with its name under ``command``.
 
-    Of a write that no approval policy is to judge, the author is left out, and so is that nothing is restored: a home
-    of an earlier release takes it.
+    What it does not say of an author, a version or a restored text is left out: a home of an earlier release takes it.
     """
     name = next(name for name, kind in _KINDS.items() if type(command) is kind)
-    fields = {field: value for field, value in asdict(command).items() if field != _HOMES_OWN}
+    fields = asdict(command)
     return {"command": name, **{field: fields[field] for field in fields if fields[field] != _LEFT_OUT.get(field, ...)}}
 
 

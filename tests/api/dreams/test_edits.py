@@ -108,6 +108,30 @@ def test_an_edit_of_a_person_beside_a_dream_is_never_lost(stage: Stage) -> None:
     assert stage.texts()["/new.md"] == "what a person wrote meanwhile"
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"op": "rename", "to": "/theirs.md"},
+        {"op": "delete"},
+        {"op": "replace", "content": "what the model made of it"},
+    ],
+    ids=lambda edit: str(edit["op"]),
+)
+def test_a_memory_that_a_person_renames_beside_a_dream_stays_as_the_person_left_it(
+    stage: Stage, edit: dict[str, Any]
+) -> None:
+    listed = stage.client.beta.memory_stores.memories.list(stage.scene.store)
+    memory = next(one for one in listed if one.type == "memory" and one.path == "/new.md")
+    nothing = dict.fromkeys(("content", "old", "new", "to"))
+    asked = {**nothing, "path": "/new.md", "why": "w", "sources": [memory.memory_version_id], **edit}
+    stage.model.said = [{"open": [], "edits": [asked], "summary": "", "done": True}]
+    stage.model.before = lambda: do(lambda: stage.scene.update(memory.id, path="/mine.md"))
+    dream = stage.done(stage.update())
+    told = dream.model_extra["x_memolith"]
+    assert (dream.status, told["conflicts"], told["changed"], told["deleted"]) == ("completed", 1, 0, 0)
+    assert stage.texts() == {**{path: TEXTS[path] for path in ("/old.md", "/other.md")}, "/mine.md": TEXTS["/new.md"]}
+
+
 def test_a_dream_that_is_canceled_while_its_model_thinks_changes_nothing(stage: Stage) -> None:
     dream = stage.update()
     stage.model.before = lambda: do(lambda: stage.client.beta.dreams.cancel(dream.id))

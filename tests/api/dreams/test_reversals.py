@@ -10,6 +10,7 @@ import pytest
 
 from memolith.adapters.layered import Fault, Strike
 from memolith.app.api import dream_changes
+from memolith.app.api.memories import Memories
 from memolith.app.kernel.results import Memory
 from memolith.core.sent_size import sent_size
 from tests.api.dreams.stage import TEXTS, Stage
@@ -155,6 +156,36 @@ def test_what_a_dream_made_is_deleted_when_it_is_taken_back(stage: Stage) -> Non
         [one] = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))["data"]
         assert (one["path"], one["outcome"]) == ("/made.md", outcome)
     assert stage.texts() == TEXTS
+
+
+def test_a_memory_that_is_renamed_while_its_dream_is_taken_back_stays_where_it_is(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = next(iter(stage.client.beta.memory_stores.memory_versions.list(stage.scene.store))).id
+    nothing = dict.fromkeys(("content", "old", "new", "to")) | {"why": "so", "sources": [version]}
+    edits = [
+        {**nothing, "op": "create", "path": "/made.md", "content": "made"},
+        {**nothing, "op": "rename", "path": "/new.md", "to": "/moved.md"},
+    ]
+    stage.model.said = [{"open": [], "edits": edits, "summary": "", "done": True}]
+    dream = stage.done(stage.update())
+    theirs = {"/made.md": "/kept.md", "/moved.md": "/mine.md"}
+    real = Memories.retrieve
+
+    def rename_what_was_read(self: Memories, *args: Any, **options: Any) -> Memory:
+        found = real(self, *args, **options)
+        stage.scene.update(found, path=theirs[found.path])
+        return found
+
+    monkeypatch.setattr(Memories, "retrieve", rename_what_was_read)
+    reversal = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))
+    outcomes = {one["path"]: one["outcome"] for one in reversal["data"]}
+    assert outcomes == {"/made.md": "changed_since", "/new.md": "changed_since"}
+    assert stage.texts() == {
+        **{path: TEXTS[path] for path in ("/old.md", "/other.md")},
+        "/kept.md": "made",
+        "/mine.md": TEXTS["/new.md"],
+    }
 
 
 @pytest.mark.parametrize(("approved", "status"), [(False, "rejected"), (True, "reverted")])

@@ -73,8 +73,16 @@ class HeedlessEdits(dream_edits.DreamEdits):
     """Writes over whatever is there."""
 
     def _write(self, run: Run, edit: Edit, memories: Mapping[str, DreamedMemory]) -> None:
-        anything = {path: replace(one, sha256=None) for path, one in memories.items()}  # type: ignore[arg-type]
-        super()._write(run, edit, anything)
+        anything: Any = {"sha256": None, "version_id": None}
+        super()._write(run, edit, {path: replace(one, **anything) for path, one in memories.items()})
+
+
+class EditsOfTexts(dream_edits.DreamEdits):
+    """Looks at the text alone of what it writes over: it may have been renamed."""
+
+    def _write(self, run: Run, edit: Edit, memories: Mapping[str, DreamedMemory]) -> None:
+        any_version: Any = {"version_id": None}
+        super()._write(run, edit, {path: replace(one, **any_version) for path, one in memories.items()})
 
 
 BUGS = (
@@ -105,6 +113,12 @@ BUGS = (
     Bug(
         "a dream writes over what it has not read",
         lambda: in_place_of((dream_edits, "DreamEdits", HeedlessEdits)),
+        ("a_dream_changes_only_what_it_read",),
+        working,
+    ),
+    Bug(
+        "a dream writes over what was renamed since it read it",
+        lambda: in_place_of((dream_edits, "DreamEdits", EditsOfTexts)),
         ("a_dream_changes_only_what_it_read",),
         working,
     ),

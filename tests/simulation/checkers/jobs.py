@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from tests.simulation.evidence import Evidence
 from tests.simulation.workers import Kept
 
 _OVER = ("completed", "failed", "canceled")
-_DREAMT = re.compile(rb"dreamt of ([0-9a-f]{64}) by ")
+_DREAMT = re.compile(rb"dreamt of (memver_[0-9a-z]{26}) by ")
 
 
 def a_record_of_a_job_is_put_once(evidence: Evidence) -> Iterator[str]:
@@ -61,14 +60,14 @@ def a_job_is_done_once_its_run_is_over(evidence: Evidence) -> Iterator[str]:
 
 
 def a_dream_changes_only_what_it_read(evidence: Evidence) -> Iterator[str]:
-    """A dream's text is the next version of the very text that it was made of."""
+    """A dream's version follows the very version that it was made of. A rename by others keeps its text."""
     for version_id, one in evidence.worked.written.items():
         made_of = _DREAMT.match(one.text)
-        if made_of is None:
-            continue
         parent = evidence.worked.written.get(one.parent or "")
-        if parent is None or hashlib.sha256(parent.text).hexdigest() != made_of[1].decode():
-            yield f"{version_id} follows {one.parent}, and was made of another text"
+        if made_of is None or (parent is not None and parent.text == one.text):
+            continue
+        if one.parent != made_of[1].decode():
+            yield f"{version_id} follows {one.parent}, and was made of {made_of[1].decode()}"
 
 
 def every_dream_ends(evidence: Evidence) -> Iterator[str]:

@@ -220,6 +220,13 @@ def test_the_author_of_a_write_is_passed_on_only_where_a_policy_is_to_judge_it(c
     assert from_payload(json.loads(json.dumps(to_payload(judged)))) == judged
 
 
+@pytest.mark.parametrize("command", COMMANDS[1:], ids=kind_of)
+def test_the_version_that_a_write_expects_is_passed_on_where_it_names_one(command: UpdateMemory | DeleteMemory) -> None:
+    assert "expected_version_id" not in to_payload(command)
+    pinned = replace(command, expected_version_id=VERSION)
+    assert from_payload(json.loads(json.dumps(to_payload(pinned)))) == pinned
+
+
 def test_a_command_of_a_newer_release_is_refused_before_anything_is_done() -> None:
     with pytest.raises(Unavailable, match=r"'memory\.append'"):
         from_payload({"command": "memory.append"})

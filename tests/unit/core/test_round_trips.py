@@ -197,8 +197,17 @@ commands: st.SearchStrategy[Command] = st.one_of(
         st.none() | values.paths,
         st.none() | values.hashes,
         restored=st.booleans(),
+        expected_version_id=st.none() | values.version_ids,
     ),
-    st.builds(DeleteMemory, values.store_ids, values.memory_ids, values.version_ids, texts, st.none() | values.hashes),
+    st.builds(
+        DeleteMemory,
+        values.store_ids,
+        values.memory_ids,
+        values.version_ids,
+        texts,
+        st.none() | values.hashes,
+        expected_version_id=st.none() | values.version_ids,
+    ),
 )
 
 

@@ -174,8 +174,13 @@ class Divergent:
         store_id, head = row.store_id, self._head(access.view, row)
         if row.operation == Operation.DELETED:
             if head is not None:
-                expected = head.content_sha256
-                self._memories.delete(call, store_id, head.memory_id, expected_content_sha256=expected)
+                self._memories.delete(
+                    call,
+                    store_id,
+                    head.memory_id,
+                    expected_content_sha256=head.content_sha256,
+                    expected_version_id=head.version_id,
+                )
             return None
         entry, content = self._text(row)
         origin = Origin(at_most=entry.trust, restored=True)
@@ -192,6 +197,7 @@ class Divergent:
             expected_content_sha256=head.content_sha256,
             full=full,
             origin=origin,
+            expected_version_id=head.version_id,
         )
 
     # ---- rows and texts -----------------------------------------------------------------------------------------

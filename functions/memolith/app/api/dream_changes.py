@@ -213,7 +213,13 @@ class DreamReversals:
                 was = None if before is None else (before.path, before.content_sha256)
                 return UNCHANGED if (head.path, head.content_sha256) == was else CHANGED_SINCE
             if before is None:
-                self._memories.delete(call, store_id, head.id, expected_content_sha256=after.content_sha256)
+                self._memories.delete(
+                    call,
+                    store_id,
+                    head.id,
+                    expected_content_sha256=after.content_sha256,
+                    expected_version_id=after.id,
+                )
                 return TAKEN_BACK
             self._memories.update(
                 call,
@@ -224,6 +230,7 @@ class DreamReversals:
                 expected_content_sha256=after.content_sha256,
                 full=False,
                 origin=Origin(at_most=before.trust, restored=True),
+                expected_version_id=after.id,
             )
         except NotFound:
             return UNCHANGED if before is None else CHANGED_SINCE

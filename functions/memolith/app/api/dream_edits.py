@@ -155,7 +155,13 @@ class DreamEdits:
             return
         memory = memories[edit.path]
         if edit.op == "delete":
-            self._memories.delete(run.call, store_id, memory.id, expected_content_sha256=memory.sha256)
+            self._memories.delete(
+                run.call,
+                store_id,
+                memory.id,
+                expected_content_sha256=memory.sha256,
+                expected_version_id=memory.version_id,
+            )
             run.record = replace(record, deleted=record.deleted + 1)
             _rests_on(run, edit, memory.id)
             return
@@ -167,6 +173,7 @@ class DreamEdits:
             path=edit.to if edit.op == "rename" else None,
             expected_content_sha256=memory.sha256,
             full=False,
+            expected_version_id=memory.version_id,
         )
         run.record = replace(record, changed=record.changed + 1)
         _rests_on(run, edit, memory.id)

@@ -94,8 +94,9 @@ class Memories:
         expected_content_sha256: str | None,
         full: bool,
         origin: Origin = OWN,
+        expected_version_id: str | None = None,
     ) -> Memory:
-        """Change content, path, or both, if the content is still the expected one; `origin` as `create`.
+        """Change content, path, or both, if content, or version, is still the expected one; `origin` as `create`.
 
         One index read, one PUT, one transaction; a rename adds its write intent, look and second PUT, and a GET for
         content that it keeps; an empty content on an expected one an index read and a GET. A change that is already so
@@ -106,14 +107,31 @@ class Memories:
         if content is None and path is None:
             raise InvalidRequest("", "at least one of content and path must be given")
         restored = origin.restored and not content  # said where it matters alone: an earlier release does not know it
-        command = UpdateMemory(store_id, memory_id, "", "", content, path, expected_content_sha256, restored=restored)
+        command = UpdateMemory(
+            store_id,
+            memory_id,
+            "",
+            "",
+            content,
+            path,
+            expected_content_sha256,
+            expected_version_id=expected_version_id,
+            restored=restored,
+        )
         return self._write(call, command, full=full, origin=origin)
 
     def delete(
-        self, call: RequestContext, store_id: str, memory_id: str, *, expected_content_sha256: str | None
+        self,
+        call: RequestContext,
+        store_id: str,
+        memory_id: str,
+        *,
+        expected_content_sha256: str | None,
+        expected_version_id: str | None = None,
     ) -> str:
         """Delete a memory; its versions stay listable. Two index reads, a PUT, a transaction. Raises as `update`."""
-        return self._write(call, DeleteMemory(store_id, memory_id, "", "", expected_content_sha256)).id
+        expected = expected_content_sha256
+        return self._write(call, DeleteMemory(store_id, memory_id, "", "", expected, None, expected_version_id)).id
 
     def _write(self, call: RequestContext, command: Command, *, full: bool = False, origin: Origin = OWN) -> Memory:
         """Carry out a command as its caller, whose actor and class it is given here, and new ids where it has none."""

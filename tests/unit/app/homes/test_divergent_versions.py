@@ -88,6 +88,27 @@ def test_what_was_written_since_it_was_looked_at_is_not_restored_over(scene: Sce
     assert [one.version_id for one in divergent(scene, THIRD)] == [lost.version_id]
 
 
+def test_what_was_renamed_since_it_was_looked_at_is_neither_deleted_nor_renamed_by_a_divergent_version(
+    scene: Scene,
+) -> None:
+    doomed, moved = scene.create("/doomed", "text"), scene.create("/moved", "other text")
+    scene.deliver()
+    scene.delete(doomed)
+    scene.update(moved, path="/theirs")
+    held = hold_back(scene)
+    fail_over(scene)
+    for memory in (doomed, moved):
+        scene.update(memory, f"ours at {memory.path}", at=AWAY)
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    scene.update(doomed, path="/kept", at=AWAY)
+    scene.update(moved, path="/mine", at=AWAY)
+    for one in divergent(scene, THIRD):
+        with pytest.raises(PreconditionFailed):
+            scene.at(THIRD).divergent.restore(scene.call(), scene.store, one.version_id, full=False)
+    assert scene.paths(at=AWAY) == ["/kept", "/mine"]
+
+
 def test_a_divergent_rename_is_restored_with_its_path(scene: Scene) -> None:
     rename_late(scene)
     [renamed] = divergent(scene, THIRD)
