@@ -11,6 +11,7 @@ from memolith.app.api import dream_edits, dream_runner
 from memolith.app.api.dream_run import Run
 from memolith.app.kernel.region import View
 from memolith.core.objects.job_record import JobRecord
+from memolith.core.objects.proposal_record import PlannedWrite
 from memolith.core.objects.run_record import RunRecord
 from memolith.core.pipelines import jobs
 from memolith.core.pipelines.dreams import DreamedMemory, Edit
@@ -72,17 +73,17 @@ class UnfencedWorkers(dream_runner.DreamRunner):
 class HeedlessEdits(dream_edits.DreamEdits):
     """Writes over whatever is there."""
 
-    def _write(self, run: Run, edit: Edit, memories: Mapping[str, DreamedMemory]) -> None:
+    def _write(self, run: Run, edit: Edit, planned: PlannedWrite, memories: Mapping[str, DreamedMemory]) -> None:
         anything: Any = {"sha256": None, "version_id": None}
-        super()._write(run, edit, {path: replace(one, **anything) for path, one in memories.items()})
+        super()._write(run, edit, planned, {path: replace(one, **anything) for path, one in memories.items()})
 
 
 class EditsOfTexts(dream_edits.DreamEdits):
     """Looks at the text alone of what it writes over: it may have been renamed."""
 
-    def _write(self, run: Run, edit: Edit, memories: Mapping[str, DreamedMemory]) -> None:
+    def _write(self, run: Run, edit: Edit, planned: PlannedWrite, memories: Mapping[str, DreamedMemory]) -> None:
         any_version: Any = {"version_id": None}
-        super()._write(run, edit, {path: replace(one, **any_version) for path, one in memories.items()})
+        super()._write(run, edit, planned, {path: replace(one, **any_version) for path, one in memories.items()})
 
 
 BUGS = (

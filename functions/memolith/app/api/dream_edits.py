@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -14,12 +13,12 @@ from memolith.app.api.memories import Memories
 from memolith.app.api.proposals import Proposals
 from memolith.app.kernel.proposal_results import Staged
 from memolith.app.kernel.region import Region
-from memolith.app.kernel.results import Memory
 from memolith.core import ids
 from memolith.core.approval import ApprovalPolicy, author_kind
 from memolith.core.errors import Busy, InvalidRequest, NotFound, PathConflict, PreconditionFailed
 from memolith.core.limits import SOURCES_MAX
-from memolith.core.objects.run_record import PROPOSE, RunRecord
+from memolith.core.objects.proposal_record import PlannedWrite
+from memolith.core.objects.run_record import PROPOSE
 from memolith.core.pipelines import dreams
 from memolith.core.pipelines.dreams import DreamedMemory, Edit
 from memolith.core.pipelines.policy import PipelinesPolicy
@@ -48,13 +47,16 @@ class DreamEdits:
         written = tuple(one for one in edits if one not in reviewed)
         proposed = dreams.fit_into_proposal(reviewed, memories)
         run.dropped += [TOO_LARGE] * (len(reviewed) - len(proposed))
-        return Plan(tuple(proposed), written, memories, tuple(run.dropped))
+        ids = [
+            PlannedWrite(number, self._region.new_id("mem"), self._region.new_id("memver"))
+            for number, _ in enumerate(written, 1)
+        ]
+        return Plan(tuple(proposed), written, tuple(ids), memories, tuple(run.dropped))
 
-    def carry_out(self, run: Run, plan: Plan, go_on: Callable[[], None], heads: Sequence[Memory] | None = None) -> None:
+    def carry_out(self, run: Run, plan: Plan, go_on: Callable[[], None]) -> None:
         """Propose or write what is planned. `go_on` is called before the proposal and each write, and stops by raising.
 
-        Of a plan that may be carried out in part already, `heads` are the store's memories now: what they show to be
-        done is counted, and not done again.
+        Repeatable: what was done of it before is counted, and not done again, whatever others have made of it since.
 
         Raises:
             DreamFailedError: it cannot be proposed. Unauthenticated, PermissionDenied, Unavailable, OutcomeUnknown.
@@ -62,14 +64,9 @@ class DreamEdits:
         if plan.reviewed:
             go_on()
         self._propose(run, plan.reviewed, plan.memories)
-        left = list(plan.written)
-        if heads is not None:
-            done = [one for one in left if _is_done(one, plan.memories, heads)]
-            run.record = _counted(run.record, done)
-            for one in done:
-                _rests_on(run, one, _memory_id(one, plan.memories, heads))
-            left = [one for one in left if one not in done]
-        self._apply(run, left, plan.memories, go_on)
+        for edit, planned in zip(plan.written, plan.ids, strict=True):
+            go_on()
+            self._apply(run, edit, planned, plan.memories)
 
     def _reviewed(self, run: Run, edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) -> list[Edit]:
         """Return the edits that wait for a person, in one proposal: all, or those that the store's policies stage.
@@ -132,51 +129,22 @@ class DreamEdits:
         run.record = replace(run.record, proposal_id=proposal_id)
         return None
 
-    def _apply(
-        self, run: Run, edits: Sequence[Edit], memories: Mapping[str, DreamedMemory], go_on: Callable[[], None]
-    ) -> None:
-        for edit in edits:
-            go_on()
-            try:
-                self._write(run, edit, memories)
-            except (PreconditionFailed, NotFound, PathConflict, Busy):
-                run.record = replace(run.record, conflicts=run.record.conflicts + 1)
-            except InvalidRequest:
-                run.dropped.append("refused")
-            except Staged:  # the policy was set after it was looked at
-                run.dropped.append("proposed")
+    def _apply(self, run: Run, edit: Edit, planned: PlannedWrite, memories: Mapping[str, DreamedMemory]) -> None:
+        try:
+            self._write(run, edit, planned, memories)
+        except (PreconditionFailed, NotFound, PathConflict, Busy):
+            run.record = replace(run.record, conflicts=run.record.conflicts + 1)
+        except InvalidRequest:
+            run.dropped.append("refused")
+        except Staged:  # the policy was set after it was looked at
+            run.dropped.append("proposed")
 
-    def _write(self, run: Run, edit: Edit, memories: Mapping[str, DreamedMemory]) -> None:
-        store_id, record = run.record.output_store_id, run.record
-        if edit.op == "create":
-            made = self._memories.create(run.call, store_id, path=edit.path, content=edit.content or "", full=False)
-            run.record = replace(record, created=record.created + 1)
-            _rests_on(run, edit, made.id)
-            return
-        memory = memories[edit.path]
-        if edit.op == "delete":
-            self._memories.delete(
-                run.call,
-                store_id,
-                memory.id,
-                expected_content_sha256=memory.sha256,
-                expected_version_id=memory.version_id,
-            )
-            run.record = replace(record, deleted=record.deleted + 1)
-            _rests_on(run, edit, memory.id)
-            return
-        self._memories.update(
-            run.call,
-            store_id,
-            memory.id,
-            content=None if edit.op == "rename" else dreams.new_text(edit, memory),
-            path=edit.to if edit.op == "rename" else None,
-            expected_content_sha256=memory.sha256,
-            full=False,
-            expected_version_id=memory.version_id,
-        )
-        run.record = replace(record, changed=record.changed + 1)
-        _rests_on(run, edit, memory.id)
+    def _write(self, run: Run, edit: Edit, planned: PlannedWrite, memories: Mapping[str, DreamedMemory]) -> None:
+        record = run.record
+        written = self._memories.write(run.call, dreams.command_for(edit, memories, record.output_store_id, planned))
+        count = {"create": "created", "delete": "deleted"}.get(edit.op, "changed")
+        sources = {**record.sources, written.id: edit.sources[:SOURCES_MAX]}
+        run.record = replace(record, **{count: getattr(record, count) + 1}, sources=sources)
 
 
 def _at_fault(error: InvalidRequest) -> int | None:
@@ -194,43 +162,3 @@ def _in_conflict(error: NotFound | PathConflict | PreconditionFailed, edits: Seq
         paths = [None if one.op == "create" else one.path for one in edits]
         wanted = error.id if isinstance(error, NotFound) else error.path
     return paths.index(wanted) if wanted in paths else None
-
-
-def _rests_on(run: Run, edit: Edit, memory_id: str | None) -> None:
-    """Note in the dream's record what the edit of a memory rests on."""
-    if memory_id is not None:
-        run.record = replace(run.record, sources={**run.record.sources, memory_id: edit.sources[:SOURCES_MAX]})
-
-
-def _memory_id(edit: Edit, memories: Mapping[str, DreamedMemory], heads: Sequence[Memory]) -> str | None:
-    """Return the memory that an edit wrote; None where what it made is not there any more."""
-    if edit.op != "create":
-        return memories[edit.path].id
-    return next((one.id for one in heads if one.path == edit.path), None)
-
-
-def _is_done(edit: Edit, memories: Mapping[str, DreamedMemory], heads: Sequence[Memory]) -> bool:
-    """Tell whether the store shows that an edit was made."""
-    if edit.op == "create":
-        sha256 = hashlib.sha256((edit.content or "").encode()).hexdigest()
-        return any(one.path == edit.path and one.content_sha256 == sha256 for one in heads)
-    memory = memories[edit.path]
-    head = next((one for one in heads if one.id == memory.id), None)
-    if edit.op == "delete":
-        return head is None
-    if head is None:
-        return False
-    if edit.op == "rename":
-        return head.path == edit.to
-    return head.content_sha256 == hashlib.sha256(dreams.new_text(edit, memory).encode()).hexdigest()
-
-
-def _counted(record: RunRecord, edits: Sequence[Edit]) -> RunRecord:
-    created = sum(one.op == "create" for one in edits)
-    deleted = sum(one.op == "delete" for one in edits)
-    return replace(
-        record,
-        created=record.created + created,
-        deleted=record.deleted + deleted,
-        changed=record.changed + len(edits) - created - deleted,
-    )

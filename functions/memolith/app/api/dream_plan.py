@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from memolith.core.objects.proposal_record import PlannedWrite
 from memolith.core.objects.run_record import RunRecord
+from memolith.core.objects.schema import known
 from memolith.core.pipelines.dreams import DreamedMemory, Edit
 from memolith.ports.model import Answer, Usage
 
@@ -27,10 +29,11 @@ USED = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be proposed and what is to be written, of memories as they were read."""
+    """What is to be proposed and what is to be written, of memories as they were read; `ids` are of what is written."""
 
     reviewed: tuple[Edit, ...]
     written: tuple[Edit, ...]
+    ids: tuple[PlannedWrite, ...]
     memories: Mapping[str, DreamedMemory]
     dropped: tuple[str, ...] = ()
 
@@ -75,6 +78,7 @@ def kept_plan(record: RunRecord, plan: Plan) -> dict[str, Any]:
     return {
         "reviewed": [asdict(one) for one in plan.reviewed],
         "written": [asdict(one) for one in plan.written],
+        "ids": [asdict(one) for one in plan.ids],
         "memories": [asdict(one if path in touched else replace(one, text="")) for path, one in plan.memories.items()],
         "dropped": list(plan.dropped),
         "used": {name: getattr(record, name) for name in USED},
@@ -82,11 +86,17 @@ def kept_plan(record: RunRecord, plan: Plan) -> dict[str, Any]:
 
 
 def resumed(record: RunRecord, kept: Mapping[str, Any]) -> tuple[RunRecord, Plan]:
-    """Return the plan that was kept, and the record with what its questions took."""
-    memories = {one["path"]: DreamedMemory(**one) for one in kept["memories"]}
-    plan = Plan(_edits(kept["reviewed"]), _edits(kept["written"]), memories, tuple(kept["dropped"]))
+    """Return the plan that was kept, and the record with what its questions took.
+
+    One of an earlier release has no ids: what was written of it is written again, or is a conflict.
+    """
+    memories = {one["path"]: DreamedMemory(**known(DreamedMemory, one)) for one in kept["memories"]}
+    written = _edits(kept["written"])
+    no_ids = [{"number": number, "memory_id": "", "version_id": ""} for number, _ in enumerate(written, 1)]
+    ids = tuple(PlannedWrite(**known(PlannedWrite, one)) for one in kept.get("ids", no_ids))
+    plan = Plan(_edits(kept["reviewed"]), written, ids, memories, tuple(kept["dropped"]))
     return replace(record, **kept["used"]), plan
 
 
 def _edits(kept: Sequence[Mapping[str, Any]]) -> tuple[Edit, ...]:
-    return tuple(Edit(**{**one, "sources": tuple(one["sources"])}) for one in kept)
+    return tuple(Edit(**{**known(Edit, one), "sources": tuple(one["sources"])}) for one in kept)

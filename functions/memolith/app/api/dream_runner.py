@@ -276,8 +276,7 @@ class DreamRunner:
             run.record, plan = resumed(run.record, kept)
             self._pass_remarks(run, kept.get(REMARKS_UNTIL))
             run.dropped = list(plan.dropped)
-            heads = self._memories.all(run, run.record.output_store_id, lambda: self._go_on(run), full=False)
-            self._edits.carry_out(run, plan, lambda: self._go_on(run), heads)
+            self._edits.carry_out(run, plan, lambda: self._go_on(run))
             return
         model = self._models.named(run.record.model)
         notes = self._notes(run, model)

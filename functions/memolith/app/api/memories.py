@@ -80,8 +80,7 @@ class Memories:
         Raises:
             InvalidRequest, NotFound, PathConflict, Busy, Unavailable, OutcomeUnknown; or what `Authorizer` raises.
         """
-        command = CreateMemory(store_id, "", "", "", path, content)
-        return self._write(call, command, full=full, origin=origin)
+        return self.write(call, CreateMemory(store_id, "", "", "", path, content), full=full, origin=origin)
 
     def update(
         self,
@@ -107,18 +106,9 @@ class Memories:
         if content is None and path is None:
             raise InvalidRequest("", "at least one of content and path must be given")
         restored = origin.restored and not content  # said where it matters alone: an earlier release does not know it
-        command = UpdateMemory(
-            store_id,
-            memory_id,
-            "",
-            "",
-            content,
-            path,
-            expected_content_sha256,
-            expected_version_id=expected_version_id,
-            restored=restored,
-        )
-        return self._write(call, command, full=full, origin=origin)
+        expected = expected_content_sha256, None, expected_version_id
+        command = UpdateMemory(store_id, memory_id, "", "", content, path, *expected, restored=restored)
+        return self.write(call, command, full=full, origin=origin)
 
     def delete(
         self,
@@ -131,21 +121,24 @@ class Memories:
     ) -> str:
         """Delete a memory; its versions stay listable. Two index reads, a PUT, a transaction. Raises as `update`."""
         expected = expected_content_sha256
-        return self._write(call, DeleteMemory(store_id, memory_id, "", "", expected, None, expected_version_id)).id
+        return self.write(call, DeleteMemory(store_id, memory_id, "", "", expected, None, expected_version_id)).id
 
-    def _write(self, call: RequestContext, command: Command, *, full: bool = False, origin: Origin = OWN) -> Memory:
-        """Carry out a command as its caller, whose actor and class it is given here, and new ids where it has none."""
-        store_id = command.store_id
+    def write(self, call: RequestContext, command: Command, *, full: bool = False, origin: Origin = OWN) -> Memory:
+        """Carry out a command as its caller, whose actor and class it is given here, and new ids where it has none.
+
+        One that has a version's id may be repeated: it is answered with what it did, whatever was written since. What
+        `create`, `update` and `delete` cost, and raise.
+        """
+        began_us = self._region.clock.now_us() if command.version_id else None
         path, content = (None, None) if isinstance(command, DeleteMemory) else (command.path, command.content)
         if path is not None:
             check_path(path)
         if content is not None:
             _check_content(content)
-        keys = [*self.creation_keys(store_id, path, content), *source_keys(store_id, origin.sources)]
         if not isinstance(command, CreateMemory):
             _check_memory_id(command.memory_id)
-            keys.append(MemoryRow.key(store_id, command.memory_id))
-        access = self._authorizer.enter_store(call, Scope.write, store_id, keys)
+        keys = [*self._keys(command), *source_keys(command.store_id, origin.sources)]
+        access = self._authorizer.enter_store(call, Scope.write, command.store_id, keys)
         self.remember_salt(access.store)
         command = replace(
             command,
@@ -154,27 +147,29 @@ class Memories:
             actor=access.actor,
             trust=class_of(access, self._region.name, origin),
         )
-        outcome = self._execute(access, command)
+        store = self._records.written_by(access.view, access.store, command.memory_id, path)
+        outcome = self._carry_out(replace(access, store=store), command, began_us)
         return self._answer(outcome, self._written(access, outcome, content) if full else TextView())
 
-    def _execute(self, access: StoreAccess, command: Command) -> Outcome:
-        """Carry a write out by the record of the later home of which this region shows something (`written_by`)."""
-        path = None if isinstance(command, DeleteMemory) else command.path
-        store = self._records.written_by(access.view, access.store, command.memory_id, path)
-        return self._carry_out(replace(access, store=store), command)
-
-    def _carry_out(self, access: StoreAccess, command: Command) -> Outcome:
+    def _carry_out(self, access: StoreAccess, command: Command, began_us: int | None) -> Outcome:
         """Write here, if this is the store's home; otherwise there, and project the result here."""
         payload = {"call": "write", "workspace_id": access.workspace_id, **to_payload(command)}
         store, answer = self._forwarding.reach(access.view, access.store, payload)
         if answer is None:
             view, store = self._as_home(access.view, store, command)
-            return self._writer.write(view, store, command)
+            return self._once(view, store, command, began_us)
         outcome = decode_outcome(answer)
         self._fold_here(access.view, store, outcome)
         if isinstance(outcome.error, NotFound) and outcome.memory is None:
             self._require_unknown_here(access.view, command)
         return outcome
+
+    def _once(self, view: View, store: StoreRow, command: Command, began_us: int | None) -> Outcome:
+        """Write at home, or tell what was written where `view` shows that; `began_us` as `Attempt.passed_on_us`."""
+        done = self._writer.done(view, store, command)
+        if done is not None:
+            return self._writer.recall(view, store, done)
+        return self._writer.write(view, store, command, passed_on_us=began_us)
 
     def _require_unknown_here(self, view: View, command: Command) -> None:
         """Raise Unavailable for a memory that is in the log, and so here, before its home has indexed it."""
@@ -191,18 +186,18 @@ class Memories:
         key = StoreRow.key(store.store_id)
         if key in view.rows and view.rows[key]["slot"] == store.slot:
             return view, store
-        fresh = self._region.view(self._keys(command))
+        fresh = self._region.view([key, *self._keys(command)])
         if key not in fresh.rows:
             return replace(fresh, ticks_us=view.ticks_us), store
         return fresh, self._authorizer.store(fresh, store.store_id, store.workspace_id)
 
     def _keys(self, command: Command) -> list[RowKey]:
-        """Return the rows that a command is decided by at home, its own versions' among them."""
+        """Return the rows that a command is decided by, where it has ids its own versions' among them."""
         store_id = command.store_id
         path, content = (None, None) if isinstance(command, DeleteMemory) else (command.path, command.content)
-        own = [VersionRow.key(store_id, version_id) for version_id in version_ids(command)]
-        keys = [StoreRow.key(store_id), MemoryRow.key(store_id, command.memory_id), *own]
-        return keys + self.creation_keys(store_id, path, content)
+        head = [MemoryRow.key(store_id, command.memory_id)] if command.memory_id else []
+        own = [VersionRow.key(store_id, one) for one in version_ids(command)] if command.version_id else []
+        return [*head, *own, *self.creation_keys(store_id, path, content)]
 
     def write_at_home(self, workspace_id: str, command: Command) -> Outcome:
         """Write for a call that landed in another region; return the head it was decided against, too.
@@ -214,17 +209,14 @@ class Memories:
             NotFound, Busy, Unavailable, OutcomeUnknown. Elsewhere: this is not the store's home; nothing was done.
         """
         began_us = self._region.clock.now_us()
-        view = self._region.view(self._keys(command))
+        view = self._region.view([StoreRow.key(command.store_id), *self._keys(command)])
         store = self._authorizer.store(view, command.store_id, workspace_id)
         store = self._records.at_home(view, store)
         if store.home != self._region.name:
             raise NotHome(PlacedRecord(Slot.parse(store.slot), to_record(store, MOVER)))
         self.remember_salt(store)
         view, store = self._as_home(view, store, command)
-        done = self._writer.done(view, store, command)
-        if done is not None:
-            return self._writer.recall(view, store, done)
-        outcome = self._writer.write(view, store, command, passed_on_us=began_us)
+        outcome = self._once(view, store, command, began_us)
         self._writer.attach_entries(outcome)
         return outcome
 

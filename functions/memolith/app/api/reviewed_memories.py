@@ -46,15 +46,16 @@ class ReviewedMemories(Memories):
         super().__init__(region, authorizer, writer, forwarding, reads, texts, linearizable_reads, records, listing)
         self._open_proposal = open_proposal
 
-    def _carry_out(self, access: StoreAccess, command: Command) -> Outcome:
+    def _carry_out(self, access: StoreAccess, command: Command, began_us: int | None) -> Outcome:
         """Carry a write out, or open it as a proposal where the store's policy says so. Raises Staged then.
 
         The store's home judges where it decides. This region looks first at its own row of the memory, which may be
         old: where the write waits by that already, the home is not asked to write, unless it has by now what is asked
-        for. No call more where nothing waits. Whether there is a policy, the store's record here says.
+        for. What is written already does not wait. No call more where nothing waits. Whether there is a policy, the
+        store's record here says.
         """
-        if access.store.approval is None:
-            return super()._carry_out(access, command)
+        if access.store.approval is None or self._writer.done(access.view, access.store, command) is not None:
+            return super()._carry_out(access, command, began_us)
         author = author_kind(access.actor, None if access.key is None else access.key.holder)
         command = replace(command, author=author)
         edit = self._edit_to_review(access, command, author)
@@ -64,7 +65,7 @@ class ReviewedMemories(Memories):
             except InvalidRequest as error:
                 if error.rule not in (SAME_TEXT, SAME_PATH):
                     raise
-        outcome = super()._carry_out(access, command)
+        outcome = super()._carry_out(access, command, began_us)
         if not isinstance(outcome.error, NeedsApproval):
             return outcome
         head = outcome.memory

@@ -6,8 +6,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory
 from memolith.core.limits import CONTENT_MAX_BYTES, PROPOSAL_MAX_BYTES, PROPOSAL_SOURCES_MAX, SOURCES_MAX
 from memolith.core.memory_conventions import INDEX_MAX_BYTES, INDEX_MAX_LINES, INDEX_PATH, frontmatter
+from memolith.core.objects.proposal_record import PlannedWrite
 from memolith.core.proposed_edits import EditRequest, text_size
 from memolith.core.trust import rank
 
@@ -192,6 +194,21 @@ def new_text(edit: Edit, memory: DreamedMemory) -> str:
     if edit.op == "str_replace":
         return memory.text.replace(edit.old or "", edit.new or "", 1)
     return edit.content or ""
+
+
+def command_for(edit: Edit, memories: Mapping[str, DreamedMemory], store_id: str, planned: PlannedWrite) -> Command:
+    """Return the command that makes an edit, of the very version that was read; its writer fills in actor and class."""
+    named: dict[str, Any] = {"store_id": store_id, "version_id": planned.version_id, "actor": ""}
+    if edit.op == "create":
+        return CreateMemory(**named, memory_id=planned.memory_id, path=edit.path, content=edit.content or "")
+    memory = memories[edit.path]
+    named |= {"memory_id": memory.id, "expected_content_sha256": memory.sha256}
+    named["expected_version_id"] = memory.version_id
+    if edit.op == "delete":
+        return DeleteMemory(**named)
+    if edit.op == "rename":
+        return UpdateMemory(**named, path=edit.to)
+    return UpdateMemory(**named, content=new_text(edit, memory))
 
 
 def fit_into_proposal(edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) -> list[Edit]:
