@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from memolith.adapters.layered import Call
 from memolith.app.api.dream_edits import DreamEdits
 from memolith.app.api.dream_run import Taken
 from memolith.app.api.memories import Memories
-from tests.api.dreams.stage import Stage
+from tests.api.dreams.stage import Stage, proposed
 from tests.api.dreams.test_forgotten_steps import SECRET, pause_after_asking, redact, secret_edit, steps
 
 
@@ -111,6 +113,76 @@ def test_a_copy_that_is_redacted_while_a_dream_into_it_waits_takes_the_steps_and
     assert taken_up(stage, dream) is Taken.ENDED
     assert SECRET not in stage.model.asks[1].turns[0].text
     assert SECRET not in stage.texts(output).values()
+
+
+class AfterPut:
+    """Does something, once, when the entry of that number is in a log."""
+
+    def __init__(self, number: int, act: Callable[[], object]) -> None:
+        self._left, self._act = number, act
+
+    def __call__(self, call: Call, act: Callable[[], Any]) -> Any:
+        result = act()
+        if call.name == "objects.put_if_absent" and "/log/" in call.subjects[0]:
+            self._left -= 1
+            if self._left == 0:
+                self._act()
+        return result
+
+
+def say_creations(stage: Stage, *answers: tuple[str, ...]) -> None:
+    """Have the model answer each question with the creation of memories at some paths."""
+    listed = stage.client.beta.memory_stores.memories.list(stage.scene.store)
+    sources = [next(one.memory_version_id for one in listed if one.type == "memory")]
+    nothing = {"op": "create", "content": "made", "why": "w", "sources": sources, "old": None, "new": None, "to": None}
+    stage.model.said = [
+        {"open": [], "edits": [{**nothing, "path": path} for path in paths], "summary": "", "done": True}
+        for paths in answers
+    ]
+
+
+def of_the_dream(stage: Stage, dream: Any) -> tuple[int, list[str], int, list[str]]:
+    """Return what a dream counts as made, dropped and in conflict, and the paths of what it says it wrote."""
+    found: Any = stage.client.beta.dreams.retrieve(dream.id)
+    told = found.model_extra["x_memolith"]
+    written = stage.memolith.dream_reversals.changes(stage.scene.call(), dream.id).written
+    record = stage.memolith.dreams.retrieve(stage.scene.call(), dream.id)
+    resting = sorted(str(one.path) for one in written if one.after.memory_id in record.sources)
+    return told["created"], told["dropped"], told["conflicts"], resting
+
+
+def test_what_a_dream_wrote_and_proposed_before_an_erasure_counts_and_so_does_each_edit_that_comes_too_late(
+    stage: Stage,
+) -> None:
+    stage.client.beta.memory_stores.update(
+        stage.scene.store, extra_body={"approval": {"paths": [{"prefix": "/policy/"}]}}
+    )
+    secret_id, version_id = secret_edit(stage)
+    say_creations(stage, ("/policy/x", "/a", "/b"), ("/policy/x", "/policy/y", "/c"))
+    dream = stage.update()
+    with stage.scene.intercepted_by(AfterPut(1, lambda: redact(stage, secret_id, version_id))):
+        assert taken_up(stage, dream) is Taken.PAUSED
+    [proposal_id] = proposals(stage)
+    assert of_the_dream(stage, dream) == (1, [], 0, ["/a"])
+    assert taken_up(stage, dream) is Taken.ENDED
+    assert of_the_dream(stage, dream) == (2, ["proposed_before"], 0, ["/a", "/c"])
+    assert (proposals(stage), proposed(stage, stage.client.beta.dreams.retrieve(dream.id))) == (
+        [proposal_id],
+        ["/policy/x"],
+    )
+
+
+def test_what_a_dream_wrote_before_it_had_no_more_time_counts_once(stage: Stage) -> None:
+    say_creations(stage, ("/a", "/b"))
+    dream = stage.update()
+    assert stage.runner is not None
+    with stage.scene.intercepted_by(AfterPut(1, lambda: stage.scene.clock.advance(1_000))):
+        assert stage.runner.take_up(dream.id, stage.scene.clock.now_us() + 500_000_000) is Taken.PAUSED
+    assert of_the_dream(stage, dream) == (1, [], 0, ["/a"])
+    assert stage.runner.take_up(dream.id, stage.scene.clock.now_us() - 1) is Taken.PAUSED, "it looks at no edit"
+    assert of_the_dream(stage, dream) == (1, [], 0, ["/a"])
+    assert taken_up(stage, dream) is Taken.ENDED
+    assert of_the_dream(stage, dream) == (2, [], 0, ["/a", "/b"])
 
 
 def test_a_redaction_in_another_store_takes_no_step_of_a_dream(stage: Stage) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from memolith.adapters.layered import Crash
+from memolith.app.api.proposals import Proposals
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.scanner import Verdict
 from tests.api.dreams.stage import TEXTS, Stage, do, proposed
@@ -85,3 +87,24 @@ def test_a_dream_whose_every_edit_is_refused_is_completed_without_a_proposal(sta
     over = dream(stage)
     assert (over.status, over.model_extra["x_memolith"]["dropped"]) == ("completed", ["refused"] * 60)
     assert over.model_extra["x_memolith"]["proposal_id"] is None
+
+
+def test_an_edit_that_was_refused_counts_also_where_the_dream_is_taken_up_again_once_it_has_proposed_the_others(
+    stage: Stage,
+) -> None:
+    answered(stage, {"path": "/a.md"}, {"path": "/bad.md", "content": "HOSTILE"})
+    asked = stage.create(extra_body={"output_behavior": {"type": "propose"}})
+    real = Proposals.open
+
+    def die_after(self: Proposals, *args: Any, **options: Any) -> Any:
+        real(self, *args, **options)
+        raise Crash
+
+    assert stage.runner is not None
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(Crash):
+        patched.setattr(Proposals, "open", die_after)
+        stage.runner.tick(stage.workspace)
+    stage.scene.clock.advance(61)
+    over = stage.done(asked)
+    assert (over.status, over.model_extra["x_memolith"]["dropped"]) == ("completed", ["proposed_before"])
+    assert proposed(stage, over) == ["/a.md"]

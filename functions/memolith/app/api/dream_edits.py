@@ -29,6 +29,9 @@ PROPOSED_WHY = "A dream over this store proposes it."
 TOO_LARGE = "proposal_too_large"
 """Of an edit that was dropped: its text is too long for a memory, or too much beside those of the edits before it."""
 
+PROPOSED_BEFORE = "proposed_before"
+"""Of an edit that was dropped: the dream had opened its one proposal before, without it."""
+
 
 class DreamEdits:
     """Carries out the edits of dreams, as each dream's own session."""
@@ -112,7 +115,9 @@ class DreamEdits:
         except InvalidRequest as error:
             proposal_id = ids.keyed_id("prop", store_id, f"session:{run.record.session_id}", key)
             with suppress(NotFound):
-                self._proposals.retrieve(run.call, store_id, proposal_id)
+                known = self._proposals.retrieve(run.call, store_id, proposal_id)
+                has = {(one.op, one.path, one.to, one.content_sha256) for one in known.edits or ()}
+                run.dropped += [PROPOSED_BEFORE for one in edits if dreams.as_resolved(one, memories) not in has]
                 run.record = replace(run.record, proposal_id=proposal_id)
                 return None
             number = _at_fault(error)

@@ -26,6 +26,9 @@ USED = (
 )
 """What a record says of the questions that were asked."""
 
+COUNTED = ("created", "changed", "deleted", "conflicts")
+"""What a record says of the edits that were carried out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -73,7 +76,10 @@ def is_counted(kept: Mapping[str, Any], record: RunRecord) -> bool:
 
 
 def kept_plan(record: RunRecord, plan: Plan) -> dict[str, Any]:
-    """Return what is kept of a plan: its edits, what was read, with the texts that they touch, and what it took."""
+    """Return what is kept of a plan: its edits, what was read, with the texts that they touch, and what it took.
+
+    It keeps what was counted before it, of a plan that an erasure took: its own edits are counted in addition.
+    """
     touched = {one.path for one in plan.edits}
     return {
         "reviewed": [asdict(one) for one in plan.reviewed],
@@ -82,20 +88,23 @@ def kept_plan(record: RunRecord, plan: Plan) -> dict[str, Any]:
         "memories": [asdict(one if path in touched else replace(one, text="")) for path, one in plan.memories.items()],
         "dropped": list(plan.dropped),
         "used": {name: getattr(record, name) for name in USED},
+        "counted": {name: getattr(record, name) for name in COUNTED},
     }
 
 
 def resumed(record: RunRecord, kept: Mapping[str, Any]) -> tuple[RunRecord, Plan]:
-    """Return the plan that was kept, and the record with what its questions took.
+    """Return the plan that was kept, and the record of then: with what its questions took, and none of its edits.
 
-    One of an earlier release has no ids: what was written of it is written again, or is a conflict.
+    One of an earlier release has no ids: what was written of it is written again, or is a conflict. A record of such a
+    release counts no edits before its dream is over.
     """
     memories = {one["path"]: DreamedMemory(**known(DreamedMemory, one)) for one in kept["memories"]}
     written = _edits(kept["written"])
     no_ids = [{"number": number, "memory_id": "", "version_id": ""} for number, _ in enumerate(written, 1)]
     ids = tuple(PlannedWrite(**known(PlannedWrite, one)) for one in kept.get("ids", no_ids))
     plan = Plan(_edits(kept["reviewed"]), written, ids, memories, tuple(kept["dropped"]))
-    return replace(record, **kept["used"]), plan
+    counted = kept.get("counted", dict.fromkeys(COUNTED, 0))
+    return replace(record, **kept["used"], **counted), plan
 
 
 def _edits(kept: Sequence[Mapping[str, Any]]) -> tuple[Edit, ...]:

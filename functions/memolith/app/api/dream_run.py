@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from memolith.app.api.dream_plan import COUNTED
 from memolith.app.kernel.region import View
 from memolith.app.kernel.results import Memory, RequestContext, SessionCredentials
 from memolith.app.pipelines.prompts import Prompt
@@ -83,6 +84,11 @@ class Run:
     def __post_init__(self) -> None:
         self.last = self.record
 
+    @property
+    def so_far(self) -> RunRecord:
+        """The record, with no fewer edits than the last one counts: a plan that is taken up again is counted again."""
+        return replace(self.record, **{one: max(getattr(self.record, one), getattr(self.last, one)) for one in COUNTED})
+
 
 def run_of(view: View, store: StoreRow, record: RunRecord, held: JobRecord, until_us: int | None) -> Run:
     """Return the run of a dream that a worker has claimed, with the rights of the dream's own session."""
@@ -149,6 +155,6 @@ def failure_type(failure: ModelFailure) -> str:
     return "budget_exceeded" if isinstance(failure, BudgetExceeded) else "internal_error"
 
 
-def failed(record: RunRecord, type: str, message: str) -> RunRecord:
+def failed(run: Run, type: str, message: str) -> RunRecord:
     """Return the record of a dream that failed."""
-    return replace(record, status=DreamStatus.FAILED, error_type=type, error_message=message[:1_000])
+    return replace(run.so_far, status=DreamStatus.FAILED, error_type=type, error_message=message[:1_000])

@@ -18,7 +18,6 @@ from typing import Any, NoReturn
 from memolith.app.api.dream_edits import DreamEdits
 from memolith.app.api.dream_memories import DreamMemories
 from memolith.app.api.dream_plan import (
-    USED,
     answer_to_keep,
     is_counted,
     kept_answer,
@@ -188,14 +187,14 @@ class DreamRunner:
             self._consolidate(run)
             ended = replace(run.record, status=DreamStatus.COMPLETED)
         except DreamFailedError as failure:
-            ended = failed(run.record, failure.type, str(failure))
+            ended = failed(run, failure.type, str(failure))
         except (NotFound, Unauthenticated, PermissionDenied) as error:
-            ended = failed(run.record, "input_memory_store_unavailable", error.message)
+            ended = failed(run, "input_memory_store_unavailable", error.message)
         except (DreamPausedError, OutOfTime):
             return self._pause(run)
         except ModelFailure as failure:
             _log.warning("a dream's model failed", extra={"reason": type(failure).__name__, "run": run.record.run_id})
-            ended = failed(run.record, failure_type(failure), str(failure))
+            ended = failed(run, failure_type(failure), str(failure))
         self._end(run, replace(ended, ended_at=self._region.clock.now_us(), dropped=tuple(run.dropped)))
         return Taken.ENDED
 
@@ -210,15 +209,15 @@ class DreamRunner:
         self._steps.forget(record)
 
     def _pause(self, run: Run) -> Taken:
-        """Leave a dream to its next worker. What was paid for is put down before: an erasure may take the answers.
+        """Leave a dream to its next worker. What was paid for, and done, is put down before: an erasure may take the
+        answers, and the plan.
 
-        A put; where anything was paid for, another, which makes sure that this worker has the dream, and what `_put`
-        costs. Raises as `_put`.
+        A put; where there is anything to put down, another, which makes sure that this worker has the dream, and what
+        `_put` costs. Raises as `_put`.
         """
-        paid = {name: getattr(run.record, name) for name in USED}
-        if paid != {name: getattr(run.last, name) for name in USED}:
+        if run.so_far != run.last:
             run.held = self._jobs.beat(run.held)
-            self._put(run, replace(run.last, **paid))
+            self._put(run, run.so_far)
         self._jobs.failed(run.held, run_id=run.record.run_id, error=OUT_OF_TIME)
         return Taken.PAUSED
 
@@ -236,14 +235,15 @@ class DreamRunner:
         return store
 
     def _put(self, run: Run, record: RunRecord) -> None:
-        """Put the next record of a dream, with what its caller wrote, in the epoch in which the dream was taken up.
+        """Put the next record of a dream, with what no row has, in the epoch in which the dream was taken up.
 
         An index read, a GET, and what `RunLog.put` costs. Raises LostJobError, as `_at_home`; DreamStoppedError.
         """
-        instructions = self._runs.instructions(run.record)
+        last = self._runs.whole(run.last)
         view = self._region.view([StoreRow.key(record.store_id)])
         store = self._at_home(view, run)
-        changed = replace(record, sequence=run.record.sequence + 1, instructions=instructions)
+        sources = {**last.sources, **record.sources}
+        changed = replace(record, sequence=last.sequence + 1, instructions=last.instructions, sources=sources)
         if not self._runs.put(run.view, changed):
             raise DreamStoppedError
         run.record = run.last = changed

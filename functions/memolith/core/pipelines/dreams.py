@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMemory
+from memolith.core.decide import sha256_hex
 from memolith.core.limits import CONTENT_MAX_BYTES, PROPOSAL_MAX_BYTES, PROPOSAL_SOURCES_MAX, SOURCES_MAX
 from memolith.core.memory_conventions import INDEX_MAX_BYTES, INDEX_MAX_LINES, INDEX_PATH, frontmatter
 from memolith.core.objects.proposal_record import PlannedWrite
@@ -247,6 +248,13 @@ def as_proposal(edits: Sequence[Edit], memories: Mapping[str, DreamedMemory]) ->
             )
         )
     return asked
+
+
+def as_resolved(edit: Edit, memories: Mapping[str, DreamedMemory]) -> tuple[str, str, str | None, str | None]:
+    """Return by what an edit is known again in a proposal: what it does, its paths, and the hash of its new text."""
+    is_part = edit.op == "str_replace"
+    text = new_text(edit, memories[edit.path]) if is_part else edit.content
+    return "replace" if is_part else edit.op, edit.path, edit.to, None if text is None else sha256_hex(text)
 
 
 def _edit(raw: Mapping[str, Any]) -> Edit:
