@@ -8,7 +8,9 @@ from typing import Any
 import anthropic
 import pytest
 
+from memolith.app.api.dream_run import Taken
 from tests.api.dreams.stage import TEXTS, Stage
+from tests.api.dreams.test_forgotten_steps import at_question
 
 
 def test_every_method_and_every_parameter_of_the_sdk_is_answered(stage: Stage) -> None:
@@ -114,13 +116,20 @@ def test_a_dream_into_a_store_that_stages_writes_opens_one_proposal_of_what_is_s
     assert set(stage.texts()) == {"/new.md", "/other.md"}
 
 
-def test_what_the_new_stores_approval_policy_stages_of_a_copy_is_proposed_and_the_dream_completes() -> None:
+@pytest.mark.parametrize("pauses", [False, True])
+def test_what_the_new_stores_approval_policy_stages_of_a_copy_is_proposed_and_the_dream_completes(pauses: bool) -> None:
     stage = Stage()
     stage.fill({**TEXTS, "/policy/other.md": TEXTS["/other.md"] + " Not on holidays."})
+    superseded = stage.scene.create("/third.md", "one")
+    stage.scene.update(superseded, "two")
     dream = stage.create()
     output = stage.runs()[0].output_store_id
     stage.client.beta.memory_stores.update(output, extra_body={"approval": {"paths": [{"prefix": "/policy/"}]}})
     stage.scene.deliver()
+    assert stage.runner is not None
+    if pauses:
+        at_question(stage, 1, lambda: stage.scene.redact(superseded.version_id))
+        assert stage.runner.take_up(dream.id) is Taken.PAUSED, "it has copied, and keeps no answer"
     ended = stage.done(dream)
     assert (ended.status, ended.model_extra["x_memolith"]["dropped"]) == ("completed", ["proposed"])
     assert "/policy/other.md" not in stage.texts(output)

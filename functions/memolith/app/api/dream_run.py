@@ -77,12 +77,13 @@ class Run:
     call: RequestContext
     until_us: int | None = None
     policy: PipelinesPolicy = field(default_factory=PipelinesPolicy)
-    dropped: list[str] = field(default_factory=list)
+    dropped: list[str] = field(init=False)
     least: str | None = AGENT
     last: RunRecord = field(init=False)
 
     def __post_init__(self) -> None:
         self.last = self.record
+        self.dropped = list(self.record.dropped)
 
     @property
     def so_far(self) -> RunRecord:

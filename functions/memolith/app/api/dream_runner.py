@@ -183,7 +183,7 @@ class DreamRunner:
             self._steps.begin(run.record, run.held.token)
             if run.record.behavior == CREATE_NEW and not run.record.copied:
                 self._memories.copy(run, lambda: self._go_on(run))
-                self._put(run, replace(run.record, copied=True))
+                self._put(run, replace(run.record, copied=True, dropped=tuple(run.dropped)))
             self._consolidate(run)
             ended = replace(run.record, status=DreamStatus.COMPLETED)
         except DreamFailedError as failure:
