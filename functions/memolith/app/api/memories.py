@@ -98,8 +98,7 @@ class Memories:
         """Change content, path, or both, if content, or version, is still the expected one; `origin` as `create`.
 
         One index read, one PUT, one transaction; a rename adds its write intent, look and second PUT, and a GET for
-        content that it keeps; an empty content on an expected one an index read and a GET. A change that is already so
-        makes no new version.
+        kept content; emptying on a precondition an index read and a GET. What is already so makes no new version.
 
         Raises: as `create`; PreconditionFailed; Damaged.
         """
@@ -276,8 +275,7 @@ class Memories:
 
     @forwarded("retrieve_memory", as_of=None)
     def retrieve(self, call: RequestContext, store_id: str, memory_id: str, *, full: bool) -> Memory:
-        """Return a memory at its head, as this region knows it. One index read; for content a GET, and one more beside
-        it.
+        """Return a memory at its head, as this region knows it. One index read; for content a GET beside another one.
 
         Where the caller demands the home's answer: at its head as its log has it, for one HEAD more.
 
