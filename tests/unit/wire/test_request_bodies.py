@@ -159,7 +159,6 @@ STORE = {"type": "memory_store", "memory_store_id": "memstore_1"}
         ({"model": ""}, "model: must be at least 1 character long"),
         ({"model": {"id": 5}}, "model.id: must be a string"),
         ({"model": {"speed": "standard"}}, "model.id: is required"),
-        ({"model": None}, "model: must be a string"),
         ({"inputs": [5]}, "inputs.0: must be an object"),
         ({"inputs": [STORE, {"type": "pipes"}]}, "inputs.1.type: must be one of 'memory_store', 'sessions'"),
         ({"inputs": [{}]}, "inputs.0.type: is required"),

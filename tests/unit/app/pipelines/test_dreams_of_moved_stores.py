@@ -11,6 +11,8 @@ from memolith.adapters.layered import Call
 from memolith.app.api.dream_run import Taken
 from memolith.app.api.dreams import DreamRequest
 from memolith.app.api.memories import Memories
+from memolith.app.kernel.results import Memory, RequestContext
+from memolith.core.commands import Command, CreateMemory
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.objects.run_record import UPDATE_EXISTING
 from memolith.core.rows.dreams import DreamRow
@@ -74,7 +76,7 @@ def test_a_worker_whose_store_moved_writes_nothing_beside_the_worker_of_the_new_
     stage.scene.deliver()
     answers = [creating(stage, "/here-1.md", "/here-2.md"), creating(stage, "/away.md")]
     stage.model.said += answers[::-1] if held_at == "model" else answers
-    real = Memories.create
+    real = Memories.write
 
     def move_and_dream() -> None:
         stage.model.before = lambda: None
@@ -82,16 +84,16 @@ def test_a_worker_whose_store_moved_writes_nothing_beside_the_worker_of_the_new_
         stage.scene.at(AWAY)._models = stage.model
         stage.scene.at(AWAY).dream_runner(60_000_000).tick(stage.workspace)
 
-    def create(self: Memories, *args: Any, **options: Any) -> Any:
-        made = real(self, *args, **options)
-        if options["path"] == "/here-1.md":
+    def write(self: Memories, call: RequestContext, command: Command, **options: Any) -> Memory:
+        made = real(self, call, command, **options)
+        if isinstance(command, CreateMemory) and command.path == "/here-1.md":
             move_and_dream()
         return made
 
     if held_at == "model":
         stage.model.before = move_and_dream
     else:
-        monkeypatch.setattr(Memories, "create", create)
+        monkeypatch.setattr(Memories, "write", write)
     stage.tick()
     assert sorted(stage.texts()) == sorted([*TEXTS, *written, "/away.md"])
     assert (records(stage, "run", HOME), records(stage, "run", AWAY)) == (["pending", "running"], ["completed"])
