@@ -80,7 +80,7 @@ NEEDED = {
     "deletion_stands_apart": Needed(failing_over, 102, "an_acknowledged_deletion_is_kept"),
     "left_its_path_apart": Needed(crowded_families, 1, "what_is_in_order_is_what_the_history_ends_with"),
     "precedes_what_arrived": Needed(failing_over, 318, "history_has_no_gaps"),
-    "lists_a_path_and_its_ancestor": Needed(crowded_families, 93, "operations_are_linearizable"),
+    "lists_a_path_and_its_ancestor": Needed(crowded_families, 65, "operations_are_linearizable"),
     "was_redacted_before_what_came_late": Needed(redacting, 294, "a_region_never_goes_back"),
     "was_imported_with_an_old_time": Needed(visiting, 27, "a_history_of_the_store_is_whole"),
     "lacks_an_abort_entry": Needed(losing, 588, "replicas_converge"),
