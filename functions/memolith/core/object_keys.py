@@ -253,49 +253,23 @@ ObjectKey = (
 
 
 _LOG = re.compile(rf"([a-z0-9-]+)/log/([^/]+)/([0-9a-f]{{64}})/{_NUMBER}-(\d+)\.(\d{{10}})")
-
-
 _STORE = re.compile(rf"([a-z0-9-]+)/store/([^/]+)/{_NUMBER}-(\d+)\.(\d{{10}})")
-
-
 _CUT = re.compile(rf"([a-z0-9-]+)/cut/([^/]+)/{_NUMBER}-(\d+)/([^/]+)/(\d{{3}})")
-
-
 _REDACTION = re.compile(r"([a-z0-9-]+)/redaction/([^/]+)/([^/]+)")
-
-
 _VERDICT = re.compile(r"([a-z0-9-]+)/verdict/([^/]+)/([^/]+)/(\d{10})")
-
-
 _KEY = re.compile(r"([a-z0-9-]+)/key/([^/]+)/([^/]+)/(\d{10})")
-
-
 _CHECKPOINT = re.compile(r"([a-z0-9-]+)/checkpoint/(\d{12})")
-
-
 _PART = re.compile(r"([a-z0-9-]+)/checkpoint/(\d{12})/([^/]+)/(\d{5})")
-
-
 _SESSION = re.compile(r"([a-z0-9-]+)/session/([^/]+)/([^/]+)/(\d{10})")
-
-
 _RUN = re.compile(r"([a-z0-9-]+)/run/([^/]+)/([^/]+)/(\d{10})")
-
-
 _JOB = re.compile(r"([a-z0-9-]+)/job/([^/]+)/([a-z]+)/([^/]+)/(\d{10})")
-
-
 _TRANSCRIPT = re.compile(r"([a-z0-9-]+)/transcript/([^/]+)/([^/]+)/(\d{10})")
-
-
 _PROPOSAL = re.compile(r"([a-z0-9-]+)/proposal/([^/]+)/([^/]+)/(\d{10})")
-
-
 _RESOLUTION = re.compile(r"([a-z0-9-]+)/resolution/([^/]+)/([^/]+)")
 
 
 def parse_key(key: str) -> ObjectKey:
-    """Parse an object key. Raises ValueError for a key that is not Memolith's; a caller must never skip such a key."""
+    """Parse an object key. Raises ValueError for a key that is not Memolith's."""
     if match := _LOG.fullmatch(key):
         return LogKey(match[2], match[3], Slot(Epoch(_epoch_number(match[4]), match[1], int(match[5])), int(match[6])))
     if match := _STORE.fullmatch(key):
@@ -325,3 +299,17 @@ def parse_key(key: str) -> ObjectKey:
     if match := _PART.fullmatch(key):
         return CheckpointPartKey(match[1], int(match[2]), match[3], int(match[4]))
     raise ValueError(f"not a key of Memolith: {key!r}")
+
+
+def parsed_key(key: str) -> ObjectKey | None:
+    """Return a key's parts; None for no key that this release knows, where a caller has nothing to do with such."""
+    try:
+        return parse_key(key)
+    except ValueError:
+        return None
+
+
+def own_log_key(key: str, region: str) -> LogKey | None:
+    """Return the key of an entry that `region` wrote as a home; None for any other text."""
+    name = parsed_key(key)
+    return name if isinstance(name, LogKey) and name.slot.epoch.home == region else None

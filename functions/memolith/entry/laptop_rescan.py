@@ -12,7 +12,7 @@ import json
 from memolith.adapters.local import LocalQueue
 from memolith.app.kernel.region import Region
 from memolith.core.log_position import LogKey
-from memolith.core.object_keys import parse_key
+from memolith.core.object_keys import parsed_key
 
 PAGE = 100
 
@@ -36,13 +36,6 @@ class LaptopRescan:
             self._ended = True
             return False
         page = self._region.objects.list(f"{self._region.name}/log/", after or None, PAGE)
-        requests = [json.dumps({"inspect": key}) for key in page.keys if _is_entry(key)]
+        requests = [json.dumps({"inspect": key}) for key in page.keys if isinstance(parsed_key(key), LogKey)]
         self._queue.refill(requests, after, page.next_after)
         return True
-
-
-def _is_entry(key: str) -> bool:
-    try:
-        return isinstance(parse_key(key), LogKey)
-    except ValueError:  # no object that a writer made
-        return False

@@ -20,7 +20,7 @@ from memolith.core import ids
 from memolith.core.api_keys import joined, to_record
 from memolith.core.errors import InvalidRequest, NotFound, Unavailable, once_done
 from memolith.core.limits import KEY_REQUESTS_PER_MINUTE_MAX, KEY_STORES_MAX
-from memolith.core.object_keys import ApiKeyKey, parse_key
+from memolith.core.object_keys import ApiKeyKey, parsed_key
 from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.objects.checkpoint import Named
 from memolith.core.rows.base import RowKey
@@ -205,10 +205,7 @@ class ApiKeys:
             InvalidRequest: `key` is no version of an API key of this deployment, or what stands there is none.
             NotFound: nothing stands there. Unavailable, OutcomeUnknown.
         """
-        try:
-            name = parse_key(key)
-        except ValueError:
-            name = None
+        name = parsed_key(key)
         if not isinstance(name, ApiKeyKey) or name.region not in self._region.origins:
             raise InvalidRequest("key", "must be the object of an API key's record: REGION/key/WORKSPACE/KEY/NUMBER")
         found = find(self._region.objects, key) or find(self._region.objects, key, name.region)

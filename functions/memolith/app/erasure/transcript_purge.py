@@ -28,7 +28,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Damaged, InvalidRequest
 from memolith.core.ids import SESSION, WORKSPACE
 from memolith.core.integrity import Damage
-from memolith.core.object_keys import TranscriptKey, parse_key
+from memolith.core.object_keys import TranscriptKey, parse_key, parsed_key
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.objects.store_record import StoreState
 from memolith.core.objects.transcript import TranscriptPart
@@ -250,10 +250,7 @@ def _by_session(keys: Iterable[str]) -> Iterator[list[TranscriptKey]]:
     """Group a page's keys, which are in order, by their sessions; at most a hundred parts together."""
     group: list[TranscriptKey] = []
     for key in keys:
-        try:
-            name = parse_key(key)
-        except ValueError:
-            continue
+        name = parsed_key(key)
         if not isinstance(name, TranscriptKey):
             continue
         if group and (group[0].session_id != name.session_id or len(group) == 100):  # a read takes a hundred rows

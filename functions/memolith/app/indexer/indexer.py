@@ -45,7 +45,9 @@ from memolith.core.object_keys import (
     StoreKey,
     TranscriptKey,
     VerdictKey,
+    own_log_key,
     parse_key,
+    parsed_key,
 )
 from memolith.core.objects.api_key_record import ApiKeyRecord
 from memolith.core.objects.checkpoint import Named
@@ -138,7 +140,7 @@ class Indexer:
         if key.startswith(LOCAL_PREFIX):
             self._local_arrived(key)
             return
-        own = _own_log(key, self._region.name) if object_version is not None and not paths_too else None
+        own = own_log_key(key, self._region.name) if object_version is not None and not paths_too else None
         view = self._region.view(store_of(key) if own is None else [])
         reactions = None if own is None else self._entries.known(view, own, object_version or "")
         if reactions is None:
@@ -376,19 +378,7 @@ class Indexer:
         return None if found is None else found.body
 
 
-def _own_log(key: str, region: str) -> LogKey | None:
-    """Return the key of an entry that `region` wrote as a home; None for any other text."""
-    try:
-        name = parse_key(key)
-    except ValueError:
-        return None
-    return name if isinstance(name, LogKey) and name.slot.epoch.home == region else None
-
-
 def store_of(key: str) -> list[RowKey]:
     """Return the record of the store that a log entry, or an order, belongs to: it decides what is a straggler."""
-    try:
-        name = parse_key(key)
-    except ValueError:
-        return []
+    name = parsed_key(key)
     return [StoreRow.key(name.store_id)] if isinstance(name, (LogKey, RedactionKey)) else []

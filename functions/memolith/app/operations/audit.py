@@ -19,7 +19,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.log.sealed_history import SealedHistory, StoredCheckpoint
 from memolith.app.operations.audit_report import AuditReport
 from memolith.app.operations.flaws import classify
-from memolith.app.operations.named_objects import Compared, NamedObjects, RawObject, parsed_key
+from memolith.app.operations.named_objects import Compared, NamedObjects, RawObject
 from memolith.core.audit import Finding, Flaw
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import (
@@ -29,6 +29,7 @@ from memolith.core.object_keys import (
     SessionKey,
     StoreKey,
     VerdictKey,
+    parsed_key,
 )
 from memolith.core.objects.checkpoint import sha256_of
 from memolith.core.objects.entry import Entry, Operation

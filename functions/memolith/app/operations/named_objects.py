@@ -15,7 +15,7 @@ from memolith.app.operations.flaws import Broken
 from memolith.core.audit import Finding, Flaw, State, Stored, state_of
 from memolith.core.errors import Damaged
 from memolith.core.log_position import LogKey
-from memolith.core.object_keys import ObjectKey, RedactionKey, StoreKey, parse_key
+from memolith.core.object_keys import RedactionKey, StoreKey, parsed_key
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.entry import Entry
 from memolith.core.objects.store_record import StoreState
@@ -128,11 +128,3 @@ class NamedObjects:
             rows = self._region.read(view.index, [StoreRow.key(store_id) for store_id in some])
             found |= {row["store_id"]: StoreRow.from_attributes(row) for row in rows.values()}
         return found
-
-
-def parsed_key(key: str) -> ObjectKey | None:
-    """Return a key's parts; None for no key that this release knows."""
-    try:
-        return parse_key(key)
-    except ValueError:
-        return None

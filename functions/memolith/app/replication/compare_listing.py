@@ -34,7 +34,7 @@ from memolith.core.object_keys import (
     CheckpointPartKey,
     CutKey,
     JobKey,
-    parse_key,
+    parsed_key,
 )
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.entry import Operation
@@ -197,10 +197,7 @@ class CompareListing:
         entries: list[tuple[LogKey, int]] = []
         names: list[Named] = []
         for key, size_bytes in zip(page.keys, page.sizes or repeat(SIZE_UNKNOWN), strict=False):
-            try:
-                parsed = None if key.startswith(LOCAL_PREFIX) else parse_key(key)
-            except ValueError:
-                continue
+            parsed = None if key.startswith(LOCAL_PREFIX) else parsed_key(key)
             if isinstance(parsed, LogKey):
                 entries.append((parsed, size_bytes))
             elif parsed is not None and not isinstance(parsed, (CutKey, JobKey, CheckpointKey, CheckpointPartKey)):

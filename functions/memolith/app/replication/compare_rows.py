@@ -20,7 +20,7 @@ from memolith.app.log.log_reader import LogReader
 from memolith.core import fold
 from memolith.core.epochs import has_snapshot
 from memolith.core.log_position import LogKey, Slot
-from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.object_keys import StoreKey, parsed_key
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.store_record import StoreState
 from memolith.core.paths import path_hash
@@ -112,10 +112,7 @@ class CompareRows:
             page = self._region.objects.list(prefix, after=f"{prefix}{after_id}/~" if after_id else None, limit=1)
             after_id = ""
             for key in page.keys:
-                try:
-                    parsed = parse_key(key)
-                except ValueError:
-                    continue
+                parsed = parsed_key(key)
                 if isinstance(parsed, StoreKey):
                     return _Place(home, parsed.store_id, COMPARED[0], "")
         return None

@@ -33,7 +33,7 @@ from memolith.core.object_keys import (
     SessionKey,
     StoreKey,
     TranscriptKey,
-    parse_key,
+    parsed_key,
 )
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.store_record import StoreState
@@ -122,7 +122,7 @@ class MissingObjects:
         A replayed version has the id of the late original: a row of the one says nothing of the other; the positions
         do.
         """
-        parsed = {name: _parsed(name) for name in names if name.version_id is not None}
+        parsed = {name: parsed_key(name.key) for name in names if name.version_id is not None}
         versions = {name: key for name, key in parsed.items() if isinstance(key, LogKey)}
         keys = {name: VersionRow.late_key(key.store_id, name.version_id or "") for name, key in versions.items()}
         stores = {key.store_id: StoreRow.key(key.store_id) for key in versions.values()}
@@ -189,14 +189,15 @@ class MissingObjects:
         return brought
 
     def _stores_of(self, view: View, names: Iterable[Named]) -> dict[str, StoreRow]:
-        keys = {StoreRow.key(key.store_id) for key in map(_parsed, names) if isinstance(key, LogKey)}
+        parsed = (parsed_key(name.key) for name in names)
+        keys = {StoreRow.key(key.store_id) for key in parsed if isinstance(key, LogKey)}
         rows = self._region.read(view.index, list(keys)) if keys else {}
         return {row["store_id"]: StoreRow.from_attributes(row) for row in rows.values()}
 
     def _repair_one(
         self, view: View, name: Named, home: str, fetch: bool, stores: Mapping[str, StoreRow]
     ) -> RepairOutcome:
-        key = _parsed(name)
+        key = parsed_key(name.key)
         store = stores.get(key.store_id) if isinstance(key, LogKey) else None
         if store is not None and store.state == StoreState.DELETED:
             return RepairOutcome.DISCHARGED
@@ -220,7 +221,7 @@ class MissingObjects:
         What stands at home may have been changed since the checkpoint was sealed: then a whole copy of another region
         is taken, and False returned where there is none.
         """
-        key = _parsed(name)
+        key = parsed_key(name.key)
         for at in dict.fromkeys((home, *self._region.regions)):
             found = None if at == self._region.name else find(self._region.objects, name.key, at)
             if found is None and at == home:
@@ -253,16 +254,9 @@ def _is_as_sealed(name: Named, key: LogKey, found: StoredObject, salt: str) -> b
 _RowOfObject = tuple[RowKey, ObjectKey]
 
 
-def _parsed(name: Named) -> ObjectKey | None:
-    try:
-        return parse_key(name.key)
-    except ValueError:
-        return None
-
-
 def _row_key_of(name: Named) -> _RowOfObject | None:
     """Return the row that shows whether an object is projected; None where the object itself must be read."""
-    key = _parsed(name)
+    key = parsed_key(name.key)
     if isinstance(key, LogKey) and name.version_id is not None:
         return VersionRow.key(key.store_id, name.version_id), key
     if isinstance(key, StoreKey):

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from memolith.app.kernel.port_calls import commit_or_busy
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.sealed_history import SealedHistory, StoredCheckpoint
-from memolith.app.operations.named_objects import Compared, NamedObjects, parsed_key
+from memolith.app.operations.named_objects import Compared, NamedObjects
 from memolith.core.log_position import LogKey
+from memolith.core.object_keys import parsed_key
 from memolith.core.rows.control import ReconcileRow
 from memolith.core.rows.journal import JournalStateRow
 from memolith.core.times import is_due

@@ -43,7 +43,7 @@ from memolith.core.fingerprints import (
 )
 from memolith.core.integrity import Acknowledged, damage_of
 from memolith.core.log_position import LogKey
-from memolith.core.object_keys import parse_key
+from memolith.core.object_keys import own_log_key, parse_key
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.store_record import StoreState
 from memolith.core.objects.verdict_record import VerdictOutcome, VerdictRecord
@@ -140,7 +140,8 @@ class DeepScan:
         Raises:
             Unavailable: the index does not answer.
         """
-        names = list(dict.fromkeys(name for name in map(self._own_log, keys) if name is not None))
+        own = (own_log_key(key, self._region.name) for key in keys)
+        names = list(dict.fromkeys(name for name in own if name is not None))
         read = self._region.parallel.run([partial(self._attempt, name) for name in names])
         found = dict(zip(names, read, strict=True))
         stores = {name.store_id for name, one in found.items() if isinstance(one, tuple) and one[0] is not None}
@@ -161,7 +162,7 @@ class DeepScan:
         """
         parse_key(key)
         ahead = ahead or self.read_ahead([key])
-        name = self._own_log(key)
+        name = own_log_key(key, self._region.name)
         found = None if name is None else ahead.found[name]
         if isinstance(found, Exception):
             raise found
@@ -184,14 +185,6 @@ class DeepScan:
         return _INSPECTED[report.verdict]
 
     # ---- what to look at ----------------------------------------------------------------------------------------
-
-    def _own_log(self, key: str) -> LogKey | None:
-        """Return the key of an entry of this region's; None for any other text."""
-        try:
-            name = parse_key(key)
-        except ValueError:
-            return None
-        return name if isinstance(name, LogKey) and name.slot.epoch.home == self._region.name else None
 
     def _attempt(self, key: LogKey) -> tuple[Entry | None, str] | MemolithError | ValueError:
         try:
