@@ -72,7 +72,7 @@ def gather(world: World) -> Evidence:
     evidence.lost_terms = {
         store_id: world.operators.terms(store_id).difference(evidence.epochs[store_id]) for store_id in world.stores
     }
-    evidence.apart = {store_id: _apart(world, store_id, defects) for store_id in world.stores}
+    evidence.apart = {store_id: _apart(world, store_id, defects) for store_id in world.movable}
     evidence.doomed = [] if world.doomed is None else world.doomed.needles
     evidence.worked = Worked() if world.workers is None else world.workers.gather()
     evidence.resolutions = tuple(_resolutions(world))

@@ -293,6 +293,13 @@ def test_dreams_are_done_and_taken_up_again_and_their_texts_are_written_over() -
     pytest.fail(f"in {SEEDS} worlds there was no more than {found}")
 
 
+def test_what_stands_apart_is_gathered_of_every_store_whose_home_may_be_lost() -> None:
+    """The workers' store too: its histories have gaps that only what stands apart explains."""
+    world = lived(3, working(3))
+    assert world.workers is not None
+    assert set(gather(world).apart) == {*world.stores, world.workers.store_id}
+
+
 def test_a_region_that_joins_ends_with_all_that_was_put_before() -> None:
     world = lived(0, joining(0))
     ours, theirs = (
