@@ -162,6 +162,28 @@ def test_a_rename_that_runs_twice_does_not_bring_back_what_was_moved_on(quiet: S
     assert quiet.listed(AWAY) == {"/c": memory.id}
 
 
+def test_a_rename_that_runs_twice_and_whose_copy_saw_the_destination_left_again_puts_a_void_half(quiet: Stage) -> None:
+    """A new process reads the destination's rows on their own, after the memory's: here once the memory has left."""
+    memory = quiet.create("/a", "a")
+    command = UpdateMemory(quiet.store, memory.id, quiet.new_version_id(), ACTOR, path="/b")
+    quiet.memolith().memories._salts.clear()
+    other = copy(quiet, command).until("index.read", after=True)
+    quiet.clock.advance(6)
+    assert_told(copy(quiet, command).finish(), command.version_id)
+    quiet.update(memory.id, path="/c")
+    assert_told(other.finish(), command.version_id)
+    quiet.cloud.deliver()
+    for region in (HOME, AWAY):
+        assert quiet.listed(region) == {"/c": memory.id}
+        assert len(quiet.history(memory.id, region)) == 3
+    quiet.redact(command.version_id)
+    quiet.cloud.deliver()
+    stored = [quiet.cloud.buckets.current(HOME, key) for key in quiet.keys(HOME)]
+    bodies = [one.body for one in stored if one is not None and one.metadata["id"] == command.version_id]
+    assert len(bodies) == 2 and b"a" not in bodies
+    assert quiet.create("/b", "another's").path == "/b"
+
+
 def test_a_copy_that_found_everything_as_asked_leaves_nothing_by_which_the_other_knows_of_it(quiet: Stage) -> None:
     """As after a refusal, the other copy goes by the state that it finds; it does what it was asked once."""
     memory = quiet.create("/a", "a")

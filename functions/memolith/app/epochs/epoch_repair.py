@@ -171,7 +171,7 @@ class EpochRepair:
         source = None if home == self._region.name else entry.source
         end = None if source is None else source.key_in(restored.store_id)
         departure = None if end is None or self._logs.entry(end) is not None else self._logs.entry(end, home)
-        if departure is not None and departure.moved_version_id == entry.version_id:
+        if departure is not None and departure.ends(entry):
             restored.elsewhere.add(departure.key)
         return entry
 

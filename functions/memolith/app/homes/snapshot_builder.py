@@ -200,7 +200,7 @@ class EpochSnapshotBuilder:
         if entry.operation is not Operation.MOVED_IN or entry.source is None:
             return entry.operation is Operation.VOID
         departure = self._entry(scan, entry.source.key_in(entry.key.store_id))
-        return departure is None or departure.moved_version_id != entry.version_id
+        return departure is None or not departure.ends(entry)
 
     def _is_torn(self, store: StoreRow, scan: LogScan, entry: Entry) -> bool:
         """Tell whether it is the first half of a rename whose second is not here, and may never be, or be another's.

@@ -139,7 +139,7 @@ class LogReader:
             departure = self._at(entry, entry.source, region)
         if departure is None:
             return ()
-        if departure.moved_version_id == entry.version_id:
+        if departure.ends(entry):
             return (ResolvedEntry(entry), ResolvedEntry(departure))
         return (ResolvedEntry(entry, void=True),)
 

@@ -119,6 +119,13 @@ class Entry:
         """
         return self.version_id == other.version_id and self._links == other._links
 
+    def ends(self, arrival: Entry) -> bool:
+        """Tell whether this `moved_out` commits the rename whose first half is `arrival`, at the position where it is.
+
+        A repetition of the call may have put a first half of the same version elsewhere: that one is void.
+        """
+        return self.moved_version_id == arrival.version_id and self.destination == arrival.ref
+
     @property
     def _links(self) -> tuple[object, ...]:
         moved = (self.source, self.destination, self.moved_version_id)
