@@ -22,6 +22,7 @@ from memolith.clients.cli.groups import group
 from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, show_fields, show_rows
 from memolith.core.errors import InvalidRequest
+from memolith.core.objects.witness import witness_prefix
 from memolith.core.times import parse_rfc3339, rfc3339
 
 if TYPE_CHECKING:
@@ -217,9 +218,22 @@ def _on_aws(
     for home in target.regions if region is None else (region,):
         sealing = SavedKeys(KmsSealing(target.clients, target.deployment(home)), saved)
         others = [other for other in against if other != home]
-        report = make_audit(target.site(home), sealing).run(home, store_id, first, others)
+        try:
+            report = make_audit(target.site(home), sealing).run(home, store_id, first, others)
+        except (ValueError, RecursionError) as error:
+            raise _unreadable(home, error) from error
         reports.append({**asdict(report), "intact": report.is_intact})
     return reports
+
+
+def _unreadable(home: str, error: Exception) -> ApiFailed:
+    """Make the error of an audit that met a record it cannot read; an unreadable checkpoint is a finding instead."""
+    message = f"the audit of {home} is not finished: a record that it needs cannot be read ({error})"
+    advice = (
+        f"Look at the last object under {witness_prefix(home)} in each other region's bucket: what that region saw of "
+        f"{home}'s checkpoints. docs/operations/integrity-broken.md says what to do; --region audits one home alone."
+    )
+    return ApiFailed(message, Exit.FAILED, advice)
 
 
 def _on_laptop(root: Path, *task: str) -> Any:
