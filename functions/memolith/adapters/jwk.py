@@ -68,6 +68,6 @@ def _read(text: str, parts: tuple[str, ...]) -> dict[str, Jwk]:
             if secret or not shaped:
                 return {}
             found[str(key["kid"])] = jwk
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return {}
     return found

@@ -30,7 +30,7 @@ def read_keys(path: Path) -> KeysByRegion:
         for key in json.loads(body)["keys"]:
             half = public_half(key)
             found.setdefault(str(key["region"]), {})[key_id(half)] = half
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("it is not what `memolith audit keys` prints") from error
     return found
 

@@ -156,11 +156,12 @@ def test_a_laptops_key_is_readable_by_its_owner_alone_and_stays_the_same(tmp_pat
     assert stat.S_IMODE((tmp_path / "seal.json").stat().st_mode) == 0o600
 
 
-def test_a_broken_key_file_is_named_and_not_replaced(tmp_path: Path) -> None:
-    (tmp_path / "seal.json").write_text("no key")
+@pytest.mark.parametrize("text", ["no key", "[" * 100_000], ids=["no JSON", "nested too deeply"])
+def test_a_broken_key_file_is_named_and_not_replaced(tmp_path: Path, text: str) -> None:
+    (tmp_path / "seal.json").write_text(text)
     with pytest.raises(Unavailable, match=r"seal\.json.*remove it"):
         LocalSealing(tmp_path).sign(STATEMENT)
-    assert (tmp_path / "seal.json").read_text() == "no key"
+    assert (tmp_path / "seal.json").read_text() == text
 
 
 @pytest.fixture(params=["memory", "local"])
@@ -190,3 +191,28 @@ def test_each_folder_has_a_memory_of_its_own(tmp_path: Path) -> None:
     LocalSealMemory(tmp_path, Path("/one")).remember(LastSealed(1, "a"))
     assert LocalSealMemory(tmp_path, Path("/two")).record() is None
     assert LocalSealMemory(tmp_path, Path("/one")).record() == SealRecord(LastSealed(1, "a"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("no record", id="no JSON"),
+        pytest.param("[" * 100_000, id="nested too deeply"),
+        pytest.param('{"last": {"period": "1", "sha256": "a"}, "lost": []}', id="a period that is a text"),
+        pytest.param('{"last": {"period": 1e400, "sha256": "a"}, "lost": []}', id="an infinite period"),
+        pytest.param('{"last": {"period": 1, "sha256": "a"}, "lost": [{"period": null, "sha256": "b"}]}', id="none"),
+    ],
+)
+def test_a_broken_record_of_the_last_sealed_checkpoint_is_named(tmp_path: Path, text: str) -> None:
+    memory = LocalSealMemory(tmp_path, Path("/one"))
+    memory.path.parent.mkdir(parents=True)
+    memory.path.write_text(text)
+    with pytest.raises(Unavailable, match=rf"{memory.path.name}.*remove the file"):
+        memory.record()
+
+
+def test_what_a_newer_release_adds_to_the_record_of_the_last_sealed_checkpoint_is_passed_over(tmp_path: Path) -> None:
+    memory = LocalSealMemory(tmp_path, Path("/one"))
+    memory.remember(LastSealed(1, "a"))
+    memory.path.write_text(memory.path.read_text().replace('"period"', '"newer": 1, "period"'))
+    assert memory.record() == SealRecord(LastSealed(1, "a"))

@@ -123,7 +123,9 @@ def test_saved_keys_are_trusted_after_the_machines_own_were_replaced(
 
 def test_a_folder_is_not_compared_with_regions_and_keys_have_to_be_keys(folder: Folder, tmp_path: Path) -> None:
     (tmp_path / "no-keys.json").write_text("{}")
-    for words in (["--against", "eu-west-1"], ["--keys", str(tmp_path / "no-keys.json")]):
+    (tmp_path / "nested.json").write_text("[" * 100_000)
+    files = [["--keys", str(tmp_path / name)] for name in ("no-keys.json", "nested.json")]
+    for words in (["--against", "eu-west-1"], *files):
         ended = CliRunner().invoke(audit.app, ["verify", "--root", str(folder.root), *words])
         assert words[0] in str(ended.exception)
 

@@ -13,12 +13,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from memolith.adapters import jwk
 from memolith.adapters.local.failures import refused
 from memolith.adapters.local.files import locked, make_folder, write_new
 from memolith.adapters.signatures import is_signature, key_id, public_half, signed
 from memolith.core.objects.checkpoint import Seal
+from memolith.core.objects.schema import known
 from memolith.core.sealing import LastSealed, SealRecord, remembered
 from memolith.ports.errors import Unavailable
 from memolith.ports.sealing import PublicJwk
@@ -80,12 +82,12 @@ class LocalSealMemory:
         """Read the file. See the port."""
         try:
             told = json.loads(self.path.read_text())
-            return SealRecord(LastSealed(**told["last"]), tuple(LastSealed(**one) for one in told["lost"]))
+            return SealRecord(_checkpoint(told["last"]), tuple(map(_checkpoint, told["lost"])))
         except FileNotFoundError:
             return None
         except OSError as error:
             raise refused("the last sealed checkpoint cannot be read", error, self.path) from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             hint = "remove the file; from then on it is not known which checkpoint was sealed last"
             raise Unavailable("the last sealed checkpoint cannot be read", cause=str(self.path), hint=hint) from error
 
@@ -101,3 +103,11 @@ class LocalSealMemory:
                     write_new(self.path.parent, json.dumps(told).encode()).replace(self.path)
         except OSError as error:
             raise refused("the last sealed checkpoint cannot be remembered", error, self.path) from error
+
+
+def _checkpoint(told: Mapping[str, Any]) -> LastSealed:
+    """Return one checkpoint of the file. Raises TypeError, and ValueError where the period is no whole number."""
+    sealed = LastSealed(**known(LastSealed, told))
+    if not isinstance(sealed.period, int):
+        raise ValueError("a period is no whole number")
+    return sealed
