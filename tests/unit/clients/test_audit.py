@@ -149,7 +149,7 @@ def test_this_machines_folder_is_meant_where_no_deployment_is_named(
     (tmp_path / ".memolith").mkdir()
     (tmp_path / ".memolith" / "dev.json").write_text("no JSON: the local cloud is meant")
     for words in tasks:
-        assert isinstance(CliRunner().invoke(audit.app, words).exception, ValueError), words
+        assert "dev.json makes no sense" in str(CliRunner().invoke(audit.app, words).exception), words
 
 
 @pytest.mark.usefixtures("in_a_process")

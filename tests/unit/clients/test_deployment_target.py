@@ -12,7 +12,7 @@ from botocore.exceptions import EndpointConnectionError
 from infra.deployment import ALIAS
 from memolith.adapters.aws.clients import Clients
 from memolith.clients.cli.deployment_target import find_target
-from memolith.core.errors import Unavailable
+from memolith.core.errors import InvalidRequest, Unavailable
 
 
 def invoked(folder: Path, **fields: str) -> str:
@@ -37,6 +37,17 @@ def test_a_command_for_the_local_cloud_invokes_functions_by_their_own_names(
         json.dumps({"endpoint": "http://127.0.0.1:9", "regions": {"us-east-1": {}}})
     )
     assert find_target(aws=False).deployment().function("keys") == "memolith-dev-keys"
+
+
+@pytest.mark.parametrize("text", ["no JSON", "[]", "{}", '{"endpoint": "http://127.0.0.1:9", "regions": null}'])
+def test_a_description_of_the_local_cloud_that_makes_no_sense_is_named_with_what_writes_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".memolith").mkdir()
+    (tmp_path / ".memolith" / "dev.json").write_text(text)
+    with pytest.raises(InvalidRequest, match=r"dev\.json makes no sense.*memolith dev up"):
+        find_target(aws=False)
 
 
 class Sts:

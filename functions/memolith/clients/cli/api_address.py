@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from memolith.core.errors import InvalidRequest
 
 DEV_FILE = Path(".memolith/dev.json")
+DEV_FILE_INVALID = f"{DEV_FILE} makes no sense: `memolith dev up` writes it anew"
 LAPTOP_ROOT = "~/.memolith"
 LAPTOP_PORT = 8377
 PORT_MAX = 65_535
@@ -110,7 +111,7 @@ def _kept() -> Iterator[Address]:
             dev = json.loads(DEV_FILE.read_text())
             urls, key = [region["api_url"] for region in dev["regions"].values()], dev["api_key"]
         except (ValueError, KeyError, TypeError) as error:
-            raise InvalidRequest("", f"{DEV_FILE} makes no sense: `memolith dev up` writes it anew") from error
+            raise InvalidRequest("", DEV_FILE_INVALID) from error
         yield from (Address(url.rstrip("/"), key) for url in urls)
     key_file = laptop_root() / "key"
     if key_file.is_file():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memolith.adapters.aws.names import Deployment
-from memolith.clients.cli.api_address import DEV_FILE
+from memolith.clients.cli.api_address import DEV_FILE, DEV_FILE_INVALID
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest
 
@@ -103,14 +103,17 @@ def find_target(aws: bool) -> Target:
     """Find the local cloud if one runs in this folder and `aws` is off, else what ``cdk.json`` describes.
 
     Raises:
-        InvalidRequest: there is neither.
+        InvalidRequest: there is neither, or the local cloud's file is not what `memolith dev up` writes.
     """
     if DEV_FILE.exists() and not aws:
         from memolith.adapters.aws.clients import local_clients
 
-        dev = json.loads(DEV_FILE.read_text())
-        clients = local_clients(dev["endpoint"])
-        return Target(clients, "dev", LOCAL_ACCOUNT, tuple(dev["regions"]))
+        try:
+            dev = json.loads(DEV_FILE.read_text())
+            endpoint, regions = str(dev["endpoint"]), tuple(dev["regions"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise InvalidRequest("", DEV_FILE_INVALID) from error
+        return Target(local_clients(endpoint), "dev", LOCAL_ACCOUNT, regions)
     record = _record()
     from memolith.adapters.aws.account import caller_account
     from memolith.adapters.aws.clients import Clients
