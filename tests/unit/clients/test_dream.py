@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import httpx2
@@ -15,6 +16,7 @@ from memolith.adapters.models.recorded import RecordedModel
 from memolith.app.api import proposal_views
 from memolith.clients.api.client import ApiClient
 from memolith.clients.api.http import HttpApi
+from memolith.clients.cli import dream as commands
 from memolith.clients.cli import dream_replay
 from memolith.clients.cli.dream import LAST, _changes, _id, _recent
 from memolith.clients.cli.dream_replay import Replay, Replayer, answering
@@ -123,6 +125,38 @@ def test_a_dream_that_is_begun_without_a_model_asks_the_one_of_its_store(
             assert not ended.value.code
     assert {run.model for run in stage.runs()} == {"claude-haiku-4-5", "claude-opus-4-8"}
     assert "claude-haiku-4-5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ends", ["failed", "canceled"])
+def test_waiting_for_a_dream_that_comes_to_nothing_ends_with_exit_code_1_and_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ends: str
+) -> None:
+    stage = Stage()
+    stage.fill()
+
+    def refuse() -> None:
+        raise Rejected("the model's service refuses the question: 400")
+
+    def sleep(_: float) -> None:
+        if ends == "failed":
+            stage.tick()
+        else:
+            [record] = stage.runs()
+            stage.client.beta.dreams.cancel(record.run_id)
+
+    stage.model.before = refuse
+    monkeypatch.setattr(commands, "time", SimpleNamespace(sleep=sleep))
+    with serving(stage.api.answer) as port:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{port}")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", stage.scene.api_key)
+        with pytest.raises(SystemExit) as ended:
+            run(["dream", "start", stage.scene.store, "--json"])
+    answer = capsys.readouterr()
+    found = json.loads(answer.out)
+    assert (ended.value.code, found["status"]) == (1, ends)
+    reason = "refuses the question: 400" if ends == "failed" else "memolith dream diff"
+    assert answer.err.startswith(f"error: the dream {found['id']} ended as {ends}")
+    assert reason in answer.err
 
 
 def test_a_dream_of_the_default_model_is_replayed_with_the_one_that_answered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,6 +63,8 @@ def start(
 ) -> None:
     """Begin a dream over a store, and wait for what it comes to. By default it only proposes.
 
+    Exit code 1 if it fails or is canceled while the command waits.
+
     Example: memolith dream start "Team notes" --recent 5
 
     Example: memolith dream start memstore_useast1_01kb… --session sesn_useast1_01kb…
@@ -90,6 +92,10 @@ def start(
             time.sleep(POLL_S)
             dream = api.get(f"/v1/dreams/{dream['id']}")
     _show(dream, as_json)
+    if wait and dream["status"] != "completed":
+        reason = "" if dream["error"] is None else f": {dream['error']['message']}"
+        advice = f"`memolith dream diff {dream['id']}` shows what it had written or proposed by then."
+        raise ApiFailed(f"the dream {dream['id']} ended as {dream['status']}{reason}", Exit.FAILED, advice)
 
 
 @app.command("list")

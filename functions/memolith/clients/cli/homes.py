@@ -241,7 +241,7 @@ def _shown(home: Home) -> dict[str, Any]:
 
 
 def _each(stores: Sequence[str], act: Callable[[str], Iterator[Step]], what: str, as_json: bool, at_once: int) -> None:
-    """Act on a few stores at a time; exit code 2 when one was not done."""
+    """Act on a few stores at a time; exit code 3 where some were not done, and 1 where none was."""
     rows: list[dict[str, Any]] = []
     columns = (
         SpinnerColumn(),
