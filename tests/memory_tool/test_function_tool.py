@@ -143,7 +143,8 @@ def test_the_schema_has_every_command_and_every_parameter() -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "reason"),
     [
-        ("remember", "{}", "There is no function remember"),
+        ("remember", "{}", "There is no function 'remember'"),
+        ("\ud800", "{}", r"There is no function '\ud800'"),
         ("memory", "{'command': 'view'}", "not JSON"),
         ("memory", "", "not JSON"),
         ("memory", "[]", "must be an object"),
@@ -162,6 +163,7 @@ def test_whatever_the_model_writes_is_answered_in_words(
     said = memory.call(name, arguments)
     assert said.startswith(ERROR)
     assert reason in said
+    assert said.encode(), "it is sent as UTF-8"
     assert fresh.paths() == {}
 
 

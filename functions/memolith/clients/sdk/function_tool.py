@@ -29,7 +29,7 @@ DESCRIPTION = (
 )
 
 ERROR = "Error: "
-NO_FUNCTION = "There is no function {name}; there is memory."
+NO_FUNCTION = "There is no function {name!r}; there is memory."
 NOT_JSON = "The arguments are not JSON: {reason}."
 NOT_AN_OBJECT = 'The arguments must be an object such as {"command": "view", "path": "/memories"}.'
 

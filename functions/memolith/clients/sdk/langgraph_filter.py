@@ -43,7 +43,7 @@ def _holds(value: Any, name: str, operand: Any) -> bool:
     if name == "$ne":
         return bool(value != operand)
     if name not in _COMPARISONS:
-        raise ValueError(f"filter: there is no operator {name}; there are $eq, $ne, {', '.join(_COMPARISONS)}")
+        raise ValueError(f"filter: there is no operator {name!r}; there are $eq, $ne, {', '.join(_COMPARISONS)}")
     bound = _number(operand)
     if bound is None:
         raise ValueError(f"filter: {name} compares numbers, and {operand!r} is none")
