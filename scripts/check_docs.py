@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 OWN = "scripts/check_docs.py"
 TOP_LEVEL = ("docs", "functions", "infra", "scripts", "tests", ".ci")
 PROMISES = ("docs/consistency.md", "docs/mount-semantics.md")
+NUMBERED = "docs/api-compatibility.md"
 ATTACKS = (
     "functions/memolith/scanner/rules/",
     "tests/unit/scanner/",
@@ -39,6 +40,7 @@ _MODULE_RUN = re.compile(r"python -m (scripts[.\w]*)")
 _FILE = re.compile(rf"(?<![\w./-])((?:{'|'.join(map(re.escape, TOP_LEVEL))})/[\w./-]*\w\.\w+)(?![\w/*{{])")
 _TEST = re.compile(r"(tests/[\w./-]+\.py)::(\w+)")
 _NUMBERED = re.compile(r"(\d+)\. ")
+_SECTION = re.compile(r"(?<!RFC \d{4} )§(\d+(?:\.\d+)*)")
 _DOTTED = re.compile(r"(?<![\w.`/-])(memolith(?:\.\w+)+)")
 _MACHINE = re.compile(r"(?<![\w.~*])/(?:work|root)/[\w.]")
 _DECISION = re.compile(r"docs/adr/(\d{4})-[^/]*\.md")
@@ -254,6 +256,16 @@ def _library_has(parts: list[str]) -> bool:
     return True
 
 
+def missing_sections() -> Iterator[Problem]:
+    """Yield each section that a line of `NUMBERED`, or a line that names it, cites and that it does not have."""
+    headings = (line.text for line in lines_of(NUMBERED)) if NUMBERED in tracked() else ()
+    numbers = {found[1] for text in headings if (found := re.match(r"#+ (\d+(?:\.\d+)*)", text))}
+    for path, number, text in _text_lines():
+        for section in _SECTION.findall(text) if path == NUMBERED or Path(NUMBERED).name in text else ():
+            if section not in numbers:
+                yield Problem(path, number, f"cites §{section} of {NUMBERED}, which is not there")
+
+
 def missing_tests() -> Iterator[Problem]:
     """Yield each test or checker that a document names in code and whose file does not define it."""
     for line in documents():
@@ -339,6 +351,7 @@ CHECKS: tuple[Callable[[], Iterable[Problem]], ...] = (
     unknown_commands,
     missing_files,
     missing_modules,
+    missing_sections,
     missing_tests,
     untested_promises,
     repeated_decisions,

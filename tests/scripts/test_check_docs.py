@@ -104,6 +104,16 @@ def test_a_file_or_a_module_that_is_not_there(write: Write) -> None:
     ]
 
 
+def test_a_section_that_is_not_there(write: Write) -> None:
+    api = check_docs.NUMBERED
+    write(**{api: "# Title\n## 1. The API\n### 1.2 Requests\n§1.2, §2 and RFC 6750 §3\n"})
+    write(a_py=f"Source: {api} §1, §1.2 and §1.20.\n§9 of another page\n")
+    assert found(check_docs.missing_sections) == [
+        f"{api}:4: cites §2 of {api}, which is not there",
+        f"a.py:1: cites §1.20 of {api}, which is not there",
+    ]
+
+
 def test_a_decision_record_with_the_number_of_another_or_another_number_in_its_title(write: Write) -> None:
     titles = {"0001-a": "# 1. A", "0001-b": "# 1. B", "0002-c": "# 3. C", "0003-d": "# 3. D"}
     write(**{f"docs/adr/{name}.md": f"{title}\n" for name, title in titles.items()})

@@ -10,5 +10,5 @@
 
 Directories are derived: one is there while a memory is under it, and the root always. A command on a directory is many
 single commits; it is refused as a whole before the first of them, or says afterwards which part was done.
-Source: docs/api-compatibility.md §3.
+Source: docs/tools.md, "Where the tool differs from the SDK's own".
 """

@@ -1,6 +1,6 @@
 """What the tool says. The literal strings are those of `anthropic` 2.12.0's local tool, so that a model meets the same.
 
-Source: docs/api-compatibility.md §3.3 and §3.4; those under "Ours" are for what a file system does not do.
+docs/tools.md says where the answers differ; the strings under "Ours" are for what a file system does not do.
 """
 
 from __future__ import annotations
