@@ -19,6 +19,7 @@ from memolith.adapters.memory import RecordingMetrics, SeededRandomness
 from memolith.adapters.models.catalog import Catalog
 from memolith.adapters.models.extractive import ExtractiveModels
 from memolith.adapters.models.recorded import RecordedModel
+from memolith.adapters.models.services import service_of
 from memolith.adapters.system.clock import SystemClock
 from memolith.ports.model import Model, Models
 from memolith.scanner import Scanner
@@ -135,20 +136,8 @@ def models_of(service: str, model: str | None, address: str | None) -> Models:
 
 
 def _service(service: str, address: str | None) -> Callable[[str], Model]:
-    if service == "anthropic":
-        from anthropic import Anthropic
-
-        from memolith.adapters.models.anthropic import AnthropicModel
-
-        client = Anthropic(base_url=address)
-        return lambda model: AnthropicModel(client, model)
-    if service == "openai":
-        from openai import OpenAI
-
-        from memolith.adapters.models.openai import OpenAIModel
-
-        endpoint = OpenAI(base_url=address)
-        return lambda model: OpenAIModel(endpoint, model)
+    if service != "bedrock":
+        return service_of(service, url=address)
     import boto3
 
     from memolith.adapters.models.bedrock import BedrockModel
@@ -166,7 +155,7 @@ def main(arguments: Sequence[str]) -> int:
         "--service", choices=(STAND_IN, obedient.NAME, "anthropic", "openai", "bedrock"), default=STAND_IN
     )
     parser.add_argument("--model", help="as the service names it")
-    parser.add_argument("--address", help="of the service, if it is not the SDK's default")
+    parser.add_argument("--address", help="of the service, if it is not the usual one")
     parser.add_argument("--cassette", type=Path, help="a file of answers: what is in it is not asked again")
     parser.add_argument("--kill-every", type=int, default=1, help="kill the dream at every so many of its steps alone")
     parser.add_argument("--why", action="store_true", help="list what was missed, unsupported, kept or lost")

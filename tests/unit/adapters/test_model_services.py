@@ -258,6 +258,29 @@ def test_botocore_repeats_no_question_to_a_model() -> None:
     assert made._client.meta.config.retries == {"mode": "standard", "total_max_attempts": 1}
 
 
+def test_anthropic_is_never_asked_at_the_address_of_memolith_that_the_shell_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its SDK goes there by itself, and would send what sessions said to the server that asks."""
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:8377")
+    usual: Any = service_of("anthropic", key="k")("claude-x")
+    named: Any = service_of("anthropic", key="k", url="http://127.0.0.1:9")("claude-x")
+    assert (str(usual._client.base_url), str(named._client.base_url)) == (
+        "https://api.anthropic.com",
+        "http://127.0.0.1:9",
+    )
+
+
+@pytest.mark.parametrize("key", ["sk-memolith-main-x_01kb-abc", "st-memolith-abc"])
+def test_a_key_of_memolith_is_not_sent_to_anthropic(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    """The same shell has it as ANTHROPIC_API_KEY."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    for told in (None, key):
+        with pytest.raises(Rejected, match="one of Memolith's") as raised:
+            service_of("anthropic", key=told)("claude-x")
+        assert key not in str(raised.value)
+
+
 @pytest.mark.parametrize("make", [_anthropic_model, _openai_model])
 def test_a_throttled_answer_says_how_long_to_wait(
     make: Callable[[AwkwardServer], Model], server: AwkwardServer

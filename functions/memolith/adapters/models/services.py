@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from memolith.ports.model import CALL_TIMEOUT_S, Model
+from memolith.ports.model import CALL_TIMEOUT_S, Model, Rejected
 
 SERVICES = ("anthropic", "openai", "bedrock")
+
+ANTHROPIC_URL = "https://api.anthropic.com"
+"""Always named: where it is not, the SDK takes ANTHROPIC_BASE_URL, which is where Memolith itself answers."""
+OWN_KEYS = ("sk-memolith-", "st-memolith-")
+"""What Memolith's keys and tokens begin with: in the shell of its clients ANTHROPIC_API_KEY is one of them."""
 
 
 def service_of(
@@ -18,7 +23,7 @@ def service_of(
     window_tokens: int | None = None,
     region: str | None = None,
 ) -> Callable[[str], Model]:
-    """Return what makes the models of a service. No call.
+    """Return what makes the models of a service; it raises Rejected where the key is one of Memolith's. No call.
 
     Args:
         key: the service's; None where its SDK looks for one.
@@ -34,8 +39,10 @@ def service_of(
 
         from memolith.adapters.models import anthropic
 
-        window = window_tokens or anthropic.WINDOW_TOKENS
-        return partial(anthropic.AnthropicModel, Anthropic(api_key=key, base_url=url), window_tokens=window)
+        client, window = Anthropic(api_key=key, base_url=url or ANTHROPIC_URL), window_tokens or anthropic.WINDOW_TOKENS
+        if url is None and (client.api_key or "").startswith(OWN_KEYS):
+            return _refusing
+        return partial(anthropic.AnthropicModel, client, window_tokens=window)
     if name == "openai":
         from openai import OpenAI
 
@@ -48,3 +55,10 @@ def service_of(
 
     runtime = Clients(url, Limits(read_s=CALL_TIMEOUT_S)).bedrock_runtime(region or "")
     return partial(bedrock.BedrockModel, runtime, window_tokens=window_tokens or bedrock.WINDOW_TOKENS)
+
+
+def _refusing(model_id: str) -> Model:
+    raise Rejected(
+        "the key of Anthropic's API is one of Memolith's, which is not sent there: put a key of Anthropic into "
+        "ANTHROPIC_API_KEY, or name another service's address in MEMOLITH_MODEL_URL"
+    )
