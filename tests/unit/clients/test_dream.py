@@ -176,6 +176,24 @@ def test_a_dream_of_the_default_model_is_replayed_with_the_one_that_answered(mon
         answering({**dream, "x_memolith": {"model_answered": MODEL}}, "anthropic", None, None, None)
 
 
+def test_a_replay_whose_model_gives_no_answer_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was reported as a defect of Memolith."""
+    stage = Stage()
+    stage.fill()
+    dream = stage.done(stage.create(output_behavior={"type": "propose"}))
+    stage.scene.clock.advance(60)
+    with serving(stage.api.answer) as port:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{port}")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", stage.scene.api_key)
+        with pytest.raises(SystemExit) as ended:
+            run(["dream", "replay", dream.id, "--service", "anthropic"])
+    told = capsys.readouterr().err
+    assert (ended.value.code, told.startswith("error: the model gave no answer: ")) == (1, True), told
+    assert "one of Memolith's" in told
+
+
 @pytest.mark.parametrize("behavior", ["propose", "update_existing"])
 def test_a_dream_that_is_replayed_comes_to_the_same_and_writes_nothing(behavior: str) -> None:
     stage = Stage()

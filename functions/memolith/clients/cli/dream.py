@@ -19,6 +19,7 @@ from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, say, show_fields, show_rows, visible
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
+from memolith.ports.model import ModelFailure
 
 app = group("Have a store consolidated: merge what stands twice, take in what sessions said, propose it for review.")
 
@@ -215,7 +216,10 @@ def replay(
     with speaking():
         api = connect(url, key)
         found = api.get(f"/v1/dreams/{_id(api, dream)}")
-        done = Replayer(api, answering(found, service, model, address, cassette)).replay(found)
+        try:
+            done = Replayer(api, answering(found, service, model, address, cassette)).replay(found)
+        except ModelFailure as failure:
+            raise ApiFailed(f"the model gave no answer: {failure}", Exit.FAILED) from failure
     if as_json:
         print(json.dumps(done.to_json(), ensure_ascii=False))
         return
