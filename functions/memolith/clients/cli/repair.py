@@ -51,7 +51,7 @@ def repair(
     if store_id is not None:
         require_store_id(store_id, "--store")
     if root is not None:
-        rows = _on_laptop(root, store_id, dry_run, as_json)
+        rows = _on_laptop(root, store_id, dry_run)
     else:
         target = find_target(aws)
         chosen = target.regions if region is None else (region,)
@@ -76,7 +76,7 @@ def _in_region(target: Target, region: str, store_id: str | None, dry_run: bool)
             return rows
 
 
-def _on_laptop(root: Path, store_id: str | None, dry_run: bool, as_json: bool) -> list[dict[str, Any]]:
+def _on_laptop(root: Path, store_id: str | None, dry_run: bool) -> list[dict[str, Any]]:
     """Repair a folder by the module that has the laptop's adapters, and return its rows."""
     import json
 

@@ -33,12 +33,6 @@ def export(client: ApiClient, store_id: str, path: Path) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a file. Raises OSError, ValueError: it is none."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        yield from map(json.loads, file)
-
-
 def _records(client: ApiClient, store_id: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     proposals = f"/v1/memory_stores/{store_id}/proposals"
     for status in STATUSES:
