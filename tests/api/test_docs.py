@@ -87,6 +87,13 @@ def test_a_cursors_lifetime_is_the_codes() -> None:
     assert f"for {days} days" in section("1.5")
 
 
+def test_what_is_kept_of_versions_is_the_codes() -> None:
+    kept = [cells[1] for cells in rows(PAGE) if cells[0] in ("retention of versions", "how long versions are kept")]
+    days, last = f"{limits.RETENTION_DAYS_DEFAULT} days", f"last {limits.RETENTION_VERSIONS_DEFAULT} of a live memory"
+    assert len(kept) == 2
+    assert all(days in cell and last in cell for cell in kept), kept
+
+
 def test_the_example_runs(backend: Backend, capsys: pytest.CaptureFixture[str]) -> None:
     match = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert match is not None
