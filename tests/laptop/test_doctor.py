@@ -189,6 +189,21 @@ def test_a_text_that_is_damaged_stays_where_it_is_because_the_rest_of_its_versio
     assert path.exists()
 
 
+def test_the_advice_for_a_damaged_text_restores_it_from_the_search_pack(folder: Path) -> None:
+    path = object_of(folder, "the text of b")
+    before = path.read_bytes()
+    with site_on(folder) as site:
+        store = path.relative_to(folder).parts[3]
+        assert "error" not in site.region.peers.call("laptop", "packer", {"call": "pack", "store_id": store})
+    os.truncate(path, len(before) - 1)
+    [found] = [one for one in examine(folder, UNUSED_PORT).findings if str(path) in one.found]
+    advice = found.remedy.split("`")[1]
+    assert advice == f"memolith repair --root {folder}"
+    command = [sys.executable, "-m", "memolith.clients.cli", *advice.split()[1:]]
+    assert subprocess.run(command, env=environment(), timeout=300, check=False).returncode == 0
+    assert path.read_bytes() == before
+
+
 def test_another_program_on_the_port_is_told_from_memolith(folder: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

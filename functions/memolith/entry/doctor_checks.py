@@ -221,7 +221,7 @@ def _objects(root: Path, looked: Looked) -> Iterator[Finding]:
         if look is Look.HEADER:
             looked.unreadable.append(path)
         if damaged + refused <= NAMED:
-            yield _damaged(path, look, root / OBJECTS)
+            yield _damaged(path, look, root)
     if refused:
         told = f"{refused} files or folders of objects may not be read, and were not compared"
         yield Finding("objects", State.ERROR, told, "give the user that runs Memolith the right to read them")
@@ -232,14 +232,19 @@ def _objects(root: Path, looked: Looked) -> Iterator[Finding]:
         yield Finding("objects", State.OK, f"{count} objects, and each is what was put")
 
 
-def _damaged(path: Path, look: Look, objects: Path) -> Finding:
+def _damaged(path: Path, look: Look, root: Path) -> Finding:
     told = f"{path}: {look.value}"
     if look is Look.FOREIGN:
         return Finding("objects", State.NOTE, told, "move it out of the folder")
     if look is Look.REFUSED:
         return Finding("objects", State.ERROR, told, "give the user that runs Memolith the right to read it")
     remedy = "copy the same file from a backup of the folder; without one, "
-    if path.relative_to(objects).parts[1:2] == ("store",):
+    kind = path.relative_to(root / OBJECTS).parts[1:2]
+    if look is Look.BODY and kind == ("log",):
+        remedy = (
+            f"run `memolith repair --root {root}`: it restores the text where the search pack has it; else {remedy}"
+        )
+    if kind == ("store",):
         remedy += "its store is lost once the index has to be made anew: export the store now"
     elif look is Look.BODY:
         remedy += "the text of this version is lost, and no other"
