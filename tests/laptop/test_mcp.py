@@ -97,7 +97,11 @@ def test_a_withheld_text_is_in_order_to_no_client_of_the_laptops_mcp(server_of_o
 def background(root: Path) -> Iterator[dict[str, str]]:
     """The environment of a program that finds no server; what it started is ended with the block."""
     port = str(_quiet_port())
-    told = environment() | {"MEMOLITH_ROOT": str(root), "MEMOLITH_PORT": port, "PYTHONPATH": "functions"}
+    told = environment() | {
+        "MEMOLITH_ROOT": str(root),
+        "MEMOLITH_PORT": port,
+        "PYTHONPATH": str(Path("functions").absolute()),
+    }
     try:
         yield told
     finally:

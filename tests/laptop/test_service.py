@@ -110,7 +110,7 @@ def test_installing_starts_a_server_and_uninstalling_ends_it(person: dict[str, s
     done = serve(person, "--uninstall")
     assert (done.returncode, "is removed" in done.stdout) == (0, True)
     assert not (root / ".config/systemd/user/memolith.service").exists()
-    assert serve(person, "--uninstall").stdout == "no service is installed\n"
+    assert serve(person, "--uninstall").stdout.startswith("no service is installed; `memolith serve --stop`")
     asked = (root / "systemctl.log").read_text().splitlines()
     assert asked[:3] == ["--user daemon-reload", "--user enable memolith.service", "--user restart memolith.service"]
     assert asked[-2:] == ["--user disable --now memolith.service", "--user daemon-reload"]

@@ -69,7 +69,7 @@ def mend(root: Path, looked: Looked) -> list[Finding]:
 
 def _served() -> Finding:
     told = "nothing was mended: a server serves the folder"
-    return Finding("fix", State.ERROR, told, "end it, then run `memolith doctor --fix` again")
+    return Finding("fix", State.ERROR, told, "end it (`memolith serve --stop`), then run `memolith doctor --fix` again")
 
 
 def _mend(root: Path, looked: Looked) -> list[Finding]:

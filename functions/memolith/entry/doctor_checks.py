@@ -35,7 +35,7 @@ NAMED = 100
 
 NEEDED = ("waitress", "hyperscan", "pydantic")
 RESTART = "start `memolith serve`: it makes the file anew"
-FIX = "end the server and run `memolith doctor --fix`"
+FIX = "end the server (`memolith serve --stop`) and run `memolith doctor --fix`"
 
 NOT_OPENED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 """What SQLite says of a file that it may not use, which is not damaged for that."""

@@ -4,7 +4,8 @@ ROOT/objects/        the truth; never touched by a start
 ROOT/index-….sqlite  made anew from the objects
 ROOT/queue.sqlite    made anew, empty: what was in it is found in the objects; as nothing there says which versions were
                      scanned after their commit, all of them are scanned again
-ROOT/serving.lock    held by every server of this release on, as long as it serves
+ROOT/serving.lock    held by every process that has the folder open, as servers have, an audit or a repair
+ROOT/servers.lock    held by every server from its start on, in a way that the kernel tells which process it is
 ROOT/set-aside/      broken files that were replaced, in a folder of the moment; gone with the next erasure
 """
 
@@ -26,6 +27,7 @@ from memolith.core.tables import TABLES
 
 ASIDE = "set-aside"
 SERVING = "serving.lock"
+SERVERS = "servers.lock"
 START = "start.lock"
 
 _log = logging.getLogger(__name__)

@@ -25,10 +25,12 @@ from waitress.wasyncore import close_all
 from memolith.adapters.encoders import EncoderMissing, meaning_of
 from memolith.adapters.local.compiled_scanner import load_scanner
 from memolith.adapters.local.failures import explain
+from memolith.adapters.local.files import held, make_folder
 from memolith.adapters.local.process_memory import bound_arenas
 from memolith.adapters.rerankers.http import HttpReranker
 from memolith.core.errors import MemolithError
 from memolith.entry.compose_laptop import WORKSPACE, LocalSite, Machine, open_site, owner_key
+from memolith.entry.laptop_files import SERVERS
 from memolith.entry.laptop_http import LaptopHttp
 from memolith.entry.laptop_log import start_logging
 from memolith.entry.laptop_models import models_of
@@ -111,7 +113,9 @@ def main() -> int:
     start_logging(settings.log_level)
     bound_arenas()
     try:
-        return _serve(settings)
+        make_folder(settings.root)
+        with held(settings.root / SERVERS):  # before anything that takes long, so that it can be ended there, too
+            return _serve(settings)
     except OSError as error:
         cause, hint = explain(error, Path(error.filename or settings.root))
         return _fail(f"{settings.root} cannot be used: {cause}; {hint}. {ELSEWHERE}")

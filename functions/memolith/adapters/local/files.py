@@ -5,12 +5,21 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import struct
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
+
+_IS_MACOS = sys.platform == "darwin"
+_FLOCK = struct.Struct("qqihh" if _IS_MACOS else "hhqqi4x")
+"""`struct flock`, on macOS: start, length, process, type, whence; on Linux: type, whence, start, length, process.
+
+Source: fcntl(2) of both.
+"""
 
 
 def sync(descriptor: int) -> None:
@@ -96,3 +105,35 @@ def locked(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Hold a lock whose holders `holder` names, for this block. Any number of processes hold it at once.
+
+    It belongs to the process, and is gone as soon as the process closes the file anywhere: nothing else opens it there.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def holder(path: Path) -> int | None:
+    """Return a process that holds the lock of `held` on this file, as the kernel knows it; None where none does.
+
+    A number below 1 is a process that has none here, as that of another container. Raises OSError.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return None
+    whole = (0, 0, 0, fcntl.F_WRLCK, os.SEEK_SET) if _IS_MACOS else (fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    try:
+        found = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, _FLOCK.pack(*whole)))
+    finally:
+        os.close(descriptor)
+    kind, process = (found[3], found[2]) if _IS_MACOS else (found[0], found[4])
+    return None if kind == fcntl.F_UNLCK else int(process)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -42,13 +43,17 @@ def serve(
         typer.Option(
             "--json",
             help="Start with one line of JSON: url, api_key, root, pid. With --install: url, service. "
-            "With --uninstall: removed.",
+            "With --uninstall: removed. With --stop: stopped.",
         ),
     ] = False,
     install: Annotated[
         bool, typer.Option("--install", help="Start it now and with every login: a systemd or launchd user service.")
     ] = False,
     uninstall: Annotated[bool, typer.Option("--uninstall", help="Stop that service, and remove it.")] = False,
+    stop: Annotated[
+        bool,
+        typer.Option("--stop", help="End what serves the folder, as what `memolith mcp` started, and wait for it."),
+    ] = False,
 ) -> None:
     """Serve the API on 127.0.0.1, over files in a folder, until Ctrl-C.
 
@@ -58,7 +63,13 @@ def serve(
     Example: memolith serve --root ~/team --port 0
 
     Example: memolith serve --install
+
+    Example: memolith serve --stop
     """
+    told = {"MEMOLITH_PORT": str(port), "MEMOLITH_ROOT": str(root.expanduser().absolute())}
+    told |= {"MEMOLITH_SEARCH_MODEL": search_model, "MEMOLITH_OUTPUT": "json" if as_json else "text"}
+    if stop:
+        _become("stop", told)
     if uninstall:
         _uninstall(as_json)
         return
@@ -69,10 +80,12 @@ def serve(
     if install:
         _install(root.expanduser().absolute(), port, search_model, as_json)
         return
-    told = {"MEMOLITH_PORT": str(port), "MEMOLITH_ROOT": str(root.expanduser().absolute())}
-    told |= {"MEMOLITH_SEARCH_MODEL": search_model}
-    environment = {**os.environ, **told, "MEMOLITH_OUTPUT": "json" if as_json else "text"}
-    os.execve(sys.executable, [sys.executable, "-m", "memolith.entry.serve"], environment)  # noqa: S606 - our own module
+    _become("serve", told)
+
+
+def _become(entry: str, settings: Mapping[str, str]) -> NoReturn:
+    words = [sys.executable, "-m", f"memolith.entry.{entry}"]
+    os.execve(sys.executable, words, {**os.environ, **settings})  # noqa: S606 - our own module
 
 
 def _install(root: Path, port: int, search_model: str, as_json: bool = False) -> None:
@@ -88,7 +101,9 @@ def _install(root: Path, port: int, search_model: str, as_json: bool = False) ->
     manager, url, clock = service(), f"http://127.0.0.1:{port}", SystemClock()
     # The installed service may listen there itself, and is replaced.
     if answer_of(url) is Answer.ANOTHER if manager.path.exists() else listens(url):
-        raise ApiFailed(f"something listens at {url} already", Exit.USAGE, "End it, or choose another --port.")
+        ours = answer_of(url) is Answer.MEMOLITH
+        end = f"If it serves {root}, run `memolith serve --stop --root {root}` first" if ours else "End it"
+        raise ApiFailed(f"something listens at {url} already", Exit.USAGE, f"{end}, or choose another --port.")
     settings = settings_of(os.environ)
     manager.install(Served(root, port, search_model=search_model, settings=settings))
     end_us = clock.ticks_us() + START_S * 1_000_000
@@ -114,4 +129,5 @@ def _uninstall(as_json: bool) -> None:
     if as_json:
         print(json.dumps({"removed": removed}))
         return
-    print(f"{manager.path} is removed" if removed else "no service is installed")
+    none = "no service is installed; `memolith serve --stop` ends a server that runs without one"
+    print(f"{manager.path} is removed" if removed else none)
