@@ -10,6 +10,8 @@ ROOT = Path(__file__).parents[3]
 PAGES = ("README.md", "docs/laptop.md", "docs/cli.md")
 """What one reads one after the other, on one machine."""
 
+AWS = re.compile("function|DynamoDB|Secrets Manager")
+
 MADE = re.compile(r'stores create "([^"]+)"|stores\.create\(name="([^"]+)"|memolith import .*--name "([^"]+)"')
 
 
@@ -38,3 +40,14 @@ def test_no_export_of_a_page_writes_over_another_one_which_is_refused() -> None:
     targets = Counter(re.findall(r"^memolith export \$store (\S+\.tar\.gz)", text, re.M))
     assert len(targets) >= 2
     assert set(targets.values()) == {1}
+
+
+def test_the_table_of_what_commands_use_names_every_one_that_goes_to_a_deployment_without_the_api() -> None:
+    page = (ROOT / "docs/cli.md").read_text()
+    rows = [
+        line.split("|")[1:3] for line in page.partition("| command | what it uses |")[2].splitlines() if "|" in line
+    ]
+    ours = {word for cells in rows if AWS.search(cells[1]) for word in re.findall(r"`([a-z]+)[ `]", cells[0])}
+    folder = ROOT / "functions/memolith/clients/cli"
+    found = {path.stem for path in folder.glob("*.py") if " = find_target(" in path.read_text()}
+    assert len(found) >= 7 and found <= ours
