@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from memolith.core.rows.base import RowKey
@@ -13,6 +16,23 @@ from scripts.costing.prices import BATCH_SIZE, MEMORY_MB, PRICES, declared
 
 ROW = RowKey("paths", "p" * 10, "s" * 10)
 VERSION = RowKey("versions", "p" * 10, "s" * 10)
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "cost.md").read_text()
+
+
+def figures(row: str) -> list[float]:
+    """The dollars in the first row of that name that has nothing else; `make cost` makes it."""
+    cells = [line.split("|")[2:-1] for line in PAGE.splitlines() if line.startswith(f"| {row} |")]
+    return next([float(cell) for cell in one] for one in cells if all(re.fullmatch(r" [\d.]+ ", cell) for cell in one))
+
+
+def test_what_the_page_says_of_its_tables_is_in_them() -> None:
+    *writes, idle = [figures(row) for row in ("update", "create", "rename", "delete", "**in all**")]
+    shares = ", ".join(f"{(two - one) / one:.0%}" for one, two, _ in writes)
+    assert shares == "67%, 67%, 71%, 71%"
+    assert "costs about two thirds of the first**, and 71 % for a rename or a deletion" in PAGE
+    assert f"some {idle[1] - idle[3]:.0f} $ a month in two regions" in PAGE
 
 
 def test_a_document_without_its_places_is_not_passed_over() -> None:
