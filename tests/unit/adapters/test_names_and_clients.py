@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -9,6 +11,7 @@ import pytest
 
 from memolith.adapters.aws.clients import Clients, Limits
 from memolith.adapters.aws.names import Deployment
+from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_bucket, make_tables
 
 DEV = Deployment("dev", "123456789012", ("us-east-1", "eu-west-1"), "us-east-1", 2)
 SESSION = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test")
@@ -60,3 +63,28 @@ def test_buckets_are_named_in_the_host_on_aws_and_in_the_path_on_an_emulator() -
     assert url.startswith("https://bucket.s3.") and aws.meta.endpoint_url == "https://s3.us-east-1.amazonaws.com"
     emulator = Clients("http://localhost:4566", session=SESSION).s3("us-east-1")
     assert emulator.generate_presigned_url("get_object", parameters).startswith("http://localhost:4566/bucket/key?")
+
+
+def test_what_the_page_removes_is_every_table_and_the_bucket_of_the_stage_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "deploying.md").read_text()
+    (code,) = re.findall(r"```python\n(import boto3\n.*?)```", page, re.DOTALL)
+    for placeholder, name in (("STAGE", "test"), ("ACCOUNT", DEPLOYMENT.account), ("REGION", HOME)):
+        code = code.replace(f'"{placeholder}"', f'"{name}"')
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    with locked_moto() as clients:
+        make_bucket(clients, HOME)
+        make_tables(clients, (1, 2))
+        s3, dynamodb = clients.s3(HOME), clients.dynamodb(HOME)
+        dynamodb.update_table(TableName=DEPLOYMENT.table("memories"), DeletionProtectionEnabled=True)
+        control: Any = dynamodb.describe_table(TableName="memolith-test-control")["Table"]
+        shape = {name: control[name] for name in ("AttributeDefinitions", "KeySchema")}
+        dynamodb.create_table(TableName="memolith-test-2-control", BillingMode="PAY_PER_REQUEST", **shape)
+        for body in (b"first", b"second"):
+            s3.put_object(Bucket=DEPLOYMENT.bucket(), Key="a", Body=body)
+        s3.delete_object(Bucket=DEPLOYMENT.bucket(), Key="a")
+        exec(code, {})  # noqa: S102 the page's own
+        assert dynamodb.list_tables()["TableNames"] == ["memolith-test-2-control"]
+        assert s3.list_buckets()["Buckets"] == []
