@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import fields
+from pathlib import Path
+from typing import get_args
 
 from memolith.core import commands, errors, limits, tables
 from memolith.core.log_position import Epoch, LogKey, Slot
-from memolith.core.object_keys import parse_key
+from memolith.core.object_keys import LOCAL_PREFIX, ObjectKey, parse_key
+from memolith.core.objects import dream_step, search_pack, witness
 from memolith.core.objects.entry import Entry
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
 from memolith.core.rows.control import CompletenessRow, ControlRow, ReconcileRow
@@ -29,6 +32,19 @@ def test_the_error_tree_in_the_docstring_is_the_error_tree() -> None:
     below = {kind.__name__ for kind in ours if kind.__base__ is errors.MemolithError}
     assert {name for indent, name in drawn if not indent.strip()} == below
     assert {name for _, name in drawn} == {kind.__name__ for kind in ours} - {"MemolithError"}
+
+
+def test_architecture_lists_the_form_of_every_kind_of_key() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "architecture.md").read_text()
+    listed = re.search(r"^Keys of objects .*?```\n(.*?)```", page, re.DOTALL | re.MULTILINE)
+    assert listed is not None
+    digits = {"{path_hash}": "0" * 64, "{epoch}": "0001-0", "{shard}": "000", "{period}": "0" * 12, "{part}": "0" * 5}
+    digits |= {"{sequence}": "0" * 10, "{step}": "0" * 10}
+    forms = [line.split()[0] for line in listed[1].splitlines()]
+    keys = [re.sub(r"\{\w+\}", lambda name: digits.get(name[0], "x"), one) for one in forms]
+    assert {type(parse_key(key)) for key in keys if not key.startswith(LOCAL_PREFIX)} == set(get_args(ObjectKey))
+    local = {f"local/{key.split('/')[1]}/" for key in keys if key.startswith(LOCAL_PREFIX)}
+    assert local == {dream_step.PREFIX, search_pack.PREFIX, witness.WITNESS_PREFIX}
 
 
 def test_every_row_has_a_table_and_every_index_an_attribute() -> None:
