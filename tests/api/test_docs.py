@@ -11,7 +11,7 @@ from memolith.core import errors, limits
 from memolith.core.errors import InvalidRequest, MemolithError
 from memolith.wire.errors import MethodNotAllowed, UnknownRoute, failure_of
 from memolith.wire.requests import BODY_MAX_BYTES, read_event
-from memolith.wire.routes.table import KEY_ROUTES, ROUTES, find
+from memolith.wire.routes.table import KEY_ROUTES, PARAMETERS, ROUTES, Operation, find
 from tests.api.harness import Backend
 from tests.api.transport import to_event
 
@@ -31,18 +31,34 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 
+def operation_of(cell: str) -> Operation:
+    """The operation behind `METHOD /path` in the table of operations."""
+    method, path = cell.strip("`").split(" ")
+    path = path.replace("…", "/v1/memory_stores", 1)
+    request = read_event(to_event(method, path.replace("{", "").replace("}", "")))
+    operation, ids = find(request, (*ROUTES, *KEY_ROUTES))
+    assert len(ids) == path.count("{")
+    return operation
+
+
 def test_every_operation_is_a_route_and_every_route_an_operation() -> None:
-    documented = []
-    for cells in rows(section("1.1"))[1:]:
-        method, path = cells[1].strip("`").split(" ")
-        path = path.replace("…", "/v1/memory_stores", 1)
-        request = read_event(to_event(method, path.replace("{", "").replace("}", "")))
-        operation, ids = find(request, (*ROUTES, *KEY_ROUTES))
-        assert len(ids) == path.count("{")
-        documented.append(operation.__name__)
+    documented = [operation_of(cells[1]).__name__ for cells in rows(section("1.1"))[1:]]
     served = [operation.__name__ for route in (*ROUTES, *KEY_ROUTES) for operation in route.methods.values()]
     assert sorted(documented) == sorted(served)
     assert len(served) == 81
+
+
+def test_the_parameters_of_every_operation_are_the_codes_and_order_is_named_where_it_is_known() -> None:
+    ordered = []
+    for cells in rows(section("1.1"))[1:]:
+        operation = operation_of(cells[1])
+        named = {name.removesuffix("[]") for name in re.findall(r"`(\w+(?:\[\w*\])?)`", cells[2])}
+        if "order" in named:
+            ordered.append(cells[0])
+        known = {name.removesuffix("[]") for name in PARAMETERS.get(operation, ())}
+        assert named - {"order"} == known or operation.__name__ == "search_stores", operation.__name__
+    assert ordered == ["list sessions", "list events"]
+    assert "lists of sessions and of events alone know `order`" in section("1.2")
 
 
 def test_the_table_of_errors_is_the_codes() -> None:
