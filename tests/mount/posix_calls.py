@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import stat
@@ -115,6 +116,32 @@ def rename_keeps_the_inode(root: Path) -> None:
     inode = (root / "a").stat().st_ino
     (root / "a").rename(root / "b")
     assert (root / "b").stat().st_ino == inode
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Does `renameat2` with RENAME_EXCHANGE, which Python does not offer. Source: renameat2(2), linux/fs.h."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(-1, bytes(one), -1, bytes(other), 2):
+        raise OSError(ctypes.get_errno(), "renameat2")
+
+
+@case
+def exchange_of_two_files_is_done_or_einval(root: Path) -> None:
+    (root / "a").write_text("a")
+    (root / "b").write_text("b")
+    texts = {0: ("b", "a"), errno.EINVAL: ("a", "b")}[number_of(lambda: exchange(root / "a", root / "b"))]
+    assert ((root / "a").read_text(), (root / "b").read_text()) == texts
+
+
+@case
+def exchange_of_two_folders_is_done_or_einval(root: Path) -> None:
+    (root / "d/.git").mkdir(parents=True)
+    (root / "d/a").write_text("a")
+    (root / "e").mkdir()
+    names = {0: ([], [".git", "a"]), errno.EINVAL: ([".git", "a"], [])}[
+        number_of(lambda: exchange(root / "d", root / "e"))
+    ]
+    assert tuple(sorted(one.name for one in (root / folder).iterdir()) for folder in ("d", "e")) == names
 
 
 @case

@@ -228,8 +228,6 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
         return 0
 
     def rename(self, old: str, new: str, flags: int = 0) -> int:
-        if flags & ~RENAME_NOREPLACE:
-            return -errno.EINVAL
         self._check(old)
         self._check(new)
         self._copy.rename(old, new, replace=not flags)
@@ -303,7 +301,12 @@ class Fuse(mfusepy.FUSE):  # type: ignore[misc]
         return int(self.operations.utimens(path.decode(self.encoding, self.errors), wanted))
 
     def rename_fuse_3(self, old: bytes, new: bytes, flags: int) -> int:
-        """Call the operation with the flags, which the parent drops: `mv -n` must not replace."""
+        """Call the operation with the flags, which the parent drops: `mv -n` must not replace.
+
+        An exchange of two names is refused, so that programs save in another way: here it would be several writes.
+        """
+        if flags & ~RENAME_NOREPLACE:
+            return -errno.EINVAL
         words = (self.encoding, self.errors)
         return int(self.operations.rename(old.decode(*words), new.decode(*words), flags))
 

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
-from memolith.clients.mount.filesystem import ATTRIBUTES, RENAME_NOREPLACE, Filesystem, Invalidating, named
+from memolith.clients.mount.filesystem import ATTRIBUTES, Filesystem, Invalidating, named
 from memolith.clients.mount.ignored_files import NUMBERS_FROM, IgnoredFiles
 from memolith.clients.transfer.ignoring import IGNORED
 from memolith.clients.working_copy.history_view import HistoryView
@@ -131,8 +131,6 @@ class MountedFolder(Filesystem):
             super().rename(old, new, flags)
             self._ignored.folder_moved(old, new)
             return 0
-        if flags & ~RENAME_NOREPLACE:
-            return -errno.EINVAL
         if not self._takes(new, folder=stat.S_ISDIR(self._ignored.stat(old).st_mode)):
             raise OSError(errno.EXDEV, "one of them is ignored, and stays on this machine")
         self._ignored.rename(old, new, replace=not flags)
