@@ -13,6 +13,8 @@ from __future__ import annotations
 import dataclasses
 import errno
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 
 from memolith.clients.working_copy.commit_on_close import CommitOnClose
@@ -111,15 +113,15 @@ class Rename:
 
     def _stays_local(self, local: LocalText, new: str) -> None:
         """Turn a new file that was not committed yet into a temporary one."""
-        self._drop_at(new)
-        local.kind, local.waiting = Kind.TEMPORARY, False
-        local.sent.clear()
-        self._state.move_local(local, new)
+        with self._replacing(new):
+            local.kind, local.waiting = Kind.TEMPORARY, False
+            local.sent.clear()
+            self._state.move_local(local, new)
 
     def _rename_local(self, local: LocalText, new: str) -> None:
         if is_local(new) and self._state.base_of(new) is None:
-            self._drop_at(new)
-            self._move_backup(local, new)
+            with self._replacing(new):
+                self._move_backup(local, new)
         elif self._is_undone(local, new):
             with self._state.lock:
                 del self._state.displaced[new]
@@ -186,19 +188,23 @@ class Rename:
 
     def _edit_instead(self, path: str, base: Head | None, text: bytes) -> LocalText:
         """Make an edit of all the text at a path. What is in doubt of an edit that it replaces is in doubt of it."""
-        replaced = self._state.locals.get(path)
-        self._drop_at(path)
-        edit = self._state.add_local(path, Kind.EDIT, base, text)
+        with self._replacing(path) as replaced:
+            edit = self._state.add_local(path, Kind.EDIT, base, text)
         edit.touched = True
         if replaced is not None and replaced.kind is Kind.EDIT:
             edit.sent.update(replaced.sent)
         return edit
 
-    def _drop_at(self, path: str) -> None:
-        """Drop what a rename replaces. A program that still writes it loses what it writes, as on any file system."""
-        local = self._state.locals.get(path)
-        if local is not None:
-            self._state.drop_local(local)
+    @contextmanager
+    def _replacing(self, path: str) -> Iterator[LocalText | None]:
+        """Drop the local text at a path once another is there; not if this block raises, as where the disk is full.
+
+        A program that still writes it loses what it writes, as on any file system.
+        """
+        replaced = self._state.locals.get(path)
+        yield replaced
+        if replaced is not None:
+            self._state.drop_local(replaced)
 
     # ---- memories -----------------------------------------------------------------------------------------------
 
@@ -207,8 +213,8 @@ class Rename:
         with self._state.lock:
             shown = self._state.seen.get(head.path, sha256(text).hexdigest())
             base = self._state.base_with(head, shown)
-            self._drop_at(new)
-            backup = self._state.add_local(new, Kind.TEMPORARY, base, text)
+            with self._replacing(new):
+                backup = self._state.add_local(new, Kind.TEMPORARY, base, text)
             backup.complete = True
             self._state.unsaved.record(backup)
             self._state.displaced[head.path] = Displaced(base, new, self._state.clock.now_us())

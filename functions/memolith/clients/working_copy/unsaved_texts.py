@@ -7,6 +7,7 @@ folder of its own, locked while it lives, and who starts takes over what the dea
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import logging
@@ -95,6 +96,9 @@ class UnsavedTexts:
 
     Attributes:
         inherited: what mounts that are dead have left, now this one's.
+
+    Raises:
+        OSError: the disk has no room for what they have left. Nothing of it is lost.
     """
 
     def __init__(self, folder: Path, *, take_over: bool = True) -> None:
@@ -103,14 +107,22 @@ class UnsavedTexts:
         with locked(folder / "starting"):
             self._folder.mkdir(PRIVATE_FOLDER)
             self._lock = _lock(self._folder)
-            self.inherited = list(self._inherit(folder)) if take_over else []
+            try:
+                self.inherited = list(self._inherit(folder)) if take_over else []
+            except OSError as error:
+                self.abandon()
+                raise OSError(error.errno, error.strerror, str(self._folder)) from error
 
     def add(self, path: str, kind: Kind, base: Head | None, text: bytes, now_ns: int) -> LocalText:
-        """Add a local text, on disk when this returns."""
+        """Add a local text, on disk when this returns. Raises OSError: the disk does not take it; none is added."""
         local = LocalText(token_hex(8), path, kind, base, text=bytearray(text), changed_at_ns=now_ns)
-        self._open(local)
-        os.pwrite(local.descriptor, text, 0)
-        self.record(local)
+        try:
+            self._open(local)
+            _write(local.descriptor, 0, text)
+            self.record(local)
+        except OSError:
+            self.drop(local)
+            raise
         return local
 
     def record(self, local: LocalText) -> None:
@@ -133,20 +145,29 @@ class UnsavedTexts:
         whole.replace(self._folder / (local.id + RECORD))
 
     def write(self, local: LocalText, offset: int, content: bytes) -> None:
-        """Write into the text; bytes between its end and `offset` become NUL, as in any file."""
+        """Write into the text; bytes between its end and `offset` become NUL, as in any file.
+
+        Raises OSError: the disk does not take all of it; the text is as it was.
+        """
         end = len(local.text)
+        try:
+            _write(local.descriptor, offset, content)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(local.descriptor, end)
+                _write(local.descriptor, offset, local.text[offset : offset + len(content)])
+            raise
         if offset > end:
             local.text.extend(bytes(offset - end))
         local.text[offset : offset + len(content)] = content
-        os.pwrite(local.descriptor, content, offset)
 
     def truncate(self, local: LocalText, size: int) -> None:
-        """Make the text so long: cut, or filled with NUL bytes."""
+        """Make the text so long: cut, or filled with NUL bytes. Raises OSError: it is as it was."""
+        os.ftruncate(local.descriptor, size)
         if size < len(local.text):
             del local.text[size:]
         else:
             local.text.extend(bytes(size - len(local.text)))
-        os.ftruncate(local.descriptor, size)
 
     def settle(self, local: LocalText) -> None:
         """Return once the disk has the text, through a loss of power too."""
@@ -203,11 +224,21 @@ class UnsavedTexts:
         if old.exists():
             local.text = bytearray(old.read_bytes())
         self._open(local)
-        os.pwrite(local.descriptor, local.text, 0)
+        _write(local.descriptor, 0, local.text)
         self.record(local)
         record.unlink()
         old.unlink(missing_ok=True)
         return local
+
+
+def _write(descriptor: int, offset: int, content: bytes | bytearray) -> None:
+    """Write all of it: one call may write a part. Raises OSError: the disk does not take it, or not all of it."""
+    done = 0
+    while done < len(content):
+        written = os.pwrite(descriptor, content[done:], offset + done)
+        if not written:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        done += written
 
 
 def _read(record: Path) -> LocalText | None:
