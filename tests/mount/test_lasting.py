@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import errno
+import fcntl
+import os
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,6 +106,31 @@ def test_a_record_torn_by_a_loss_of_power_stops_nobody_and_its_text_is_left(desk
     desk.start()
     assert desk.names() == []
     assert record.with_suffix(".text").read_text() == "b0VIM"
+
+
+def test_what_waits_is_on_the_disk_with_its_record_and_their_folder_before_the_program_is_told(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[str] = []
+    fsync, replace = os.fsync, os.replace
+
+    def syncs(descriptor: int) -> None:
+        inode = os.fstat(descriptor).st_ino
+        [name] = [one for one in (desk.folder / "local").rglob("*") if one.stat().st_ino == inode]
+        found.append(name.suffix)
+        fsync(descriptor)
+
+    def replaces(old: Any, new: Any) -> None:
+        replace(old, new)
+        found.append(f"as {Path(new).suffix}")
+
+    desk.network.down = True
+    monkeypatch.setattr(fcntl, "F_FULLFSYNC", None, raising=False)
+    monkeypatch.setattr(os, "fsync", syncs)
+    monkeypatch.setattr(os, "replace", replaces)
+    with pytest.raises(OSError, match="does not answer"):
+        desk.save("/a.md", "one")
+    assert found[-4:] == [".text", ".new", "as .json", ""]
 
 
 def test_a_clean_end_commits_what_waits(desk: Desk) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from memolith.adapters.local.files import PRIVATE_FILE, PRIVATE_FOLDER, locked, sync
+from memolith.adapters.local.files import PRIVATE_FILE, locked, make_folder, sync, sync_folder
 from memolith.clients.working_copy.conditional_commit import Sent
 from memolith.clients.working_copy.store_client import Head
 
@@ -102,10 +102,10 @@ class UnsavedTexts:
     """
 
     def __init__(self, folder: Path, *, take_over: bool = True) -> None:
-        folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        make_folder(folder)
         self._folder = folder / token_hex(8)
         with locked(folder / "starting"):
-            self._folder.mkdir(PRIVATE_FOLDER)
+            make_folder(self._folder)
             self._lock = _lock(self._folder)
             try:
                 self.inherited = list(self._inherit(folder)) if take_over else []
@@ -125,8 +125,11 @@ class UnsavedTexts:
             raise
         return local
 
-    def record(self, local: LocalText) -> None:
-        """Record its path, kind, base and what was sent, whole or not at all. Does nothing for one that was dropped."""
+    def record(self, local: LocalText, *, settled: bool = False) -> None:
+        """Record its path, kind, base and what was sent, whole or not at all. Does nothing for one that was dropped.
+
+        `settled`: on disk when this returns, through a loss of power too.
+        """
         if local.descriptor < 0:
             return
         told: dict[str, Any] = {
@@ -141,8 +144,14 @@ class UnsavedTexts:
         if local.sent:
             told[SENT] = [asdict(one) for one in local.sent.values()]
         whole = self._folder / f"{local.id}.new"
-        whole.write_text(json.dumps(told))
+        with whole.open("w") as file:
+            file.write(json.dumps(told))
+            file.flush()
+            if settled:
+                sync(file.fileno())
         whole.replace(self._folder / (local.id + RECORD))
+        if settled:
+            sync_folder(self._folder)
 
     def write(self, local: LocalText, offset: int, content: bytes) -> None:
         """Write into the text; bytes between its end and `offset` become NUL, as in any file.
@@ -170,9 +179,9 @@ class UnsavedTexts:
             local.text.extend(bytes(size - len(local.text)))
 
     def settle(self, local: LocalText) -> None:
-        """Return once the disk has the text, through a loss of power too."""
+        """Return once the disk has the text and its record, through a loss of power too."""
         sync(local.descriptor)
-        self.record(local)
+        self.record(local, settled=True)
 
     def drop(self, local: LocalText) -> None:
         """Drop a text, from the disk as well. Repeatable."""
