@@ -114,3 +114,17 @@ def test_a_move_between_what_is_ignored_and_the_store_is_a_copy_and_a_deletion(l
     here.ok("mv .trash/a.md b.md && mv .trash .idea && rmdir .idea")
     assert laptop.stored(here.store_id) == {"/b.md": "a\n"}
     assert here.ok("ls -A") == "b.md\n"
+
+
+def test_a_folder_is_not_renamed_over_one_that_has_only_what_is_ignored_in_it(laptop: Laptop, here: Mounted) -> None:
+    here.ok("mkdir -p a/.git a/in b/.git && echo a > a/a.md && echo a > a/.git/HEAD && echo b > b/.git/HEAD")
+    refused = here.sh("mv -T a b")
+    assert refused.code != 0 and "Directory not empty" in refused.err
+    for _ in range(2):
+        assert here.ok("cat a/a.md a/.git/HEAD b/.git/HEAD; ls -A b") == "a\na\nb\n.git\n"
+        assert laptop.stored(here.store_id) == {"/a/a.md": "a\n"}
+        again(laptop, here)
+    here.ok("rm -r b/.git && mv -T a b && mkdir -p a/.git && echo new > a/.git/HEAD")
+    for _ in range(2):
+        assert here.ok("cat b/a.md b/.git/HEAD a/.git/HEAD") == "a\na\nnew\n"
+        again(laptop, here)

@@ -15,7 +15,7 @@ import shutil
 from hashlib import sha256
 from pathlib import Path
 
-from memolith.adapters.local.files import PRIVATE_FOLDER
+from memolith.adapters.local.files import PRIVATE_FOLDER, write_new
 from memolith.clients.transfer.discovery import VERSION_CONTROL
 from memolith.clients.transfer.ignoring import FILE, IGNORED, Ignore
 from memolith.clients.working_copy.state import State
@@ -59,9 +59,9 @@ class IgnoredFiles:
             return True
         if not self._is_ignored(path, folder=folder) or self._state.find(path) or self._state.is_folder(path):
             return False
-        place = self._folder / sha256(path.encode()).hexdigest()
+        place = self._named(path)
         place.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
-        (place / PATH).write_text(path)
+        _write_path(place, path)
         self._show(path, place)
         self._state.name_changed(path)
         return True
@@ -72,13 +72,15 @@ class IgnoredFiles:
         return [(name, (place / CONTENT).is_dir()) for name, place in named if os.path.lexists(place / CONTENT)]
 
     def folder_moved(self, old: str, new: str) -> None:
-        """Take along what is ignored in a folder that was renamed."""
+        """Take along what is ignored in a folder that was renamed to a path that has nothing ignored in it.
+
+        A place's path goes first: a start that finds it alone gives the place the name that belongs to it.
+        """
         for path, place in list(self._roots.items()):
             if within(path, old):
                 moved = new + path[len(old) :]
-                target = self._folder / sha256(moved.encode()).hexdigest()
-                (place / PATH).write_text(moved)
-                place.rename(target)
+                _write_path(place, moved)
+                target = self._settled(place, moved)
                 self._hide(path)
                 self._show(moved, target)
 
@@ -150,19 +152,33 @@ class IgnoredFiles:
         return path
 
     def _load(self, place: Path) -> None:
+        if not os.path.lexists(place / CONTENT):
+            shutil.rmtree(place, ignore_errors=True)
+            return
         try:
             path = (place / PATH).read_text()
+            if not path:
+                raise OSError(errno.EIO, "its path is empty, as after a loss of power")
+            self._show(path, self._settled(place, path))
         except OSError as error:
-            log.warning("%s cannot be read (%s); what is in it is left there", place, error.strerror)
-            return
-        if os.path.lexists(place / CONTENT):
-            self._show(path, place)
-            self._state.add_folder(split(path)[0])
-        else:
-            shutil.rmtree(place, ignore_errors=True)
+            log.warning("%s cannot be shown (%s); what is in it is left there", place, error.strerror)
+
+    def _named(self, path: str) -> Path:
+        return self._folder / sha256(path.encode()).hexdigest()
+
+    def _settled(self, place: Path, path: str) -> Path:
+        """Give a place the name that belongs to its path, and return it. Raises OSError: another place has the path."""
+        named = self._named(path)
+        if named != place:
+            if os.path.lexists(named / CONTENT):
+                raise OSError(errno.ENOTEMPTY, f"another place has its path, {path}")
+            shutil.rmtree(named, ignore_errors=True)
+            place.rename(named)
+        return named
 
     def _show(self, path: str, place: Path) -> None:
         with self._state.lock:
+            self._state.add_folder(split(path)[0])
             self._roots = {**self._roots, path: place}
             self._state.ignored = dict.fromkeys(self._roots, IGNORED)
 
@@ -189,7 +205,7 @@ class IgnoredFiles:
     def _patterns(self) -> Ignore:
         if self._ignore is None:
             try:
-                self._ignore = Ignore.read(self._folder / sha256(f"/{FILE}".encode()).hexdigest() / CONTENT)
+                self._ignore = Ignore.read(self._named(f"/{FILE}") / CONTENT)
             except InvalidRequest as error:
                 log.warning("%s; only the defaults count", error.message)
                 self._ignore = Ignore()
@@ -198,3 +214,8 @@ class IgnoredFiles:
     def _changed(self, path: str | None) -> None:
         if path is None or path == f"/{FILE}":
             self._ignore = None
+
+
+def _write_path(place: Path, path: str) -> None:
+    """Write which path a place has, whole or not at all."""
+    write_new(place, path.encode()).replace(place / PATH)

@@ -126,8 +126,11 @@ class MountedFolder(Filesystem):
 
     def rename(self, old: str, new: str, flags: int = 0) -> int:
         if not self._ignored.covers(old):
-            if self._takes(new, folder=self._copy.state.is_folder(old)):
+            folder = self._copy.state.is_folder(old)
+            if self._takes(new, folder=folder):
                 raise OSError(errno.EXDEV, "one of them is ignored, and stays on this machine")
+            if folder and self._ignored.roots_in(new):
+                raise OSError(errno.ENOTEMPTY, "there is something in it")
             super().rename(old, new, flags)
             self._ignored.folder_moved(old, new)
             return 0
