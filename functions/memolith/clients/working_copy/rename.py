@@ -56,7 +56,7 @@ class Rename:
         if self._state.is_folder(new):
             fail(errno.EISDIR, "a folder has that name")
         with self._state.hold(old, new, *self._displaced_to(old)):
-            self._rename_file(old, new)
+            self._rename_file(old, new, replace=replace)
 
     def come_back(self) -> set[str]:
         """End the saves that no program continued; return the paths that show something else now.
@@ -89,7 +89,14 @@ class Rename:
             del self._state.displaced[path]
         return {path, displaced.backup}
 
-    def _rename_file(self, old: str, new: str) -> None:
+    def _rename_file(self, old: str, new: str, *, replace: bool) -> None:
+        """Rename a file; the caller holds both paths.
+
+        A refresh may bring a memory to the target at any time. Without `replace`, one that is there by now is an error,
+        and one that comes later is no base of what is written: the store refuses that.
+        """
+        if not replace and self._state.find(new) is not None:
+            fail(errno.EEXIST, "there is something already")
         found = self._state.find(old)
         if isinstance(found, LocalText) and found.kind is Kind.EDIT:
             if is_local(new) and found.base is None:
@@ -101,13 +108,16 @@ class Rename:
             fail(errno.ENOENT, "there is no such file")
         with self._state.keeping_folder(old):
             if isinstance(found, LocalText):
-                self._rename_local(found, new)
+                self._rename_local(found, new, replace=replace)
             elif is_local(new) and self._state.base_of(new) is None:
                 self._displace(found, new)
-            elif self._state.find(new) is not None or new in self._state.displaced:
+            elif self._is_taken(new, replace=replace):
                 self._replace(found, new)
             else:
                 self._rename_memory(found, new)
+
+    def _is_taken(self, new: str, *, replace: bool) -> bool:
+        return new in self._state.displaced or (replace and self._state.find(new) is not None)
 
     # ---- local texts --------------------------------------------------------------------------------------------
 
@@ -118,7 +128,7 @@ class Rename:
             local.sent.clear()
             self._state.move_local(local, new)
 
-    def _rename_local(self, local: LocalText, new: str) -> None:
+    def _rename_local(self, local: LocalText, new: str, *, replace: bool) -> None:
         if is_local(new) and self._state.base_of(new) is None:
             with self._replacing(new):
                 self._move_backup(local, new)
@@ -127,9 +137,10 @@ class Rename:
                 del self._state.displaced[new]
                 self._state.drop_local(local)
         elif (path := self._moved_on(local, new)) is not None:
-            self._move_displaced(path, local, new)
+            self._move_displaced(path, local, new, replace=replace)
         else:
-            self._save_over(local, new, self._state.base_unseen(new))
+            base = self._state.base_unseen(new) if replace else self._state.base_displaced(new)
+            self._save_over(local, new, base)
 
     def _move_backup(self, local: LocalText, new: str) -> None:
         """Give a temporary file another such name; the memory that it is a backup of is displaced to there."""
@@ -155,11 +166,11 @@ class Rename:
         path = self._displaced_by(local)
         return None if path == new or path in self._state.locals else path
 
-    def _move_displaced(self, path: str, local: LocalText, new: str) -> None:
+    def _move_displaced(self, path: str, local: LocalText, new: str, *, replace: bool) -> None:
         """Move a memory from its old path to where its backup goes, with what was written to the backup."""
         check_name(new)
         base = self._state.displaced[path].base
-        taken = self._state.find(new) is not None or new in self._state.displaced
+        taken = self._is_taken(new, replace=replace)
         if taken:
             self._save_over(local, new, self._state.base_unseen(new))
             self._closing.delete(base)
@@ -290,7 +301,7 @@ class Rename:
             target = new + path[len(old) :]
             with state.hold(path, target, *self._displaced_to(path)):
                 if state.find(path) is not None:
-                    self._rename_file(path, target)
+                    self._rename_file(path, target, replace=False)
         with state.keeping_folder(old):
             for folder in reversed(self._folders_of(files, old)):
                 state.remove_folder(folder)
