@@ -80,7 +80,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
     if not path.exists():
         print(f"{path.name} is not here; left out")
         return []
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line.strip()]
 
 
 def manuals(half: int) -> Iterator[str]:

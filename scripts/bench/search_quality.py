@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from memolith.adapters.encoders import encoder_of
 from memolith.adapters.memory import ManualClock
@@ -48,7 +49,7 @@ def from_folder(folder: Path) -> Questions | None:
     """Read a set of conversations; None where there is none."""
     if not (folder / "memories.jsonl").is_file():
         return None
-    memories = [json.loads(line) for line in (folder / "memories.jsonl").read_text().splitlines()]
+    memories = _rows(folder / "memories.jsonl")
     numbers = {one["id"]: number for number, one in enumerate(memories)}
     texts = tuple(
         (
@@ -58,9 +59,13 @@ def from_folder(folder: Path) -> Questions | None:
         )
         for one in memories
     )
-    questions = [json.loads(line) for line in (folder / "questions.jsonl").read_text().splitlines()]
+    questions = _rows(folder / "questions.jsonl")
     asked = ((one["question"], frozenset(numbers[id] for id in one["evidence"])) for one in questions)
     return Questions(folder.name, texts, tuple(asked))
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
 
 
 PEOPLE = ("Ada", "Bruno", "Chiara", "Dmitri", "Elif", "Farid", "Greta", "Hugo", "Ines", "Jonas")

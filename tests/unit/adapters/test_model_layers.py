@@ -254,6 +254,12 @@ def test_a_recorded_answer_is_said_again_and_an_unknown_question_is_refused(tmp_
         again.ask(replace(ASK, max_output_tokens=7))
 
 
+def test_a_recorded_answer_may_hold_any_character_that_ends_a_line_elsewhere(tmp_path: Path) -> None:
+    cassette = tmp_path / "cassette.jsonl"
+    recorded = RecordedModel(cassette, Scripted('"one\u2028two\u2029three\u0085four"')).ask(ASK)
+    assert RecordedModel(cassette).ask(ASK) == recorded
+
+
 def test_a_catalog_names_the_models_that_are_set_up_and_refuses_others() -> None:
     asked: list[str] = []
 

@@ -102,6 +102,21 @@ def test_lines_of_an_early_codex_without_payloads_are_read(tmp_path: Path) -> No
     assert (read.name, [event["type"] for event in read.events]) == ("early", ["user.message"])
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_only_a_line_feed_ends_a_line_of_a_session_file(tmp_path: Path, end: str) -> None:
+    """JSON may hold U+2028, U+2029 and U+0085 as they are. Events with one were dropped."""
+    file = tmp_path / "pasted.jsonl"
+    said = ["one\u2028two", "one\u2029two", "one\u0085two"]
+    lines = [
+        {"type": "user", "sessionId": "s", "uuid": str(number), "message": {"role": "user", "content": text}}
+        for number, text in enumerate(said)
+    ]
+    file.write_bytes("".join(json.dumps(line, ensure_ascii=False) + end for line in lines).encode())
+    read = read_conversation(file, Program.CLAUDE_CODE)
+    assert [event["content"][0]["text"] for event in read.events] == said
+    assert read.unreadable == 0
+
+
 def test_what_is_too_large_for_an_event_is_cut_and_says_so(tmp_path: Path) -> None:
     file = tmp_path / "large.jsonl"
     blocks = [

@@ -67,7 +67,9 @@ class RecordedModel:
 
 def _load(cassette: Path) -> dict[str, Answer]:
     answers = {}
-    for number, line in enumerate(cassette.read_text(encoding="utf-8").splitlines(), 1):
+    with cassette.open(encoding="utf-8", newline="\n") as file:
+        lines = list(file)
+    for number, line in enumerate(lines, 1):
         fields = json.loads(line)
         if fields.get("schema") != SCHEMA:
             raise ValueError(f"{cassette.name}:{number}: an answer of schema {fields.get('schema')!r}, not {SCHEMA!r}")

@@ -61,7 +61,7 @@ def read_conversation(path: Path, program: Program) -> Conversation:
     read, is_own = (_of_claude_code, _is_claude_codes) if is_claude else (_of_codex, _is_codexs)
     conversation = Conversation(path.stem)
     lines, known = [], False
-    for text in path.read_bytes().decode(errors="replace").splitlines():
+    for text in path.read_bytes().decode(errors="replace").split("\n"):
         if not text.strip():
             continue
         try:

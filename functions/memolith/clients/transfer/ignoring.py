@@ -72,7 +72,7 @@ class Ignore:
         try:
             with file.open("rb") as opened:
                 text = opened.read(FILE_MAX_BYTES + 1)
-            lines = text.decode().splitlines()
+            lines = text.decode().replace("\r\n", "\n").removesuffix("\n").split("\n")
         except (FileNotFoundError, NotADirectoryError):
             return cls((), there)
         except OSError as error:

@@ -141,6 +141,14 @@ def test_what_programs_keep_for_themselves_and_what_the_folder_ignores_is_left_o
     assert moved(desk, "import", str(folder), "--under", "/v/", "--store", desk.store)["results"]["created"] == 3
 
 
+def test_only_a_line_feed_ends_a_pattern(desk: Desk, tmp_path: Path) -> None:
+    """As for Git: a line separator or a form feed in a comment began a pattern, which left files out."""
+    text = "# not for a team\u2028*.md\r\n# next\fb.txt\r\ndrafts/\r\n"
+    folder = fill(tmp_path / "f", {"a.md": "1", "b.txt": "2", "drafts/c.md": "3", ".memolithignore": text.encode()})
+    moved(desk, "import", str(folder), "--store", desk.store)
+    assert desk.ok("ls", desk.store, "-r").split() == ["/a.md", "/b.txt"]
+
+
 @pytest.mark.parametrize(
     ("text", "said"), [(b"\xff", "not UTF-8"), (b"#\n" * 1_001, "1,000 lines"), (b"!", "no pattern")]
 )
