@@ -2,6 +2,7 @@
 
 A folder may be one that others write to: a file is there whole or not at all, another text at its name is kept unless
 it is to be replaced, no link is followed out of the folder, and nothing is written into a folder of version control.
+One memory is never written over another where the disk takes their names for one.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class Folder:
     def __init__(self, root: Path, *, replace: bool = False) -> None:
         self._root = root
         self._replace = replace
+        self._own: set[tuple[int, int]] = set()
+        """Files that have a memory of this export, whatever other name the disk gives them."""
 
     def write(self, name: str, text: bytes, at_s: float) -> Row:
         """Write one file. See `Target`."""
@@ -55,13 +58,17 @@ class Folder:
             return "left out", "a link is there"
         was = path.read_bytes() if path.exists() else None
         if was == text:
+            self._own.add(_identity(path))
             return "unchanged", None
+        if was is not None and _identity(path) in self._own:
+            return "kept", "another memory has this name on this disk"
         if was is not None and not self._replace:
             return "kept", "another text is there (--replace writes over it)"
         beside = path.parent / f".memolith-{secrets.token_hex(8)}"
         try:
             beside.write_bytes(text)
             os.utime(beside, (at_s, at_s))
+            identity = _identity(beside)
             if was is not None and not _has(path, was):
                 return "kept", "somebody changed the file there meanwhile"
             if was is not None or not _linked(beside, path):
@@ -71,7 +78,14 @@ class Folder:
         finally:
             with suppress(FileNotFoundError):
                 beside.unlink()
+        self._own.add(identity)
         return "written", None
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """Return what two names of one file have in common: a disk may ignore case, or Unicode's normalization form."""
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 def _has(path: Path, text: bytes) -> bool:

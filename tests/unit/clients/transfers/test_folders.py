@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from memolith.clients.cli.failures import Exit
+from memolith.clients.transfer.exporting import Folder
+from memolith.clients.transfer.report import Row
 from memolith.scanner import Scanner
 from tests.api.harness import memolith_backend
 from tests.api.transport import body_of_event
@@ -226,6 +228,30 @@ def test_an_export_that_replaces_keeps_a_text_that_it_has_not_read(
     report = moved(desk, "export", desk.store, str(folder), "--replace", code=Exit.IN_PART)
     assert reasons(report) == {"/a": reason}
     assert texts(folder) == {"a": meanwhile.encode(), "other": b"stays"}
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_an_export_writes_no_memory_over_another_that_the_disk_calls_the_same(tmp_path: Path, replace: bool) -> None:
+    """A disk that ignores case has one file for both names, as hard links have here."""
+    out = Folder(tmp_path, replace=replace)
+    assert out.write("Todo.md", b"one", 0).result == "written"
+    (tmp_path / "todo.md").hardlink_to(tmp_path / "Todo.md")
+    assert out.write("todo.md", b"two", 0) == Row("todo.md", "kept", "another memory has this name on this disk")
+    assert texts(tmp_path) == {"Todo.md": b"one", "todo.md": b"one"}
+
+
+@pytest.mark.parametrize("options", [(), ("--replace",)])
+def test_a_memory_whose_file_is_another_memorys_too_is_reported_as_missing(
+    desk: Desk, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    folder = fill(tmp_path / "f", {"Todo.md": "one"})
+    (folder / "todo.md").hardlink_to(folder / "Todo.md")
+    desk.put("/Todo.md", "one")
+    desk.put("/todo.md", "two")
+    report = moved(desk, "export", desk.store, str(folder), *options, code=Exit.IN_PART)
+    assert report["results"] == {"unchanged": 1, "kept": 1}
+    assert reasons(report) == {"/todo.md": "another memory has this name on this disk"}
+    assert texts(folder) == {"Todo.md": b"one", "todo.md": b"one"}
 
 
 def test_an_export_follows_no_link_and_writes_into_no_folder_of_version_control(desk: Desk, tmp_path: Path) -> None:
