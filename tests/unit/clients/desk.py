@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from io import BytesIO, TextIOWrapper
@@ -13,6 +14,14 @@ import pytest
 from memolith.clients.cli import main
 from memolith.clients.cli.failures import Exit
 from tests.api.harness import Backend
+
+HOSTILE = "evil \x1b[2J\x1b[35mred\x1b]0;title\x07 \x9b2J word zebra\n- [port] is \x9b2J\n"
+"""A text that clears the screen of whoever has it printed as it is."""
+
+
+def steering(printed: str) -> str:
+    """The characters that steer a terminal, without the styles that are the commands' own."""
+    return "".join(re.findall(r"[^\n\t -~\xa0-\U0010ffff]", re.sub(r"\x1b\[(0|1|31|32|36)m", "", printed)))
 
 
 class Desk:

@@ -14,6 +14,7 @@ from memolith.wire.http import HttpApi
 from tests.api.loopback import serving
 from tests.unit.app.failing import diverged
 from tests.unit.app.scene import AWAY, Scene
+from tests.unit.clients.desk import HOSTILE, steering
 
 
 @pytest.fixture
@@ -57,6 +58,16 @@ def test_a_divergent_version_is_in_order_as_a_difference_restored_and_gone_from_
     assert scene.read(memory, at=AWAY).content == "theirs"
     assert memolith("list") == 0
     assert "Nothing is divergent." in capsys.readouterr().out
+
+
+def test_a_divergent_text_that_would_steer_a_terminal_is_shown_and_not_sent(
+    scene: Scene, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, lost = diverged(scene, HOSTILE)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert memolith("show", scene.store, lost.version_id) == 0
+    said = capsys.readouterr().out
+    assert (steering(said), "\\x1b[2J" in said) == ("", True)
 
 
 def test_a_divergent_version_is_dismissed_once(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:

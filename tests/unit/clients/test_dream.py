@@ -25,9 +25,10 @@ from memolith.clients.cli.main import run
 from memolith.core.errors import InvalidRequest
 from memolith.core.remarks import log_path
 from memolith.ports.model import Ask, Model, Purpose, Rejected
-from tests.api.dreams.stage import Asked, Stage, choose, tell
+from tests.api.dreams.stage import TEXTS, Asked, Stage, choose, tell
 from tests.api.loopback import serving
 from tests.unit.app.scene import HOME
+from tests.unit.clients.desk import HOSTILE, steering
 
 
 class Sent:
@@ -278,6 +279,30 @@ def test_recent_takes_the_newest_sessions_of_which_something_was_said_and_last_t
     assert _recent(api, store, 2) == [told[2], told[1]], "the sessions of the dreams say nothing, and are newer"
     assert _recent(api, store, 0) == []
     assert (_id(api, LAST), _id(api, made[0].id)) == (made[1].id, made[0].id)
+
+
+def test_what_a_dream_says_that_would_steer_a_terminal_is_shown_and_not_sent(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    stage = Stage()
+    stage.fill({path: text.replace("staging", f"staging {HOSTILE.splitlines()[0]}") for path, text in TEXTS.items()})
+    dream = stage.done(stage.create(output_behavior={"type": "propose"}))
+    stage.scene.clock.advance(60)
+    cassette = tmp_path / "answers.jsonl"
+    replayed(stage, dream, "extractive", cassette)
+    answer = json.loads(cassette.read_text().split("\n")[-2])
+    cassette.write_text(json.dumps({**answer, "data": {**answer["data"], "edits": []}}) + "\n")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    with serving(stage.api.answer) as port:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{port}")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", stage.scene.api_key)
+        for words in (["diff", dream.id], ["replay", dream.id, "--cassette", str(cassette)]):
+            for option in ([], ["--json"]):
+                with pytest.raises(SystemExit):
+                    run(["dream", *words, *option])
+                said = capsys.readouterr().out
+                assert steering(said) == "", words
+                assert option or "\\x1b[2J" in said, words
 
 
 def test_every_command_about_dreams_answers_with_one_json_value(

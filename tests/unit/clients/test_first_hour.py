@@ -123,7 +123,7 @@ import pytest
 from memolith.clients.cli.put import text_of
 from tests.api.harness import Backend
 from tests.unit.clients.conftest import backend_called
-from tests.unit.clients.desk import Desk
+from tests.unit.clients.desk import HOSTILE, Desk, steering
 
 ROOT = Path(__file__).parents[3]
 ROWS = [f"A{number}" for number in range(2, 16)]
@@ -195,14 +195,28 @@ def test_an_export_of_a_history_says_how_much_it_wrote(desk: Desk, tmp_path: Pat
 
 
 def test_what_would_steer_a_terminal_is_in_order_and_not_sent(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    hostile = "evil \x1b[2J\x1b[31mred\x1b]0;title\x07 word zebra\n"
-    desk.put("/esc.md", hostile)
-    desk.put("/esc.md", hostile + "more\n")
+    desk.put("/esc.md", HOSTILE)
+    desk.put("/esc.md", f"{HOSTILE}more\n")
+    desk.put("/MEMORY.md", HOSTILE)
+    desk.json("stores", "update", desk.store, "--approval", "agents=propose")
+    desk.run("put", desk.store, "/proposed.md", typed=HOSTILE.encode())
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    for words in (("search", "zebra"), ("diff", "/esc.md"), ("cat", "/esc.md"), ("log", "/esc.md"), ("ls", "-l")):
-        said = desk.run(words[0], desk.store, *words[1:])[1]
-        assert "\x1b]" not in said and "\x1b[2J" not in said and "\x07" not in said, words
-        assert words[0] in ("log", "ls") or "\\x1b[2J" in said, words
+    texts = ("search zebra", "diff /esc.md", "cat /esc.md", "why /esc.md:1", "context", "proposals show last")
+    for words in texts:
+        assert "\\x1b[2J" in printed(desk, words), words
+    for words in ("log /esc.md", "ls -l", *(f"{words} --json" for words in texts)):
+        printed(desk, words)
+    for words in ("recall zebra", "observations", "graph /esc.md", "lint"):
+        printed(desk, f"{words} --json")
+
+
+def printed(desk: Desk, words: str) -> str:
+    """What a command about the store prints. Nothing of it steers a terminal."""
+    name, *more = words.split()
+    first = [name, more.pop(0)] if name == "proposals" else [name]
+    said = desk.run(*first, desk.store, *more)[1]
+    assert said and steering(said) == "", words
+    return said
 
 
 def test_a_text_that_is_typed_on_a_terminal_is_asked_for(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -23,7 +22,7 @@ from memolith.clients.cli.api_client import (
 )
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.instants import instant, local_now
-from memolith.clients.cli.output import Json, visible_text
+from memolith.clients.cli.output import Json, is_terminal, printable
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.ages import age
 from memolith.core.errors import InvalidRequest
@@ -78,15 +77,9 @@ def cat(
     elif found.content is None:
         raise no_text(store, found)
     else:
-        text = visible_text(found.content) if is_terminal() else found.content
-        typer.echo(text.encode(), nl=False)
+        typer.echo(printable(found.content).encode(), nl=False)
         if is_terminal():
             typer.echo(f"({_age(found)}; trust: {found.get('trust', UNKNOWN)})", err=True)
-
-
-def is_terminal() -> bool:
-    """Tell whether a person reads the output."""
-    return sys.stdout.isatty()
 
 
 def _age(found: Any) -> str:

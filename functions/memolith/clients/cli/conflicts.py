@@ -45,7 +45,7 @@ def list_conflicts(
     with speaking():
         found = connect(url, key).get(f"/v1/memory_stores/{store}/conflicts", asked)
     if as_json:
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(found))
         return
     for one in found["conflicts"]:
         _show(one)
@@ -80,7 +80,7 @@ def resolve(
         body = {"memory_version_ids": [side["memory_version_id"] for side in one["sides"]], "keep": keep}
         decided = client.post(f"/v1/memory_stores/{store}/conflicts/{one['id']}/resolve", body)
     if as_json:
-        print(json.dumps(decided, ensure_ascii=False))
+        print(json.dumps(decided))
         return
     _show({**one, "status": "resolved", "resolution": decided})
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
-from memolith.clients.cli.output import Json
+from memolith.clients.cli.output import Json, printable
 from memolith.clients.cli.store_argument import store_called
 from memolith.core.errors import InvalidRequest
 
@@ -45,7 +45,7 @@ def context(
     with speaking():
         client = connect(url, key)
         answer = _of_stores(client, stores, read_only) if stores else _of_session(client, what[0], refresh)
-    print(json.dumps(answer, ensure_ascii=False) if as_json else answer["text"], end="\n" if as_json else "")
+    print(json.dumps(answer) if as_json else printable(answer["text"]), end="\n" if as_json else "")
 
 
 def _of_session(client: Any, session_id: str, refresh: bool) -> dict[str, Any]:

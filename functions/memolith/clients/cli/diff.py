@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from difflib import unified_diff
 from itertools import islice
@@ -13,7 +12,7 @@ import typer
 
 from memolith.clients.api.client import ApiClient
 from memolith.clients.cli.api_client import Key, Store, Url, What, connect, memory_id_of, speaking
-from memolith.clients.cli.output import Json, say, visible_text
+from memolith.clients.cli.output import Json, say
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
 
@@ -50,8 +49,7 @@ def diff(
         return
     for line in lines:
         style = next((style for start, style in _STYLES if line.startswith(start)), "")
-        text = line.removesuffix("\n")
-        say(visible_text(text) if sys.stdout.isatty() else text, style)
+        say(line.removesuffix("\n"), style)
 
 
 def _pair(client: ApiClient, store: str, memory_id: str, old: str | None, new: str | None) -> tuple[Any, Any]:

@@ -68,7 +68,7 @@ def show(store: Store, version: Version, url: Url = None, key: Key = None, as_js
         print(json.dumps(found))
         return
     for line in _diff(found):
-        print(line)
+        say(line)
 
 
 @app.command(cls=NamedStoreCommand)

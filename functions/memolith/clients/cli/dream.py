@@ -16,7 +16,7 @@ from memolith.clients.api.client import ApiClient
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.groups import group
-from memolith.clients.cli.output import Json, say, show_fields, show_rows, visible
+from memolith.clients.cli.output import Json, printable, say, show_fields, show_rows, visible
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
 from memolith.ports.model import ModelFailure
@@ -153,11 +153,11 @@ def diff(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = False
         found = api.get(f"/v1/dreams/{_id(api, dream)}")
         changes = _changes(api, found)
     if as_json:
-        print(json.dumps(changes, ensure_ascii=False))
+        print(json.dumps(changes))
         return
     for change in changes:
         said = change["diff"] or f"{visible(change['path'])}  {change['why_none']}"
-        print(said, end="" if said.endswith("\n") else "\n")
+        say(said.removesuffix("\n"))
 
 
 @app.command()
@@ -172,7 +172,7 @@ def revert(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = Fal
         api = connect(url, key)
         found = api.post(f"/v1/dreams/{_id(api, dream)}/revert")
     if as_json:
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(found))
     else:
         show_rows(found["data"], ["outcome", "path", "memory_id"], False)
         if found["proposal"] is not None:
@@ -221,13 +221,13 @@ def replay(
         except ModelFailure as failure:
             raise ApiFailed(f"the model gave no answer: {failure}", Exit.FAILED) from failure
     if as_json:
-        print(json.dumps(done.to_json(), ensure_ascii=False))
+        print(json.dumps(done.to_json()))
         return
     say(f"{done.model or 'no model was asked'}; prompt {done.prompt_sha256[:12] or 'none'}")
     for path, outcome in done.outcomes.items():
         say(visible(f"{outcome}  {path}"))
         if outcome != "same":
-            print(done.diff(path), end="")
+            print(printable(done.diff(path)), end="")
     say("the same came of it" if done.is_same else "something else came of it; nothing was written")
 
 

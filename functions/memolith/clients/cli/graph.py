@@ -52,7 +52,7 @@ def graph(
             listed = ", ".join(found["candidates"])
             raise ApiFailed(f"{what} may mean {listed}", Exit.NOT_FOUND, "Name one of these paths.")
     if as_json:
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(found))
         return
     paths = {node["memory_id"]: node["path"] for node in found["nodes"]}
     for node in found["nodes"]:

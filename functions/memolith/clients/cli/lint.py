@@ -91,7 +91,7 @@ def _of_links(notes: dict[str, Note], paths: frozenset[str]) -> Iterator[Remark]
 
 def _print(remarks: list[Remark], read: int, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"read": read, "remarks": [asdict(remark) for remark in remarks]}, ensure_ascii=False))
+        print(json.dumps({"read": read, "remarks": [asdict(remark) for remark in remarks]}))
         return
     for remark in remarks:
         mark = "warning: " if remark.is_warning else ""

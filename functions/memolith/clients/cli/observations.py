@@ -70,7 +70,7 @@ def observations(
     with speaking():
         found = connect(url, key).get(f"/v1/memory_stores/{store}/observations", asked)
     if as_json:
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(found))
         return
     for one in found["observations"]:
         category_shown = f"[{one['category']}] " if one["category"] else ""

@@ -23,7 +23,8 @@ _STYLES = {"bold": "1", "red": "31", "green": "32", "cyan": "36"}
 
 
 def say(line: str, style: str = "") -> None:
-    """Print a line on standard output; the style shows on a terminal, unless NO_COLOR is set."""
+    """Print a line on standard output, `printable`; the style shows on a terminal, unless NO_COLOR is set."""
+    line = printable(line)
     print(f"\x1b[{_STYLES[style]}m{line}\x1b[0m" if style and _styled() else line)
 
 
@@ -33,7 +34,7 @@ def show_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], as_json
         print(json.dumps(list(rows)))
         return
     cells = [[_cell(row.get(column)) for column in columns] for row in rows]
-    if not sys.stdout.isatty():
+    if not is_terminal():
         for line in cells:
             print("\t".join(line))
         return
@@ -93,8 +94,18 @@ def visible_text(text: str) -> str:
     return "".join(char if char in "\n\t" else visible(char) for char in text)
 
 
+def printable(text: str) -> str:
+    """Return a text for standard output: on a terminal as `visible_text`, for a program as it is."""
+    return visible_text(text) if is_terminal() else text
+
+
+def is_terminal() -> bool:
+    """Tell whether a person reads the output."""
+    return sys.stdout.isatty()
+
+
 def _styled() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _width(text: str) -> int:

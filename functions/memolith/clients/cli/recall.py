@@ -38,7 +38,7 @@ def recall(
     with speaking():
         found = connect(url, key).get(f"/v1/memory_stores/{store}/recall", asked)["memories"]
     if as_json:
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(found))
         return
     for one in found:
         mark = " (disputed)" if one.get("disputed") else ""

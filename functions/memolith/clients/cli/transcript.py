@@ -165,7 +165,7 @@ def search(
             asked["memory_store_id"] = store_called(store, url, key)
         found = connect(url, key).get("/v1/sessions/search", asked)
     if as_json:
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(found))
         return
     for hit in found["hits"]:
         say(visible(f"{hit['processed_at']}  {hit['session_id']}  {hit['event_type']}  ({hit['trust']})"), "bold")
