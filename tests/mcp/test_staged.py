@@ -18,8 +18,8 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
-def ask_for_approval(fresh: Fresh) -> None:
-    body = {"approval": {"paths": [{"prefix": "/"}]}}
+def ask_for_approval(fresh: Fresh, prefix: str = "/") -> None:
+    body = {"approval": {"paths": [{"prefix": prefix}]}}
     assert fresh.backend.raw("POST", f"/v1/memory_stores/{fresh.store_id}", body=body).status == 200
 
 
@@ -32,6 +32,16 @@ def test_a_staged_write_is_no_error_and_names_its_proposal(server: Server, tool:
     assert "Staged for approval as prop_" in words
     assert structured is not None
     assert server.fresh.paths() == {"/a.md": "old"}
+
+
+def test_a_folder_of_which_a_part_is_staged_says_what_was_done_and_is_no_error(server: Server) -> None:
+    put(server, "/d/a.md", "old")
+    put(server, "/d/kept/b.md", "old")
+    ask_for_approval(server.fresh, "/d/kept/")
+    words, _, failed = server.call("memory", command="delete", path="/memories/d")
+    assert not failed
+    assert words.startswith("Deleted 1 of 2 files under /memories/d; 1 staged for approval as prop_")
+    assert server.fresh.paths() == {"/d/kept/b.md": "old"}
 
 
 def test_clearing_a_store_whose_deletions_are_staged_is_no_error(server: Server) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 
 from memolith.clients.sdk.memory_tool import AsyncMemolithMemoryTool, MemolithMemoryTool
 from memolith.scanner import Scanner
+from memolith.wire.memory_tool.texts import ToolFailure
+from memolith.wire.memory_tool.tree import File, Tree
 from tests.api.harness import memolith_backend
 from tests.memory_tool.conftest import Fresh, Said, say
 
@@ -130,6 +133,68 @@ def test_a_write_that_waits_for_approval_says_so_and_is_no_error(fresh: Fresh) -
     said = fresh.say(command="create", path="/memories/a", file_text="x")
     assert said.text.startswith("Staged for approval as prop_") and not said.is_error
     assert fresh.paths() == {}
+
+
+def folder_with_a_staged_file(fresh: Fresh, *more: str) -> None:
+    """The folder /d with two files of its own, and one in /d/kept/ whose changes wait for approval."""
+    for path in ("a", "kept/b", "z", *more):
+        assert not fresh.say(command="create", path=f"/memories/d/{path}", file_text="x").is_error
+    approval = {"paths": [{"prefix": "/d/kept/"}]}
+    fresh.backend.client().beta.memory_stores.update(fresh.store_id, extra_body={"approval": approval})
+
+
+STAGED_ONE = r"; 1 staged for approval as prop_\w+ and not done yet"
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "left"),
+    [
+        ({"command": "delete", "path": "/memories/d"}, "Deleted 2 of 3 files under /memories/d", {"/d/kept/b"}),
+        (
+            {"command": "rename", "old_path": "/memories/d", "new_path": "/memories/e"},
+            "Renamed 2 of 3 files from /memories/d to /memories/e",
+            {"/d/kept/b", "/e/a", "/e/z"},
+        ),
+    ],
+)
+def test_a_folder_of_which_a_part_waits_for_approval_says_what_was_done_and_what_waits(
+    fresh: Fresh, command: dict[str, Any], said: str, left: set[str]
+) -> None:
+    folder_with_a_staged_file(fresh)
+    for expected in (f"{said}{STAGED_ONE}.", r"Staged for approval as prop_\w+; it is not in memory yet\."):
+        answer = fresh.say(**command)
+        assert not answer.is_error
+        assert re.fullmatch(expected, answer.text), answer.text
+        assert set(fresh.paths()) == left
+
+
+def test_clearing_a_store_of_which_a_part_waits_for_approval_says_so(fresh: Fresh) -> None:
+    folder_with_a_staged_file(fresh)
+    assert re.fullmatch(f"Deleted 2 of 3 files under /memories{STAGED_ONE}.", str(fresh.tool.clear_all_memory()))
+    assert set(fresh.paths()) == {"/d/kept/b"}
+
+
+def test_where_a_file_of_a_folder_fails_those_that_wait_are_named_and_not_counted_as_done(
+    fresh: Fresh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "n" * 1_000
+    folder_with_a_staged_file(fresh, long)
+    target = "/memories/" + "e" * 40
+    said = fresh.say(command="rename", old_path="/memories/d", new_path=target)
+    begin = f"Renamed 1 of 4 files from /memories/d to {target}{STAGED_ONE}"
+    assert said.is_error
+    assert re.match(f"{begin}; then /memories/d/{long}: Refused: .*Repeat the command to go on", said.text, re.DOTALL)
+    delete = Tree.delete
+
+    def refuses(tree: Tree, file: File, *, anywhere: bool = False) -> None:
+        if file.path == "/d/z":
+            raise ToolFailure("Refused: no")
+        delete(tree, file, anywhere=anywhere)
+
+    monkeypatch.setattr(Tree, "delete", refuses)
+    said = fresh.say(command="delete", path="/memories/d")
+    begin = f"Deleted 1 of 3 files under /memories/d{STAGED_ONE}; then /memories/d/z: Refused: no"
+    assert said.is_error and re.fullmatch(f"{begin}. Repeat the command to go on.", said.text)
 
 
 def test_what_is_not_a_command_at_all_is_an_error(fresh: Fresh) -> None:

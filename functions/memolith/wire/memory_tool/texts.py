@@ -50,8 +50,10 @@ CHANGED_MEANWHILE = (
     "No edit was made: somebody else changed the same lines of {path} meanwhile. View it again, then decide anew."
 )
 STILL_CONTENDED = "No edit was made: others kept changing {path}. Try again."
-PART_DELETED = "Deleted {done} of {total} files under {path}; then {at}: {reason}. Repeat the command to go on."
-PART_RENAMED = "Renamed {done} of {total} files from {old} to {new}; then {at}: {reason}. Repeat the command to go on."
+PART_DELETED = "Deleted {done} of {total} files under {path}"
+PART_RENAMED = "Renamed {done} of {total} files from {old} to {new}"
+PART_STAGED = "; {count} staged for approval as {id} and not done yet"
+PART_FAILED = "; then {at}: {reason}. Repeat the command to go on."
 REFUSED = "Refused: {reason}"
 STAGED = "Staged for approval as {id}; it is not in memory yet."
 UNANSWERED = "The memory store does not answer now ({reason}). Nothing is known to have changed; try again."
@@ -89,10 +91,14 @@ class ToolFailure(Exception):
 
 
 class Staged(ToolFailure):
-    """A write that waits for a person, as one proposal or several; for the model it is no error."""
+    """A write that waits for a person, as one proposal or several; for the model it is no error.
 
-    def __init__(self, *ids: str) -> None:
-        super().__init__(STAGED.format(id=", ".join(ids)))
+    Args:
+        told: what to say where something was done all the same.
+    """
+
+    def __init__(self, *ids: str, told: str = "") -> None:
+        super().__init__(told or STAGED.format(id=", ".join(ids)))
         self.ids = ids
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from memolith.core.times import parse_rfc3339
@@ -216,17 +217,10 @@ class MemoryTool:
         return texts.DELETED.format(path=path)
 
     def _delete_all(self, folder: str, path: str) -> None:
-        files, staged = self._tree.under(folder), list[str]()
-        for done, file in enumerate(files):
-            try:
-                self._tree.delete(file, anywhere=folder == "")
-            except Staged as one:
-                staged += one.ids
-            except ToolFailure as failure:
-                where = {"done": done, "total": len(files), "path": path, "at": f"{ROOT}{file.path}"}
-                raise ToolFailure(texts.PART_DELETED.format(reason=failure, **where)) from failure
-        if staged:
-            raise Staged(*staged)
+        def delete(file: File) -> None:
+            self._tree.delete(file, anywhere=folder == "")
+
+        _each(self._tree.under(folder), delete, partial(texts.PART_DELETED.format, path=path))
 
     def _rename(self, command: Mapping[str, Any]) -> str:
         old_path, new_path = command["old_path"], command["new_path"]
@@ -269,21 +263,11 @@ class MemoryTool:
         return next((since_us for _, since_us in self._tree.stays_of(file)), self._clock.now_us())
 
     def _move_all(self, files: list[File], old: str, new: str, command: Mapping[str, Any]) -> None:
-        staged = list[str]()
-        for done, file in enumerate(files):
+        def move(file: File) -> None:
             target = new + file.path[len(old) :]
-            try:
-                self._move(file, target, f"{ROOT}{target}")
-            except Staged as one:
-                staged += one.ids
-            except ToolFailure as failure:
-                where = {"done": done, "total": len(files), "at": f"{ROOT}{file.path}"}
-                told = texts.PART_RENAMED.format(
-                    old=command["old_path"], new=command["new_path"], reason=failure, **where
-                )
-                raise ToolFailure(told) from failure
-        if staged:
-            raise Staged(*staged)
+            self._move(file, target, f"{ROOT}{target}")
+
+        _each(files, move, partial(texts.PART_RENAMED.format, old=command["old_path"], new=command["new_path"]))
 
     def _move(self, file: File, target: str, target_path: str) -> None:
         try:
@@ -295,6 +279,32 @@ class MemoryTool:
                 holder = f"{ROOT}{occupied.path}"
                 raise ToolFailure(texts.FILE_IN_THE_WAY.format(path=target_path, holder=holder)) from None
             raise ToolFailure(texts.DESTINATION_EXISTS.format(path=target_path)) from None
+
+
+def _each(files: Sequence[File], change: Callable[[File], None], part: Callable[..., str]) -> None:
+    """Change every file; `part` says how many of them are `done`.
+
+    Raises:
+        Staged: some or all of them wait for a person. ToolFailure: the first that failed; the rest is as it was.
+    """
+    staged = list[str]()
+    for number, file in enumerate(files):
+        try:
+            change(file)
+        except Staged as one:
+            staged += one.ids
+        except ToolFailure as failure:
+            told = _told(number - len(staged), files, staged, part)
+            raise ToolFailure(told + texts.PART_FAILED.format(at=f"{ROOT}{file.path}", reason=failure)) from failure
+    if staged:
+        done = len(files) - len(staged)
+        raise Staged(*staged, told=f"{_told(done, files, staged, part)}." if done else "")
+
+
+def _told(done: int, files: Sequence[File], staged: Sequence[str], part: Callable[..., str]) -> str:
+    """Say what became of a part of the files."""
+    waits = texts.PART_STAGED.format(count=len(staged), id=", ".join(staged)) if staged else ""
+    return part(done=done, total=len(files)) + waits
 
 
 _NEEDED: Mapping[str, tuple[str, ...]] = {
