@@ -70,6 +70,22 @@ def test_a_divergent_text_that_would_steer_a_terminal_is_shown_and_not_sent(
     assert (steering(said), "\\x1b[2J" in said) == ("", True)
 
 
+@pytest.mark.parametrize("option", [(), ("--json",)])
+def test_a_restoration_that_waits_for_approval_is_no_success_and_its_version_stays_listed(
+    scene: Scene, capsys: pytest.CaptureFixture[str], option: tuple[str, ...]
+) -> None:
+    memory, lost = diverged(scene)
+    with pytest.raises(SystemExit):
+        run(["stores", "update", scene.store, "--approval", "agents=propose"])
+    capsys.readouterr()
+    assert memolith("restore", scene.store, lost.version_id, *option) == Exit.FAILED
+    answer = capsys.readouterr()
+    assert answer.out == "" and "staged for approval as prop_" in answer.err
+    assert scene.read(memory, at=AWAY).content == "ours"
+    assert memolith("list") == 0
+    assert lost.version_id in capsys.readouterr().out
+
+
 def test_a_divergent_version_is_dismissed_once(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     _, lost = diverged(scene)
     assert memolith("dismiss", scene.store, lost.version_id) == 0

@@ -102,6 +102,18 @@ def test_the_last_good_version_is_brought_back(desk: Desk) -> None:
     assert desk.read(HOME) == desk.read(AWAY) == "good"
 
 
+@pytest.mark.parametrize("option", [(), ("--json",)])
+def test_a_restoration_that_waits_for_approval_is_no_success(
+    desk: Desk, capsys: pytest.CaptureFixture[str], option: tuple[str, ...]
+) -> None:
+    with pytest.raises(SystemExit):
+        run(["stores", "update", desk.scene.store, "--approval", "agents=propose"])
+    capsys.readouterr()
+    assert memolith("restore", *desk.words, *option) == Exit.FAILED
+    answer = capsys.readouterr()
+    assert answer.out == "" and "staged for approval as prop_" in answer.err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

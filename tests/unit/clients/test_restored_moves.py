@@ -172,3 +172,45 @@ def test_a_memory_that_another_client_changed_is_not_deleted(terminal: Terminal)
     (done,) = restorer.carry_out(actions)
     assert result_of(done) == ("/new", False, "memory_precondition_failed_error")
     assert terminal.holds() == {"/new": "theirs"}
+
+
+def ask_for_approval(terminal: Terminal, prefix: str) -> None:
+    approval = {"paths": [{"prefix": prefix}]}
+    terminal.client.beta.memory_stores.update(terminal.store, extra_body={"approval": approval})
+
+
+def proposed(terminal: Terminal) -> dict[str, tuple[str, str, str | None]]:
+    """The one edit of each open proposal."""
+    listed = terminal.json("proposals", "list", terminal.store)
+    shown = [terminal.json("proposals", "show", terminal.store, one["id"]) for one in listed]
+    return {one["id"]: (edit["op"], edit["path"], edit["to"]) for one in shown for edit in one["edits"]}
+
+
+def test_what_waits_for_approval_is_kept_with_its_proposal_and_all_else_is_restored(terminal: Terminal) -> None:
+    """The run ended at the first of them, each time that it was begun."""
+    a, b, c, gone = (terminal.create(path, "1") for path in ("/a", "/kept/b", "/z", "/kept/gone"))
+    as_of = terminal.settle()
+    for memory_id in (a, b, c):
+        terminal.update(memory_id, content="2")
+    terminal.delete(gone)
+    terminal.create("/kept/new", "new")
+    ask_for_approval(terminal, "/kept/")
+    for restored in (["/a", "/z"], []):
+        rows = terminal.json("restore", terminal.store, "--as-of", as_of, code=3)
+        assert sorted(row["path"] for row in rows if row["result"] == "restored") == restored
+        waiting = {row["reason"]: row["path"] for row in rows if row["result"] == "kept"}
+        edits = {f"staged for approval as {id}": path for id, (_, path, _) in proposed(terminal).items()}
+        assert waiting == edits and sorted(edits.values()) == ["/kept/b", "/kept/gone", "/kept/new"]
+    assert terminal.holds() == {"/a": "1", "/z": "1", "/kept/b": "2", "/kept/new": "new"}
+
+
+def test_no_step_aside_is_proposed_where_moves_wait_for_approval(terminal: Terminal) -> None:
+    a, b = terminal.create("/kept/a", "a"), terminal.create("/kept/b", "b")
+    as_of = terminal.settle()
+    terminal.update(a, path="/kept/c")
+    terminal.update(b, path="/kept/a")
+    terminal.update(a, path="/kept/b")
+    ask_for_approval(terminal, "/kept/")
+    assert terminal.restore(as_of, code=3) == [("update", "/kept/a", "kept"), ("update", "/kept/b", "kept")]
+    assert proposed(terminal) == {}
+    assert terminal.holds() == {"/kept/a": "b", "/kept/b": "a"}

@@ -70,6 +70,10 @@ class ApiClient:
         """Send a write."""
         return Record(self.http.send("POST", path, None, dict(body or {})))
 
+    def write(self, path: str, body: Mapping[str, Any] | None = None) -> Record:
+        """Send a write of a memory. Raises ApiStaged: it waits for a person."""
+        return _written(self.post(path, body))
+
     def delete(self, path: str, query: Query | None = None) -> Record:
         """Delete one thing."""
         return Record(self.http.send("DELETE", path, query))
@@ -133,10 +137,10 @@ class Memories:
         return next((row for row in listed if row.type == "memory" and row.path == path), None)
 
     def create(self, store_id: str, *, path: str, content: str, **more: str) -> Record:
-        return _written(self._api.post(address(store_id, "memories"), {"path": path, "content": content, **more}))
+        return self._api.write(address(store_id, "memories"), {"path": path, "content": content, **more})
 
     def update(self, memory_id: str, *, memory_store_id: str, **fields: Any) -> Record:
-        return _written(self._api.post(address(memory_store_id, "memories", memory_id), fields))
+        return self._api.write(address(memory_store_id, "memories", memory_id), fields)
 
     def delete(self, memory_id: str, *, memory_store_id: str, expected_content_sha256: str) -> Record:
         at = address(memory_store_id, "memories", memory_id)

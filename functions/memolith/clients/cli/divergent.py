@@ -81,7 +81,7 @@ def restore(store: Store, version: Version, url: Url = None, key: Key = None, as
     """
     address = store_address(store, PART, version)
     with speaking():
-        answer = connect(url, key).post(f"{address}/restore")
+        answer = connect(url, key).write(f"{address}/restore")
     if as_json:
         print(json.dumps(answer))
         return

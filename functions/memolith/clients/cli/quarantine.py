@@ -109,7 +109,7 @@ def restore(store: Store, version: Version, url: Url = None, key: Key = None, as
     """
     address = store_address(store, PART, version)
     with speaking():
-        memory = connect(url, key).post(f"{address}/restore")
+        memory = connect(url, key).write(f"{address}/restore")
     if as_json:
         print(json.dumps(memory))
         return

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from memolith.clients.api.client import ApiStaged
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking, store_address
 from memolith.clients.cli.output import Json, say, visible
 from memolith.clients.cli.store_argument import StoreCommand
@@ -28,9 +27,7 @@ def remember(
     Example: memolith remember "Team notes" "Deploy on Thursdays: the on-call engineer is in then."
     """
     with speaking():
-        done = connect(url, key).post(store_address(store, "log"), {"text": text})
-        if done["type"] == "proposal":
-            raise ApiStaged(str(done["id"]))
+        done = connect(url, key).write(store_address(store, "log"), {"text": text})
     if as_json:
         print(json.dumps(done))
         return

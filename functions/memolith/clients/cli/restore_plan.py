@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from memolith.clients.api.client import ApiClient
+from memolith.clients.api.client import ApiClient, ApiStaged, address
 from memolith.clients.api.http import ApiRefused
 from memolith.core.paths import ancestors
 
@@ -118,7 +118,8 @@ class Restorer:
     """
 
     def __init__(self, client: ApiClient, store_id: str, as_of: str, tell: Callable[[Done], None]) -> None:
-        self._memories = client.repeating_writes().memories
+        self._client = client.repeating_writes()
+        self._memories = self._client.memories
         self._store_id = store_id
         self._as_of = as_of
         self._tell = tell
@@ -171,10 +172,18 @@ class Restorer:
     def _step_aside(self, waiting: list[Action], aside: set[str]) -> bool:
         """Move one of those that wait in a circle to a temporary path of its own. It would not help any other."""
         for memory in _in_circles([one for one in waiting if one.now is not None and one.now.id not in aside]):
-            if self._attempt(lambda id=memory.id: self._move(id, _aside(id))) is None:  # type: ignore[misc]
+            if self._attempt(lambda id=memory.id: self._set_aside(id)) is None:  # type: ignore[misc]
                 aside.add(memory.id)
                 return True
         return False
+
+    def _set_aside(self, memory_id: str) -> None:
+        """Move a memory to its temporary path. Where that waits for a person, it is withdrawn: it would help nobody."""
+        try:
+            self._move(memory_id, _aside(memory_id))
+        except ApiStaged as staged:
+            self._client.post(address(self._store_id, "proposals", staged.id, "withdraw"))
+            raise
 
     def _settled(self, result: Done, aside: set[str]) -> Done:
         """Tell the result. A memory that is kept, and was moved out of the way, goes back to where it was."""
@@ -195,11 +204,13 @@ class Restorer:
         return Done(action, refused is None, refused or "")
 
     def _attempt(self, write: Callable[[], None]) -> str | None:
-        """Run the write. Return None if it was done, else why the API refused it."""
+        """Run the write. Return None if it was done, else why it was not: the API refused it, or a person decides."""
         try:
             write()
         except _Withheld:
             return "its text of that time cannot be read any more"
+        except ApiStaged as staged:
+            return f"staged for approval as {staged.id}"
         except ApiRefused as error:
             if error.status in (400, NOT_FOUND, CONFLICT, 413):
                 return f"{error.kind}: {error.message}"
