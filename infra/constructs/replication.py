@@ -2,7 +2,9 @@
 
 The rules are put by a function that the mesh stack runs while it deploys, because S3 accepts them only once the other
 buckets exist: all base stacks come first, then all mesh stacks. A key is written in one region only and only that
-region's prefix is replicated, so nothing that was copied into a bucket by hand or by a repair travels any further.
+region's prefix is replicated, so nothing that was copied into another region's bucket by hand or by a repair travels
+any further. What is put back into the bucket of the region that wrote it does, over every other copy:
+`memolith.clients.cli.regions` puts it there before the rules, or only where the copies agree.
 Source: Amazon S3 User Guide, "Replication configuration file elements".
 """
 

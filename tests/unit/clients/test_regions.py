@@ -13,7 +13,7 @@ import pytest
 
 from memolith.adapters.memory import MemoryBuckets, MemoryObjects
 from memolith.adapters.system.parallel import ThreadParallel
-from memolith.clients.cli import regions
+from memolith.clients.cli import region_addition, regions
 from memolith.core.errors import InvalidRequest, Unavailable
 
 OLD, NEW = "us-east-1", "eu-west-1"
@@ -58,30 +58,51 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
 def steps(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is done besides CDK's commands, in order: on AWS each has its own tests."""
     done: list[str] = []
-    target = SimpleNamespace(account="111122223333")
+    target = SimpleNamespace(account="111122223333", stage="dev")
     monkeypatch.setattr(regions, "find_target", lambda aws: target)
+    monkeypatch.setattr(region_addition, "has_bucket", lambda target, region: False)
 
     def did(step: str, answer: int) -> int:
         done.append(step)
         return answer
 
-    monkeypatch.setattr(regions, "copy", lambda target, region, said_on: did(f"copy {region}", 5))
+    def copy(target: Any, region: str, said_on: Any) -> int:
+        return did(f"copy {region} after {checkout.commands()[-1]}", 5)
+
+    monkeypatch.setattr(regions, "copy", copy)
     rebuilt = "memolith.clients.cli.index.rebuilt"
     monkeypatch.setattr(rebuilt, lambda target, region, settle_s, progress_on: did(f"rebuild {region}", 2))
     return done
 
 
-def test_the_record_names_it_cdk_deploys_it_and_then_it_is_filled_and_indexed(
+BOOTSTRAP = f"bootstrap aws://111122223333/{NEW}"
+BASE = f"deploy memolith-dev-base-{NEW} --import-existing-resources"
+ALL = "deploy --all --import-existing-resources"
+
+
+def test_an_added_region_has_a_bucket_with_all_that_is_in_the_others_before_it_has_rules_and_an_index(
     checkout: Checkout, steps: list[str]
 ) -> None:
     regions.add(NEW, yes=False, aws=True)
-    assert checkout.commands() == [
-        "synth --quiet",
-        f"bootstrap aws://111122223333/{NEW}",
-        "deploy --all --import-existing-resources",
-    ]
-    assert steps == [f"copy {NEW}", f"rebuild {NEW}"]
+    assert checkout.commands() == ["synth --quiet", BOOTSTRAP, BASE, ALL]
+    assert steps == [f"copy {NEW} after {BASE}", f"copy {NEW} after {ALL}", f"rebuild {NEW}"]
     assert checkout.memolith == {"stage": "dev", "regions": [OLD, NEW], "index_generation": {NEW: 2}}
+
+
+def test_a_bucket_that_a_removed_region_left_is_filled_before_anything_is_deployed(
+    checkout: Checkout, steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(region_addition, "has_bucket", lambda target, region: True)
+    regions.add(NEW, yes=False, aws=True)
+    assert steps == [f"copy {NEW} after {BOOTSTRAP}", f"copy {NEW} after {ALL}", f"rebuild {NEW}"]
+    assert checkout.commands() == ["synth --quiet", BOOTSTRAP, ALL]
+
+
+def test_a_former_region_that_is_added_is_none_any_more(checkout: Checkout, steps: list[str]) -> None:
+    record = {"stage": "dev", "regions": [OLD], "former_regions": [NEW, "ap-south-1"]}
+    checkout.record.write_text(json.dumps({"context": {"memolith": record}}))
+    regions.add(NEW, yes=False, aws=True)
+    assert (checkout.memolith["regions"], checkout.memolith["former_regions"]) == ([OLD, NEW], ["ap-south-1"])
 
 
 def test_as_json_the_answer_is_one_value_and_what_cdk_says_goes_beside_it(
@@ -89,7 +110,7 @@ def test_as_json_the_answer_is_one_value_and_what_cdk_says_goes_beside_it(
 ) -> None:
     regions.add(NEW, yes=True, aws=True, as_json=True)
     out, err = capfd.readouterr()
-    assert json.loads(out) == {"region": NEW, "objects_copied": 5, "generation": 2}
+    assert json.loads(out) == {"region": NEW, "objects_copied": 10, "generation": 2}
     assert "cdk deploy" in err
 
 
@@ -116,7 +137,7 @@ def test_what_stops_is_mended_and_run_again(checkout: Checkout, steps: list[str]
     checkout.fails.write_text("")
     regions.add(NEW, yes=True, aws=True)
     assert checkout.memolith["regions"] == [OLD, NEW]
-    assert steps == [f"copy {NEW}", f"rebuild {NEW}"]
+    assert [step.partition(" ")[0] for step in steps] == ["copy", "copy", "rebuild"]
 
 
 def test_the_rest_of_cdk_json_stays(checkout: Checkout, steps: list[str]) -> None:
@@ -146,6 +167,7 @@ def test_filling_copies_what_the_other_regions_have(
         MemoryObjects(buckets, OLD).put_if_absent(f"{OLD}/log/memstore_1/9f2c/0001-0.{number:010d}", b"x", {})
     site = SimpleNamespace(objects=MemoryObjects(buckets, NEW), parallel=ThreadParallel())
     target = SimpleNamespace(regions=(OLD, NEW), site=lambda region: site)
+    monkeypatch.setattr(region_addition, "is_replicated", lambda target, region: False)
     monkeypatch.setattr(regions, "find_target", lambda aws: target)
     regions.fill(NEW)
     assert site.objects.list("").keys == MemoryObjects(buckets, OLD).list("").keys

@@ -2,10 +2,12 @@
 
 Adding one is a few steps, each of which can be repeated, so whatever stops is mended and the command run again:
 
-    name it in cdk.json -> bootstrap -> deploy everywhere -> copy what exists -> build its index
+    name it in cdk.json -> bootstrap -> make its bucket -> copy what exists -> deploy everywhere -> copy what came since
+    -> build its index
 
-From the deployment on, every region replicates to the new one, and it says of itself that it is not complete: what it
-knows it serves, what it does not know it answers with 503. The last step ends that.
+From the deployment everywhere on, every region replicates to the new one, and it says of itself that it is not
+complete: what it knows it serves, what it does not know it answers with 503. The last step ends that. What the region
+wrote itself, where it was removed before, is put back before S3 replicates its bucket (`region_addition`).
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,16 +23,17 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from memolith.adapters.layered.agreed import AgreedCopies
 from memolith.adapters.system import SystemClock
 from memolith.app.replication.region_backfill import Progress as Step
 from memolith.app.replication.region_backfill import RegionBackfill
-from memolith.clients.cli import index, region_removal
+from memolith.clients.cli import index, region_addition, region_removal
 from memolith.clients.cli.api_address import DEV_FILE
 from memolith.clients.cli.consoles import aside, console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, confirm
-from memolith.core.errors import InvalidRequest, Unavailable
+from memolith.core.errors import Damaged, InvalidRequest, Unavailable
 
 RECORD = Path("cdk.json")
 CDK = Path("node_modules/.bin/cdk")
@@ -55,14 +59,12 @@ def add(
     name_in_record(region, said_on)
     target = find_target(aws=True)
     run_cdk(said_on, "bootstrap", f"aws://{target.account}/{region}")
-    run_cdk(
-        said_on,
-        "deploy",
-        "--all",
-        "--import-existing-resources",
-        *(["--require-approval", "never"] if yes else []),
-    )
+    deploy = ("--import-existing-resources", *(["--require-approval", "never"] if yes else []))
+    if not region_addition.has_bucket(target, region):
+        run_cdk(said_on, "deploy", f"memolith-{target.stage}-base-{region}", *deploy)
     copied = copy(target, region, said_on)
+    run_cdk(said_on, "deploy", "--all", *deploy)
+    copied += copy(target, region, said_on)
     generation = index.rebuilt(target, region, index.LONGEST_LIFE_S, progress_on=said_on)
     _change_record(lambda record: record.setdefault("index_generation", {}).update({region: generation}))
     if as_json:
@@ -155,7 +157,8 @@ def take_from_record(region: str, said_on: Console) -> None:
 
 
 def name_in_record(region: str, said_on: Console) -> None:
-    """Add the region to ``cdk.json`` if it is missing; remove it again if the app refuses it.
+    """Add the region to ``cdk.json`` if it is missing, and take it out of the former regions; undo both if the app
+    refuses it.
 
     Raises:
         InvalidRequest: the app refuses the record; the reason is printed.
@@ -165,6 +168,8 @@ def name_in_record(region: str, said_on: Console) -> None:
     def append(record: dict[str, Any]) -> None:
         if region not in record["regions"]:
             record["regions"].append(region)
+        if region in record.get("former_regions", ()):
+            record["former_regions"].remove(region)
 
     _change_record(append)
     try:
@@ -187,10 +192,15 @@ def run_cdk(said_on: Console, *words: str) -> None:
 def copy(target: Target, region: str, said_on: Console) -> int:
     """Fill the region's bucket from the others, and show progress; return how many were copied.
 
-    Raises as `RegionBackfill.run`.
+    Raises as `RegionBackfill.run`, and:
+        Damaged: S3 replicates the region's bucket, and of what the region wrote itself the others' copies differ. They
+            were not copied; everything else was.
     """
     memolith = target.site(region)
     others = [other for other in target.regions if other != region]
+    agreed = AgreedCopies(memolith.objects, region, others)
+    if region_addition.is_replicated(target, region):
+        memolith = replace(memolith, objects=agreed)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=said_on) as progress:
         task = progress.add_task("comparing", total=None)
@@ -201,6 +211,14 @@ def copy(target: Target, region: str, said_on: Console) -> int:
             progress.update(task, description=text)
 
         copied = RegionBackfill(memolith, others).run(report)
+    if agreed.differing:
+        raise Damaged(
+            f"{copied} objects were copied to {region}, and {len(agreed.differing)} that it wrote itself were not, "
+            "because the other regions' copies differ and S3 would replicate the one over the others",
+            region=region,
+            object=min(agreed.differing),
+            hint="`memolith repair` restores altered texts; then run the same command again",
+        )
     said_on.print(f"{region}: {copied} objects copied; its bucket holds what the others hold.", highlight=False)
     return copied
 
