@@ -5,6 +5,8 @@ has to be filled and its index rebuilt before it may answer that something does 
 
 One function looks, and then writes all rows. If each region looked for itself, a caller could write through the first
 one that has a row, and the next one would take that for records of earlier.
+
+A region that was removed and is added again may have its old row: that one is made incomplete.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from infra.deployment import Deployment
 
 
 class FirstControlRows(Construct):
-    """Puts the row of each region that has none, from the first region. Never changes or deletes one."""
+    """Puts the row of each region that has none, from the first region. Never deletes one."""
 
     def __init__(self, scope: Construct, deployment: Deployment) -> None:
         """Put the rows for the regions' generations."""
@@ -38,7 +40,7 @@ class FirstControlRows(Construct):
                 ),
                 iam.PolicyStatement(
                     sid="PutRows",
-                    actions=["dynamodb:PutItem"],
+                    actions=["dynamodb:PutItem", "dynamodb:UpdateItem"],
                     resources=[deployment.arn("dynamodb", region, f"table/{table}") for region in deployment.regions],
                 ),
             ],

@@ -1,9 +1,9 @@
-"""Puts every region's first control row; leaves every later one alone."""
+"""Puts every region's first control row; leaves every later one alone, but for that of a region that returned."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from infra.custom_resources.respond import answer
@@ -13,6 +13,8 @@ LOCAL = "local/"
 
 CHECKPOINTS = "checkpoint/"
 """What the reconciler puts every few minutes below its region, in an empty deployment too."""
+
+_KEY = {"pk": {"S": "control"}, "sk": {"S": "index"}}
 
 
 def handler(event: Mapping[str, Any], _context: object) -> None:
@@ -25,12 +27,18 @@ def handler(event: Mapping[str, Any], _context: object) -> None:
     def dynamodb_of(region: str) -> Any:
         return boto3.client("dynamodb", region_name=region)
 
-    table = event["ResourceProperties"]["Table"]
-    answer(event, f"first-row-{table}", lambda request, properties: apply(s3_of, dynamodb_of, request, properties))
+    table, before = event["ResourceProperties"]["Table"], event.get("OldResourceProperties", {})
+    answer(
+        event, f"first-row-{table}", lambda request, properties: apply(s3_of, dynamodb_of, request, properties, before)
+    )
 
 
 def apply(
-    s3_of: Callable[[str], Any], dynamodb_of: Callable[[str], Any], request: str, properties: Mapping[str, Any]
+    s3_of: Callable[[str], Any],
+    dynamodb_of: Callable[[str], Any],
+    request: str,
+    properties: Mapping[str, Any],
+    before: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Put the row of each region whose table has none, once it is known for all of them whether they are complete.
 
@@ -38,23 +46,31 @@ def apply(
     destroyed and adopted again without its tables, has first to be filled and rebuilt. Checkpoints are no such record:
     the base stacks of a new deployment put them before this runs.
 
+    A region that an update adds, and that has a row all the same, was removed before and kept its tables: they say that
+    they are complete, and know of no record, no revoked key either, that came since. So that row is made incomplete.
+    Where `before` names no regions, none is new: on create every region stopped together, or none has a row.
+
     Cost on create and update: of each bucket one LIST, and one for each region whose objects it holds; one conditional
-    PutItem a region. Nothing on delete.
+    PutItem a region, and an UpdateItem for one that returned. Nothing on delete.
     """
     if request == "Delete":
         return
     regions = properties["Regions"]
+    known = [one["Region"] for one in before.get("Regions", regions)]
     complete = all(_is_empty(s3_of, one) for one in regions)
     for one in regions:
-        row = {
-            "pk": {"S": "control"},
-            "sk": {"S": "index"},
-            "serving": {"N": str(one["Generation"])},
-            "complete": {"BOOL": complete},
-        }
+        row = {**_KEY, "serving": {"N": str(one["Generation"])}, "complete": {"BOOL": complete}}
         dynamodb = dynamodb_of(one["Region"])
-        with contextlib.suppress(dynamodb.exceptions.ConditionalCheckFailedException):
+        try:
             dynamodb.put_item(TableName=properties["Table"], Item=row, ConditionExpression="attribute_not_exists(pk)")
+        except dynamodb.exceptions.ConditionalCheckFailedException:
+            if one["Region"] not in known and not complete:
+                dynamodb.update_item(
+                    TableName=properties["Table"],
+                    Key=_KEY,
+                    UpdateExpression="SET complete = :no",
+                    ExpressionAttributeValues={":no": {"BOOL": False}},
+                )
 
 
 def _is_empty(s3_of: Callable[[str], Any], region: Mapping[str, str]) -> bool:

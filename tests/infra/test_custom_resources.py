@@ -93,10 +93,12 @@ class Buckets:
 
 
 class ControlTables:
-    """The DynamoDB of every region, as far as its control table goes: what was put where there was no row."""
+    """The DynamoDB of every region, as far as its control table goes: what was put where there was no row, and which
+    rows were declared incomplete."""
 
     def __init__(self, *rows: str, after_put: Callable[[str], None] = lambda region: None) -> None:
         self.put: dict[str, Any] = {}
+        self.declared: list[str] = []
         self._rows = set(rows)
         self._after_put = after_put
 
@@ -111,7 +113,17 @@ class ControlTables:
             self.put[region] = Item
             self._after_put(region)
 
-        dynamodb.put_item = put_item
+        def update_item(**asked: Any) -> None:
+            assert asked == {
+                "TableName": "t",
+                "Key": {"pk": {"S": ControlRow.KEY.pk}, "sk": {"S": ControlRow.KEY.sk}},
+                "UpdateExpression": "SET complete = :no",
+                "ExpressionAttributeValues": {":no": {"BOOL": False}},
+            }
+            assert region in self._rows
+            self.declared.append(region)
+
+        dynamodb.put_item, dynamodb.update_item = put_item, update_item
         return dynamodb
 
     def completeness(self) -> dict[str, bool]:
@@ -205,6 +217,54 @@ def test_rows_that_are_there_are_left_alone_and_a_region_that_joins_records_begi
     tables = ControlTables(HERE, THERE)
     control_row.apply(Buckets(cloud).of, tables.of, request_type, properties_of(cloud))
     assert tables.completeness() == {FAR: False}
+
+
+def before(*regions: str) -> dict[str, Any]:
+    """What the stack said before it was updated."""
+    return {"Regions": [{"Region": region} for region in regions], "Table": "t"}
+
+
+def test_a_region_that_returns_with_its_old_row_is_incomplete_where_there_are_records() -> None:
+    cloud = Cloud((HERE, THERE, FAR))
+    cloud.sites[HERE].region.objects.put_if_absent(f"{HERE}/key/one", b"", {})
+    tables = ControlTables(HERE, THERE, FAR)
+    control_row.apply(Buckets(cloud).of, tables.of, "Update", properties_of(cloud), before(HERE, THERE))
+    assert (tables.declared, tables.put) == ([FAR], {})
+
+
+def test_cloudformation_says_which_regions_there_were_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud = Cloud((HERE, THERE, FAR))
+    cloud.sites[HERE].region.objects.put_if_absent(f"{HERE}/key/one", b"", {})
+    buckets, tables, told = Buckets(cloud), ControlTables(HERE, THERE, FAR), list[bytes]()
+    made = {"s3": buckets.of, "dynamodb": tables.of}
+    monkeypatch.setattr(boto3, "client", lambda service, region_name: made[service](region_name))
+    monkeypatch.setattr("infra.custom_resources.respond._put", lambda url, body: told.append(body))
+    properties = {"ResourceProperties": properties_of(cloud), "OldResourceProperties": before(HERE, FAR)}
+    control_row.handler({**EVENT, **properties}, None)
+    assert (json.loads(told[0])["Status"], tables.declared) == ("SUCCESS", [THERE])
+
+
+@pytest.mark.parametrize(
+    ("request_type", "old"),
+    [
+        ("Update", before(HERE, THERE, FAR)),
+        ("Update", {"Buckets": [], "Table": "t", "Generation": "1"}),
+        ("Create", {}),
+    ],
+    ids=["no region is new", "an earlier release named no regions", "every stack is made again over what stayed"],
+)
+def test_the_row_of_a_region_that_was_there_stays_complete(request_type: str, old: Mapping[str, Any]) -> None:
+    cloud = Cloud((HERE, THERE, FAR))
+    cloud.sites[HERE].region.objects.put_if_absent(f"{HERE}/key/one", b"", {})
+    tables = ControlTables(HERE, THERE, FAR)
+    control_row.apply(Buckets(cloud).of, tables.of, request_type, properties_of(cloud), old)
+    assert tables.declared == []
+
+
+def test_a_region_that_returns_with_its_old_row_stays_complete_where_there_are_no_records() -> None:
+    cloud, tables = Cloud((HERE, THERE)), ControlTables(HERE, THERE)
+    control_row.apply(Buckets(cloud).of, tables.of, "Update", properties_of(cloud), before(HERE))
+    assert tables.declared == []
 
 
 def test_the_rows_stay_when_the_stack_goes() -> None:

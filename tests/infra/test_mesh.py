@@ -104,8 +104,9 @@ def test_what_puts_the_first_control_row_may_do_that_and_look_into_the_buckets(t
     assert deploy_time_grants(three_regions, "first-control-row") == {
         *(("s3:ListBucket", bucket(region)) for region in REGIONS),
         *(
-            ("dynamodb:PutItem", f"arn:aws:dynamodb:{region}:{ACCOUNT}:table/memolith-test-control")
+            (f"dynamodb:{action}", f"arn:aws:dynamodb:{region}:{ACCOUNT}:table/memolith-test-control")
             for region in REGIONS
+            for action in ("PutItem", "UpdateItem")
         ),
     }
 

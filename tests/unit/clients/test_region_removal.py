@@ -11,7 +11,7 @@ import pytest
 
 from memolith.app.operations import operator
 from memolith.app.operations.operator import Home
-from memolith.clients.cli import regions
+from memolith.clients.cli import region_addition, regions
 from memolith.core.errors import InvalidRequest, Unavailable
 from tests.unit.clients.test_regions import Checkout
 
@@ -79,6 +79,9 @@ def cloud(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> Cloud:
     monkeypatch.setattr(regions, "find_target", lambda aws: target)
     monkeypatch.setattr(regions, "SystemClock", lambda: made)
     monkeypatch.setattr(regions, "copy", lambda target, region, said_on: made.calls.append(f"fill {region}"))
+    monkeypatch.setattr(
+        region_addition, "declare_incomplete", lambda target, region: made.calls.append(f"incomplete {region}")
+    )
     monkeypatch.setattr(operator, "homes", lambda region: iter(made.homes))
     status = SimpleNamespace
     monkeypatch.setattr(operator, "index_status", lambda region, queues: status(watermarks={OLD: made.watermark()}))
@@ -92,14 +95,15 @@ DELETED = [
     for kind in ("mesh", "base")
     for line in (f"delete memolith-dev-{kind}-{OLD}", f"stack_delete_complete memolith-dev-{kind}-{OLD}")
 ]
+INCOMPLETE = [f"incomplete {OLD}"]
 
 
-def test_a_removed_region_takes_no_writes_is_copied_from_and_loses_its_stacks_last(
+def test_a_removed_region_takes_no_writes_is_copied_from_loses_its_stacks_and_leaves_incomplete_tables(
     checkout: Checkout, cloud: Cloud
 ) -> None:
     cloud.behind_polls = 4
     regions.remove(OLD, yes=True, aws=True)
-    assert cloud.calls == STOPPED + FILLED + DELETED
+    assert cloud.calls == STOPPED + FILLED + DELETED + INCOMPLETE
     assert cloud.seconds > 1_000
     assert checkout.commands() == [
         "synth --quiet",
@@ -163,7 +167,7 @@ def test_what_stopped_after_the_record_was_changed_goes_on_there(checkout: Check
     cloud.calls.clear()
     checkout.fails.write_text("")
     regions.remove(OLD, yes=True, aws=True)
-    assert cloud.calls == DELETED
+    assert cloud.calls == DELETED + INCOMPLETE
     assert checkout.commands()[-1].startswith("deploy --all")
 
 

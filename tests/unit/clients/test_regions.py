@@ -60,7 +60,8 @@ def steps(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     done: list[str] = []
     target = SimpleNamespace(account="111122223333", stage="dev")
     monkeypatch.setattr(regions, "find_target", lambda aws: target)
-    monkeypatch.setattr(region_addition, "has_bucket", lambda target, region: False)
+    monkeypatch.setattr(region_addition, "declare_incomplete", lambda target, region: False)
+    monkeypatch.setattr(region_addition, "has_bucket", lambda target, region, has_tables: False)
 
     def did(step: str, answer: int) -> int:
         done.append(step)
@@ -92,7 +93,7 @@ def test_an_added_region_has_a_bucket_with_all_that_is_in_the_others_before_it_h
 def test_a_bucket_that_a_removed_region_left_is_filled_before_anything_is_deployed(
     checkout: Checkout, steps: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(region_addition, "has_bucket", lambda target, region: True)
+    monkeypatch.setattr(region_addition, "has_bucket", lambda target, region, has_tables: True)
     regions.add(NEW, yes=False, aws=True)
     assert steps == [f"copy {NEW} after {BOOTSTRAP}", f"copy {NEW} after {ALL}", f"rebuild {NEW}"]
     assert checkout.commands() == ["synth --quiet", BOOTSTRAP, ALL]

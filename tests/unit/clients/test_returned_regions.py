@@ -1,7 +1,8 @@
-"""``memolith regions add`` of a region that was removed: what the others have of it stays as it is."""
+"""``memolith regions add`` of a region that was removed: the others keep what they have, and no old key opens it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,13 +11,18 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from memolith.adapters.memory import MemoryDatabase, MemoryIndex
 from memolith.clients.cli import regions
-from memolith.core.errors import Damaged
+from memolith.core.errors import Damaged, InvalidRequest, Unauthenticated
+from memolith.core.rows.control import ControlRow
+from memolith.ports.index import Change
 from memolith.ports.objects import StoredObject
+from tests.support.cloud import WORKSPACE
 from tests.unit.app.scene import AWAY, HOME, Scene
 from tests.unit.clients.test_regions import Checkout
 
 BACK, STAYS = HOME, (AWAY, "ap-south-1")
+SERVES = ControlRow(serving=1, complete=True).to_attributes()
 
 
 class Aws:
@@ -25,6 +31,8 @@ class Aws:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.rules = False
+        self.left: MemoryDatabase | None = None
+        self.at_deployment: Callable[[], None] = lambda: None
 
     def head_bucket(self, Bucket: str) -> None:
         if BACK not in self.scene.cloud.regions:
@@ -35,11 +43,19 @@ class Aws:
             raise ClientError({"Error": {"Code": "ReplicationConfigurationNotFoundError"}}, "GetBucketReplication")
         return {"ReplicationConfiguration": {}}
 
+    def update_item(self, TableName: str, Key: Any, UpdateExpression: str, **_: Any) -> None:
+        assert (TableName, UpdateExpression) == ("memolith-dev-control", "SET complete = :no")
+        if self.left is None:
+            raise ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "UpdateItem")
+        incomplete = ControlRow(serving=1, complete=False).to_attributes()
+        MemoryIndex(self.left).commit([Change(ControlRow.KEY, None, incomplete, unconditional=True)])
+
     def deploy(self, *words: str) -> None:
         if words[0] != "deploy":
             return
         if BACK not in self.scene.cloud.regions:
             self.scene.cloud.bring_back(BACK)
+        self.at_deployment()
         self.deliver()
         self.rules = self.rules or "--all" in words
 
@@ -68,7 +84,7 @@ def aws(scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Aws:
     monkeypatch.chdir(tmp_path)
     Checkout(tmp_path)
     made = Aws(scene)
-    clients = SimpleNamespace(s3=lambda region: made)
+    clients = SimpleNamespace(s3=lambda region: made, dynamodb=lambda region: made)
     target = SimpleNamespace(
         account="111122223333",
         stage="dev",
@@ -144,3 +160,51 @@ def test_a_copy_that_every_region_agrees_on_comes_back_into_a_bucket_that_is_rep
     whole = scene.cloud.buckets.current(BACK, key)
     assert whole is not None
     assert [scene.cloud.buckets.current(at, key) for at in STAYS] == [whole, whole]
+
+
+@pytest.fixture
+def revoked(scene: Scene, aws: Aws) -> str:
+    """A key that was revoked after a region had been removed, whose bucket and tables are there as it left them."""
+    cloud = scene.cloud
+    regions.add(BACK, yes=True, aws=True)
+    key = cloud.key(region=AWAY)
+    bucket, aws.left = cloud.buckets._buckets[BACK], cloud.sites[BACK].database
+    MemoryIndex(aws.left).commit([Change(ControlRow.KEY, None, SERVES, unconditional=True)])
+    cloud.remove(BACK)
+    ended = {"call": "keys.revoke", "workspace_id": WORKSPACE, "key_id": cloud.call(key).credentials.key_id}
+    cloud.peers.call(AWAY, "keys", ended)
+    aws.deliver()
+    cloud.bring_back(BACK)
+    cloud.pending.clear()
+    cloud.buckets._buckets[BACK] = bucket
+    cloud.sites[BACK].region.index = MemoryIndex(aws.left)
+    aws.rules = False
+    return key
+
+
+def test_a_key_that_was_revoked_meanwhile_opens_no_region_that_returns_with_its_bucket_and_tables(
+    scene: Scene, aws: Aws, revoked: str
+) -> None:
+    """Its functions begin to serve with the deployment, minutes before its index is rebuilt."""
+    served = []
+
+    def call() -> None:
+        with pytest.raises(Unauthenticated, match="revoked"):
+            scene.at(BACK).stores.retrieve(scene.call(revoked), scene.store)
+        served.append(True)
+
+    aws.at_deployment = call
+    regions.add(BACK, yes=True, aws=True)
+    assert served == [True]
+
+
+def test_a_region_that_returns_with_tables_and_without_a_bucket_is_refused(
+    scene: Scene, aws: Aws, revoked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_gone(Bucket: str) -> None:
+        raise ClientError({"Error": {"Code": "404"}}, "HeadBucket")
+
+    monkeypatch.setattr(aws, "head_bucket", is_gone)
+    aws.at_deployment = lambda: pytest.fail("it was deployed")
+    with pytest.raises(InvalidRequest, match="delete its tables memolith-dev-"):
+        regions.add(BACK, yes=True, aws=True)

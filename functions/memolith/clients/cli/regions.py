@@ -59,8 +59,9 @@ def add(
     name_in_record(region, said_on)
     target = find_target(aws=True)
     run_cdk(said_on, "bootstrap", f"aws://{target.account}/{region}")
+    has_tables = region_addition.declare_incomplete(target, region)
     deploy = ("--import-existing-resources", *(["--require-approval", "never"] if yes else []))
-    if not region_addition.has_bucket(target, region):
+    if not region_addition.has_bucket(target, region, has_tables):
         run_cdk(said_on, "deploy", f"memolith-{target.stage}-base-{region}", *deploy)
     copied = copy(target, region, said_on)
     run_cdk(said_on, "deploy", "--all", *deploy)
@@ -108,6 +109,7 @@ def remove(
         said_on, "deploy", "--all", "--import-existing-resources", *(["--require-approval", "never"] if yes else [])
     )
     region_removal.delete_stacks(target, record["stage"], region)
+    region_addition.declare_incomplete(target, region)
     if as_json:
         print(json.dumps({"region": region, "removed": True}))
         return
