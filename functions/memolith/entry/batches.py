@@ -12,18 +12,49 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from memolith.entry.lambda_runtime import Event
 from memolith.wire.errors import trace
 
+RESERVED_MS = 30_000
+"""What is kept of an invocation for the message that is under way: the longest of the indexer's repairs a store's rows
+for ten seconds and waits twenty for the eraser."""
+
 _log = logging.getLogger(__name__)
 
 
-def answer_batch(event: Event, context: Any, handle: Callable[[SQSRecord], None]) -> Mapping[str, Any]:
-    """Handle each message of a batch. Powertools names those that failed in the answer, so that they come back."""
+class _NoTimeLeft(Exception):
+    """The message was not begun."""
+
+
+def answer_batch(
+    event: Event,
+    context: Any,
+    handle: Callable[[SQSRecord], None],
+    come_back: Callable[[SQSRecord], None] = lambda record: None,
+) -> Mapping[str, Any]:
+    """Handle each message of a batch. Powertools names those that failed in the answer, so that they come back.
+
+    Where a function is killed, its whole batch comes back, done or not. So once less than `RESERVED_MS` are left, no
+    further message is begun, though always one: the rest counts as failed. Those that were received most often come
+    first, so that none becomes a dead letter untried. `come_back` is called for each that is not done.
+    """
+    begun = 0
 
     def reporting(record: SQSRecord) -> None:
+        nonlocal begun
         try:
+            if begun and context.get_remaining_time_in_millis() < RESERVED_MS:
+                raise _NoTimeLeft
+            begun += 1
             handle(record)
         except Exception as error:
-            _log.warning("message failed", extra={"message_id": record.message_id, "trace": trace(error)})
+            message = "message not begun" if isinstance(error, _NoTimeLeft) else "message failed"
+            _log.warning(message, extra={"message_id": record.message_id, "trace": trace(error)})
+            come_back(record)
             raise
 
+    records = sorted(event["Records"], key=lambda fields: receives(SQSRecord(fields)), reverse=True)
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
-    return dict(process_partial_response(dict(event), reporting, processor, context))
+    return dict(process_partial_response({**event, "Records": records}, reporting, processor, context))
+
+
+def receives(record: SQSRecord) -> int:
+    """Return how often a message was received, this time included; SQS counts approximately."""
+    return int((record.get("attributes") or {}).get("ApproximateReceiveCount", 1))

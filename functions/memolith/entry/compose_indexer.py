@@ -2,8 +2,8 @@
 
 A message is one of four: an S3 event (a hint: the object is looked at, not the event), a batch of a rebuild's keys, an
 entry whose path's rows were found to disagree, or a dead letter of the indexer's own that an operator sent back. A
-message that fails comes back, soon at first (`PAUSES_S`), and after five times goes to the dead-letter queue. What can
-never be read is sent there at once, with the reason, and stops nothing else.
+message that fails, or that a batch has no time left for, comes back, soon at first (`PAUSES_S`), and after five times
+goes to the dead-letter queue. What can never be read is sent there at once, with the reason, and stops nothing else.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
@@ -23,7 +24,7 @@ from memolith.app.indexer.rebuild import BatchProjector
 from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.object_events import event_objects
 from memolith.core.errors import MemolithError
-from memolith.entry.batches import answer_batch
+from memolith.entry.batches import answer_batch, receives
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
 from memolith.ports.errors import Unavailable
@@ -71,7 +72,7 @@ def dispatch(indexing: Indexer, folding: EventConsumer, taken: TakenMessages, sc
             answered = calls(event)
             scans.flush()
             return answered
-        answered = answer_batch(event, context, lambda record: _fold(folding, taken, record))
+        answered = answer_batch(event, context, lambda record: folding.message(record.body), partial(_come_back, taken))
         try:
             scans.flush()
         except MemolithError as error:
@@ -79,14 +80,6 @@ def dispatch(indexing: Indexer, folding: EventConsumer, taken: TakenMessages, sc
         return answered
 
     return answer
-
-
-def _fold(folding: EventConsumer, taken: TakenMessages, record: SQSRecord) -> None:
-    try:
-        folding.message(record.body)
-    except Exception:
-        _come_back(taken, record)
-        raise
 
 
 def _all_failed(event: Event, taken: TakenMessages, error: Exception) -> Mapping[str, Any]:
@@ -102,8 +95,7 @@ def _all_failed(event: Event, taken: TakenMessages, error: Exception) -> Mapping
 
 def _come_back(taken: TakenMessages, record: SQSRecord) -> None:
     """Delay the message by a pause that grows with its failures; if that fails, the queue's own timeout applies."""
-    failures = int(record.attributes.approximate_receive_count or 1)
-    pause_s = PAUSES_S[min(failures, len(PAUSES_S)) - 1]
+    pause_s = PAUSES_S[min(receives(record), len(PAUSES_S)) - 1]
     try:
         taken.come_back(record.event_source_arn.rpartition(":")[2], record.receipt_handle, pause_s)
     except Unavailable as error:

@@ -37,7 +37,7 @@ from tests.api.transport import to_event
 from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_bucket, make_tables
 from tests.support.guardrail_api import GUARDRAIL, VERSION, guardrail_api
 
-CONTEXT = SimpleNamespace(aws_request_id="invocation-1")
+CONTEXT = SimpleNamespace(aws_request_id="invocation-1", get_remaining_time_in_millis=lambda: 60_000)
 ENVIRONMENT = {
     "MEMOLITH_STAGE": DEPLOYMENT.stage,
     "MEMOLITH_REGIONS": HOME,

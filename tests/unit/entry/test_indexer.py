@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -12,7 +13,7 @@ import pytest
 from infra.constructs.functions.indexer import SHAPE as INDEXER
 from infra.constructs.queues import RECEIVES_MAX
 from memolith.adapters.layered.gathered import GatheredQueue
-from memolith.adapters.memory import MemoryQueue, RecordingMetrics
+from memolith.adapters.memory import ManualClock, MemoryQueue, RecordingMetrics
 from memolith.app.indexer.indexer import Indexer
 from memolith.app.indexer.rebuild import BatchProjector
 from memolith.app.indexer.service import make_indexer
@@ -57,7 +58,8 @@ class World:
     """One region's indexer over adapters in memory, with an object to fold."""
 
     def __init__(self) -> None:
-        self.cloud = Cloud((REGION,))
+        self.clock = ManualClock()
+        self.cloud = Cloud((REGION,), clock=self.clock)
         site = self.cloud.sites[REGION]
         call = self.cloud.call(self.cloud.key())
         self.store_id = site.memolith.stores.create(call, name="s", description="", metadata={}).id
@@ -75,10 +77,14 @@ class World:
         """From now on the indexer requests the post-commit scan of each new version."""
         self.indexing = make_indexer(self.cloud.sites[REGION].region, inspections=self.scans)
 
-    def answer(self, *bodies: str, receives: int = 1) -> Mapping[str, Any]:
+    def answer(self, *bodies: str, receives: int = 1, left_s: int = 60) -> Mapping[str, Any]:
+        return self.answer_records([_record(f"m{n}", body, receives) for n, body in enumerate(bodies)], left_s)
+
+    def answer_records(self, records: Sequence[dict[str, Any]], left_s: int = 60) -> Mapping[str, Any]:
         folding = EventConsumer(self.indexing, self.folder, self.dead_letters, self.metrics)
-        event = {"Records": [_record(f"m{number}", body, receives) for number, body in enumerate(bodies)]}
-        return dispatch(self.indexing, folding, self.taken, self.scans)(event, None)
+        ends_us = self.clock.now_us() + left_s * 1_000_000
+        context = SimpleNamespace(get_remaining_time_in_millis=lambda: (ends_us - self.clock.now_us()) // 1_000)
+        return dispatch(self.indexing, folding, self.taken, self.scans)({"Records": records}, context)
 
     def letters(self) -> list[dict[str, str]]:
         return [json.loads(letter) for letter in self.dead_letters.take(100)]
@@ -213,6 +219,39 @@ def test_a_message_that_fails_comes_back_alone(world: World, caplog: pytest.LogC
     assert [failure["itemIdentifier"] for failure in answer["batchItemFailures"]] == ["m0", "m2"]
     assert world.metrics.total("objects_folded") == 2
     assert "a secret" not in "".join(str(record.__dict__) for record in caplog.records)
+
+
+class Slow(Indexer):
+    """An indexing that takes ten seconds for each object."""
+
+    def __init__(self, inner: Indexer, clock: ManualClock) -> None:
+        self._inner, self._clock = inner, clock
+        self.folded: list[str] = []
+
+    def object_arrived(self, key: str, paths_too: bool = False, object_version: str | None = None) -> None:
+        self._clock.advance(10)
+        self._inner.object_arrived(key, paths_too, object_version)
+        self.folded.append(key)
+
+
+def test_a_batch_that_would_outlast_the_function_is_done_in_part_and_the_rest_comes_back_soon(world: World) -> None:
+    world.indexing = slow = Slow(world.indexing, world.clock)
+    answer = world.answer(*[s3_event(world.keys[-1])] * 10, left_s=60)
+    assert [failure["itemIdentifier"] for failure in answer["batchItemFailures"]] == [f"m{n}" for n in range(4, 10)]
+    assert len(slow.folded) == 4
+    assert world.taken.asked == [("memolith-test-index", f"receipt of m{n}", 10) for n in range(4, 10)]
+
+
+def test_one_message_of_a_batch_is_tried_however_little_time_is_left(world: World) -> None:
+    answer = world.answer(s3_event(world.keys[0]), s3_event(world.keys[0]), left_s=1)
+    assert [failure["itemIdentifier"] for failure in answer["batchItemFailures"]] == ["m1"]
+    assert world.metrics.total("objects_folded") == 1
+
+
+def test_what_came_back_most_often_is_tried_first_so_that_it_is_not_set_aside_untried(world: World) -> None:
+    records = [_record(f"m{receives}", s3_event(world.keys[0]), receives) for receives in (1, 4, 2)]
+    answer = world.answer_records(records, left_s=1)
+    assert [failure["itemIdentifier"] for failure in answer["batchItemFailures"]] == ["m2", "m1"]
 
 
 def test_what_fails_comes_back_soon_at_first_and_is_set_aside_no_sooner_than_by_the_queues_own_time(
