@@ -17,7 +17,7 @@ from memolith.clients.cli import index, main
 from memolith.clients.cli.consoles import console
 from memolith.clients.cli.index import _speed_and_rest
 from memolith.core.rows.control import ControlRow
-from tests.contract.moto_world import DEPLOYMENT, HOME, locked_moto, make_tables
+from tests.contract.moto_world import DEPLOYMENT, FAR, HOME, locked_moto, make_tables
 
 KEY = "us-east-1/log/memstore_useast1_x/9f2c/0001-0.0000000042"
 EVENT = json.dumps({"Records": [{"eventName": "ObjectCreated:Put", "s3": {"object": {"key": KEY}}}]})
@@ -164,6 +164,20 @@ def test_what_was_set_aside_goes_back_to_its_own_queue(region: Region, capsys: p
     assert region.waiting("rebuild") == [batch]
     code, rows = answer(capsys, "index", "redrive")
     assert {row["set_aside"] for row in rows} == {0}
+
+
+def test_the_dead_letters_of_a_region_that_is_being_removed_are_still_sent_back(
+    region: Region, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its stacks are deleted last, and not while one of its queues holds a message."""
+    record = {"stage": DEPLOYMENT.stage, "regions": [FAR], "former_regions": [HOME], "account": DEPLOYMENT.account}
+    (tmp_path / "cdk.json").write_text(json.dumps({"context": {"memolith": record}}))
+    request = json.dumps({"inspect": KEY})
+    region.set_aside("scan", request)
+    code, (row,) = answer(capsys, "index", "redrive", "--region", HOME, "--queue", "scan")
+    assert (code, row["sent_back"], region.waiting("scan")) == (0, 1, [request])
+    code, (row,) = answer(capsys, "index", "status", "--region", HOME)
+    assert (row["region"], row["queues"]["scan"]["set_aside"]) == (HOME, 0)
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
+from memolith.adapters.aws.names import QUEUES
 from memolith.app.operations import operator
 from memolith.app.operations.operator import Home
 from memolith.clients.cli import region_addition, regions
+from memolith.clients.cli.deployment_target import Target
 from memolith.core.errors import InvalidRequest, Unavailable
+from memolith.ports.dead_letters import Depths
 from tests.unit.clients.test_regions import Checkout
 
 FIRST, OTHER, OLD = "us-east-1", "eu-west-1", "ap-southeast-2"
@@ -27,11 +31,21 @@ class Cloud:
         self.behind_polls = 0
         self.seconds = 1_000.0
         self.stopped_us = 0
+        self.depths = dict.fromkeys(QUEUES, Depths(0, 0, 0))
+        self.late: dict[str, list[Depths]] = {}
+        self.status = "UPDATE_COMPLETE"
 
     def put_function_concurrency(self, FunctionName: str, ReservedConcurrentExecutions: int) -> None:
         assert ReservedConcurrentExecutions == 0
         self.stopped_us = self.now_us()
         self.calls.append(f"stop {FunctionName}")
+
+    def describe_stacks(self, StackName: str) -> dict[str, Any]:
+        assert StackName == f"memolith-dev-base-{OLD}"
+        if not self.status:
+            absent = {"Code": "ValidationError", "Message": f"Stack with id {StackName} does not exist"}
+            raise ClientError({"Error": absent}, "DescribeStacks")  # type: ignore[typeddict-item]
+        return {"Stacks": [{"StackStatus": self.status}]}
 
     def delete_stack(self, StackName: str) -> None:
         self.calls.append(f"delete {StackName}")
@@ -44,11 +58,29 @@ class Cloud:
         self.behind_polls -= 1
         return self.stopped_us if self.behind_polls >= 0 else self.stopped_us + 60_000_000
 
+    def asked_for_depths(self, queue: str) -> Depths:
+        """What stands in a queue; after the region was taken from the record, what it was told to say then, in turn."""
+        later = self.late.get(queue)
+        is_former = OLD in json.loads(regions.RECORD.read_text())["context"]["memolith"].get("former_regions", ())
+        return later.pop(0) if later and is_former else self.depths[queue]
+
     def now_us(self) -> int:
         return int(self.seconds * 1_000_000)
 
     def pause(self, seconds: float) -> None:
         self.seconds += seconds
+
+
+class Deployed(Target):
+    """A target over `Cloud`, which stands for every client."""
+
+    def site(self, region: str | None = None) -> Any:
+        return region
+
+    def dead_letters(self, region: str, queue: str) -> Any:
+        assert self.deployment(region).region == OLD
+        cloud: Any = self.clients.functions(region)
+        return SimpleNamespace(depths=lambda: cloud.asked_for_depths(queue))
 
 
 @pytest.fixture
@@ -68,15 +100,14 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
 @pytest.fixture
 def cloud(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> Cloud:
     made = Cloud()
-    clients = SimpleNamespace(functions=lambda region: made, cloudformation=lambda region: made)
-    target = SimpleNamespace(
-        clients=clients,
-        stage="dev",
-        regions=(FIRST, OTHER, OLD),
-        deployment=lambda region: SimpleNamespace(function=lambda name: f"memolith-dev-{name}:live"),
-        site=lambda region: region,
-    )
-    monkeypatch.setattr(regions, "find_target", lambda aws: target)
+    clients: Any = SimpleNamespace(functions=lambda region: made, cloudformation=lambda region: made)
+
+    def found(aws: bool) -> Target:
+        record = checkout.memolith
+        former = tuple(record.get("former_regions", ()))
+        return Deployed(clients, "dev", "111122223333", tuple(record["regions"]), "live", former)
+
+    monkeypatch.setattr(regions, "find_target", found)
     monkeypatch.setattr(regions, "SystemClock", lambda: made)
     monkeypatch.setattr(regions, "copy", lambda target, region, said_on: made.calls.append(f"fill {region}"))
     monkeypatch.setattr(
@@ -103,7 +134,9 @@ def test_a_removed_region_takes_no_writes_is_copied_from_loses_its_stacks_and_le
 ) -> None:
     cloud.behind_polls = 4
     regions.remove(OLD, yes=True, aws=True)
-    assert cloud.calls == STOPPED + FILLED + DELETED + INCOMPLETE
+    assert cloud.calls == STOPPED + FILLED + FILLED + DELETED + INCOMPLETE, (
+        "also what the scanner put while the others were deployed"
+    )
     assert cloud.seconds > 1_000
     assert checkout.commands() == [
         "synth --quiet",
@@ -167,8 +200,55 @@ def test_what_stopped_after_the_record_was_changed_goes_on_there(checkout: Check
     cloud.calls.clear()
     checkout.fails.write_text("")
     regions.remove(OLD, yes=True, aws=True)
-    assert cloud.calls == DELETED + INCOMPLETE
+    assert cloud.calls == FILLED + DELETED + INCOMPLETE
     assert checkout.commands()[-1].startswith("deploy --all")
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_a_region_with_a_dead_letter_stays_and_takes_writes(checkout: Checkout, cloud: Cloud, queue: str) -> None:
+    cloud.depths[queue] = Depths(0, 0, 1)
+    with pytest.raises(InvalidRequest, match=rf"memolith-dev-{queue}-dlq.* holds 1 .*index redrive --region {OLD}"):
+        regions.remove(OLD, yes=True, aws=True)
+    assert cloud.calls == []
+    assert checkout.memolith["regions"] == [FIRST, OTHER, OLD]
+
+
+def test_a_request_that_became_a_dead_letter_meanwhile_keeps_the_stacks_until_it_is_done(
+    checkout: Checkout, cloud: Cloud
+) -> None:
+    cloud.late["scan"] = [Depths(0, 1, 0), Depths(0, 0, 1)]
+    with pytest.raises(InvalidRequest, match="memolith-dev-scan-dlq"):
+        regions.remove(OLD, yes=True, aws=True)
+    assert cloud.calls == STOPPED + FILLED
+    regions.remove(OLD, yes=True, aws=True)
+    assert cloud.calls == STOPPED + FILLED + FILLED + DELETED + INCOMPLETE
+
+
+def test_the_stacks_stay_until_every_queue_was_empty_for_as_long_as_counts_may_be_late(
+    checkout: Checkout, cloud: Cloud
+) -> None:
+    cloud.late["scan"] = [Depths(3, 0, 0), Depths(0, 0, 0), Depths(0, 2, 0)]
+    regions.remove(OLD, yes=True, aws=True)
+    assert cloud.seconds == 1_000 + 30 + 60
+    assert cloud.calls[-5:] == DELETED + INCOMPLETE
+
+
+def test_a_queue_that_is_not_worked_off_keeps_the_stacks_and_is_named(checkout: Checkout, cloud: Cloud) -> None:
+    cloud.late["pack"] = [Depths(2, 1, 0)] * 10_000
+    with pytest.raises(Unavailable, match=r"memolith-dev-pack .*3 messages.*run the same command again"):
+        regions.remove(OLD, yes=True, aws=True)
+    assert cloud.calls == STOPPED + FILLED
+
+
+@pytest.mark.parametrize("status", ["", "DELETE_FAILED"])
+def test_a_deletion_that_stopped_goes_on_although_its_queues_are_gone(
+    checkout: Checkout, cloud: Cloud, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    regions.remove(OLD, yes=True, aws=True)
+    cloud.calls.clear()
+    cloud.status, cloud.depths = status, {}
+    regions.remove(OLD, yes=True, aws=True)
+    assert cloud.calls == DELETED + INCOMPLETE
 
 
 def test_a_record_that_the_app_refuses_is_put_back(checkout: Checkout, cloud: Cloud) -> None:

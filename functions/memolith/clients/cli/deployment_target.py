@@ -6,7 +6,7 @@ boto3 is imported when a deployment is spoken to and not before, so that every c
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,6 +51,13 @@ class Target:
         if chosen not in self.regions:
             raise InvalidRequest("--region", f"{chosen} is not one of {', '.join(self.regions)}")
         return Deployment(self.stage, self.account, self.regions, chosen, alias=self.alias, former=self.former)
+
+    def including(self, region: str) -> Target:
+        """Return the target with `region` among its regions, also a former one, whose stacks may still be there."""
+        if region not in self.former:
+            return self
+        former = tuple(other for other in self.former if other != region)
+        return replace(self, regions=(*self.regions, region), former=former)
 
     def site(self, region: str | None = None) -> Region:
         """Return one region, by default the first, as the use cases take it. Raises InvalidRequest."""

@@ -111,7 +111,7 @@ def status(region: OneRegion = None, aws: Aws = False, as_json: Json = False) ->
 
     Example: memolith index status
     """
-    target = find_target(aws)
+    target = _target(aws, region)
     rows: list[dict[str, Any]] = []
     for name in _regions(target, region):
         try:
@@ -149,7 +149,7 @@ def redrive(
 
     Example: memolith index redrive --region eu-west-1 --dry-run
     """
-    target = find_target(aws)
+    target = _target(aws, region)
     if queue is not None and queue not in (*QUEUES, DREAM_QUEUE):
         raise InvalidRequest("--queue", f"{queue} is not one of {', '.join((*QUEUES, DREAM_QUEUE))}")
     rows = [
@@ -159,6 +159,12 @@ def redrive(
     ]
     if as_json:
         print(json.dumps(rows))
+
+
+def _target(aws: bool, region: str | None) -> Target:
+    """Find the deployment; a region that is named may be one that is being removed, until its queues are empty."""
+    target = find_target(aws)
+    return target if region is None else target.including(region)
 
 
 def _regions(target: Target, region: str | None) -> tuple[str, ...]:

@@ -1,10 +1,12 @@
 """``memolith regions remove``: what has to be so before a region goes, and in which order it goes.
 
-    nobody writes there -> every other region has all of it -> cdk.json -> deploy -> delete its stacks
+    nobody writes there -> every other region has all of it -> cdk.json -> deploy -> its queues are empty
+    -> every other region has what came of that -> delete its stacks
 
-What the region wrote stays in every other bucket under its name, and goes on there. So the two things that would lose
-something are refused: a store that is still at home there, and another region that does not know to have everything.
-Each step can be repeated. The bucket and the tables of the region stay.
+What the region wrote stays in every other bucket under its name, and goes on there. So the three things that would lose
+something are refused: a store that is still at home there, another region that does not know to have everything, and
+a message in one of its queues. No other region scans what was written there, so a request for it would be lost for
+good. Each step can be repeated. The bucket and the tables of the region stay.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from memolith.adapters.aws.names import DREAM_QUEUE, QUEUES
 from memolith.app.operations import operator
 from memolith.clients.cli.deployment_target import Target
 from memolith.core.errors import InvalidRequest, Unavailable
@@ -26,6 +29,10 @@ LAST_CALL_S = 60
 POLLS_S = 10
 POLLS = 180
 """Half an hour in all: a checkpoint is made every minute, and S3 copies within fifteen."""
+
+EMPTY_POLLS = 7
+"""A minute: so late SQS may count a message, and so long one to the packer is delayed and not counted at all.
+Source: Amazon SQS API Reference, GetQueueAttributes."""
 
 PER_REGION = (("guardrails",), ("rerankers",), ("index_generation",), ("alarms", "topics"))
 """What in the record names regions, beside the lists of them."""
@@ -97,6 +104,47 @@ def await_everything(target: Target, region: str, stopped_us: int, clock: Clock)
     )
 
 
+def check_dead_letters(target: Target, record: Mapping[str, Any], region: str) -> dict[str, int]:
+    """Return how many messages wait in each of the region's queues, or are worked on. Two requests a queue.
+
+    Raises:
+        InvalidRequest: one has dead letters, which would be lost. Unavailable.
+    """
+    waiting: dict[str, int] = {}
+    for queue in (*QUEUES, *([DREAM_QUEUE] if record.get("dreams") else [])):
+        found = operator.depths(target.dead_letters(region, queue))
+        if found.set_aside:
+            letters = target.deployment(region).dead_letter_queue(queue)
+            raise InvalidRequest(
+                "region",
+                f"the queue {letters} in {region} holds {found.set_aside} dead letters, and what they ask for would "
+                f"never be done: `memolith index redrive --region {region} --queue {queue}` sends them back "
+                "(docs/operations/dead-letters.md); then run the same command again",
+            )
+        waiting[target.deployment(region).queue(queue)] = found.waiting + found.in_flight
+    return {name: count for name, count in waiting.items() if count}
+
+
+def await_queues(target: Target, record: Mapping[str, Any], region: str, clock: Clock) -> None:
+    """Return once the region's queues have been empty for a minute.
+
+    Raises:
+        InvalidRequest: as `check_dead_letters`. Unavailable: one is not empty after half an hour.
+    """
+    empty = 0
+    for _ in range(POLLS):
+        waiting = check_dead_letters(target, record, region)
+        empty = 0 if waiting else empty + 1
+        if empty == EMPTY_POLLS:
+            return
+        clock.pause(POLLS_S)
+    held = ", ".join(f"{name} ({count} messages)" for name, count in waiting.items())
+    raise Unavailable(
+        f"queues of {region} are not worked off, and would be lost with its stacks: {held or 'now and then one'}. "
+        "See docs/operations/queue-age.md, then run the same command again"
+    )
+
+
 def without(record: dict[str, Any], region: str) -> None:
     """Change the deployment's record to one without the region, which then is a former one."""
     record["regions"] = [other for other in record["regions"] if other != region]
@@ -108,6 +156,22 @@ def without(record: dict[str, Any], region: str) -> None:
         for name in path:
             place = place.get(name, {})
         place.pop(region, None)
+
+
+def has_stacks(target: Target, stage: str, region: str) -> bool:
+    """Tell whether the region's base stack is there, its deletion not begun. One request. Raises Unavailable."""
+    from botocore.exceptions import ClientError
+
+    name = f"memolith-{stage}-base-{region}"
+    try:
+        (stack,) = target.clients.cloudformation(region).describe_stacks(StackName=name)["Stacks"]
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code") == "ValidationError":
+            return False
+        raise Unavailable(
+            f"CloudFormation in {region} does not say whether the stack {name} is there: {error}"
+        ) from error
+    return not stack["StackStatus"].startswith("DELETE_")
 
 
 def delete_stacks(target: Target, stage: str, region: str) -> None:

@@ -84,30 +84,34 @@ def remove(
     """Take a region out of the deployment. What it wrote goes on in the others; its bucket and tables stay.
 
     Move its stores first. Its functions stop taking writes, every other region gets all that it has, the others are
-    deployed without it, and its stacks are deleted. If it stops, run it again to continue.
+    deployed without it, its queues are worked off, and its stacks are deleted. It is refused while a store is at home
+    there, or a message is a dead letter there. If it stops, run it again to continue.
 
     Example: memolith regions remove ap-southeast-2
     """
     _check_place(aws)
     said_on = aside if as_json else console
     record = json.loads(RECORD.read_text())["context"]["memolith"]
-    target = find_target(aws=True)
+    target = find_target(aws=True).including(region)
+    clock = SystemClock()
     confirm(f"Remove {region} from the deployment? Its functions take no writes from now on.", yes)
     if region not in record.get("former_regions", ()):
         region_removal.check_record(record, region)
         region_removal.check_stores(target, region)
+        region_removal.check_dead_letters(target, record, region)
         region_removal.stop_writers(target, region)
         said_on.print(f"{region} takes no writes; waiting until the others have all of it", highlight=False)
-        clock = SystemClock()
         region_removal.await_everything(target, region, clock.now_us(), clock)
         region_removal.check_stores(target, region)
-        for other in target.regions:
-            if other != region:
-                copy(target, other, said_on)
+        _copy_to_others(target, region, said_on)
         take_from_record(region, said_on)
     run_cdk(
         said_on, "deploy", "--all", "--import-existing-resources", *(["--require-approval", "never"] if yes else [])
     )
+    if region_removal.has_stacks(target, record["stage"], region):
+        said_on.print(f"waiting until the queues of {region} are worked off", highlight=False)
+        region_removal.await_queues(target, record, region, clock)
+        _copy_to_others(target, region, said_on)
     region_removal.delete_stacks(target, record["stage"], region)
     region_addition.declare_incomplete(target, region)
     if as_json:
@@ -117,6 +121,13 @@ def remove(
         f"{region} is no part of the deployment any more; {RECORD} says so: commit it. Its bucket and tables stay.",
         highlight=False,
     )
+
+
+def _copy_to_others(target: Target, region: str, said_on: Console) -> None:
+    """Fill every other region's bucket: also with what the functions of `region` put after it took no writes."""
+    for other in target.regions:
+        if other != region:
+            copy(target, other, said_on)
 
 
 @app.command()
