@@ -36,13 +36,13 @@ class Region:
             for name in (DEPLOYMENT.queue(queue), DEPLOYMENT.dead_letter_queue(queue))
         }
         make_tables(clients)
-        self._clients = clients
+        self.clients = clients
         self.serve(complete=True)
 
     def serve(self, *, complete: bool) -> None:
         key: Any = {"pk": {"S": ControlRow.KEY.pk}, "sk": {"S": ControlRow.KEY.sk}}
         row: Any = {"serving": {"N": "1"}, "complete": {"BOOL": complete}}
-        self._clients.dynamodb(HOME).put_item(TableName=DEPLOYMENT.table("control"), Item={**key, **row})
+        self.clients.dynamodb(HOME).put_item(TableName=DEPLOYMENT.table("control"), Item={**key, **row})
 
     def set_aside(self, queue: str, *bodies: str) -> None:
         for body in bodies:

@@ -35,6 +35,7 @@ ELSEWHERE = {
     "tests/unit/clients/test_erasure.py": {"erasure status", "erasure verify", "erasure resume"},
     "tests/unit/clients/test_homes.py": {f"homes {word}" for word in ("list", "move", "fail-over", "return")},
     "tests/unit/clients/test_index.py": {"index status", "index redrive", "index rebuild"},
+    "tests/unit/clients/test_rescan.py": {"index rescan"},
     "tests/unit/clients/test_keys.py": {"keys rotate-signing", "keys retire-signing"},
     "tests/unit/clients/test_quarantine.py": {f"quarantine {word}" for word in ("list", "show", "release", "restore")},
     "tests/unit/clients/test_regions.py": {"regions add", "regions fill"},

@@ -80,14 +80,14 @@ class Target:
 
         return translated_tables(DynamoTables(self.clients, self.deployment(region), SystemClock()), region)
 
-    def rebuild_queue(self, region: str) -> Queue:
-        """Return the queue that a region's rebuild works through."""
+    def queue(self, region: str, name: str) -> Queue:
+        """Return one of a region's queues, such as that which its rebuild works through."""
         from memolith.adapters.aws.queue import SqsQueue
         from memolith.adapters.layered.translated import translated_queue
         from memolith.adapters.system import SystemClock, SystemRandomness
 
         deployment = self.deployment(region)
-        sqs = SqsQueue(self.clients, deployment, deployment.queue("rebuild"), SystemClock(), SystemRandomness())
+        sqs = SqsQueue(self.clients, deployment, deployment.queue(name), SystemClock(), SystemRandomness())
         return translated_queue(sqs, region)
 
     def dead_letters(self, region: str, queue: str) -> DeadLetters:

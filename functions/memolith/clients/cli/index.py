@@ -21,6 +21,7 @@ from memolith.clients.cli.consoles import aside, console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, show_rows
+from memolith.clients.cli.rescan import prefix_of, request_scans
 from memolith.core.errors import InvalidRequest, MemolithError
 
 app = group("Show and rebuild a region's index; show and redrive dead letters.")
@@ -60,7 +61,9 @@ def rebuild(
 def rebuilt(target: Target, region: str, settle_s: float, *, progress_on: Console) -> int:
     """Rebuild a region's index with progress; return the generation that serves then. Raises as `Rebuild.run`."""
     memolith = target.site(region)
-    rebuild = Rebuild(memolith, make_indexer(memolith), target.tables(region), target.rebuild_queue(region), settle_s)
+    rebuild = Rebuild(
+        memolith, make_indexer(memolith), target.tables(region), target.queue(region, "rebuild"), settle_s
+    )
     try:
         return _rebuild(rebuild, progress_on)
     except KeyboardInterrupt:
@@ -159,6 +162,53 @@ def redrive(
     ]
     if as_json:
         print(json.dumps(rows))
+
+
+@app.command()
+def rescan(
+    region: Annotated[str, typer.Option("--region", help="The region whose versions to scan.")],
+    after: Annotated[
+        str | None, typer.Option("--after", help="Go on behind this key, which a rescan that stopped has named.")
+    ] = None,
+    aws: Aws = False,
+    as_json: Json = False,
+) -> None:
+    """Request the post-commit scan of every version that was written while REGION was its store's home.
+
+    For requests that are lost: the scan queue was deleted with its stack, or a dead letter's two weeks are over. What
+    was scanned before is scanned again, which changes nothing and costs what a scan costs. If it stops, it says how to
+    go on; to begin again is as good.
+
+    Example: memolith index rescan --region eu-west-1
+    """
+    target = _target(aws, region)
+    memolith, queue = target.site(region), target.queue(region, "scan")
+    if after is not None and not after.startswith(prefix_of(region)):
+        raise InvalidRequest("--after", f"{after} is no key of {prefix_of(region)}")
+    said_on = aside if as_json else console
+    requested, reached = 0, after
+    try:
+        with Progress(
+            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=said_on
+        ) as progress:
+            task = progress.add_task(f"{region}: listing versions", total=None)
+            for step in request_scans(memolith, queue, after):
+                requested, reached = step
+                progress.update(task, description=f"{region}: scans of {requested} versions requested")
+    except (KeyboardInterrupt, MemolithError) as stopped:
+        place = f" --after {reached}" if reached else ""
+        said_on.print(
+            f"`memolith index rescan --region {region}{place}` goes on from here.", soft_wrap=True, markup=False
+        )
+        if isinstance(stopped, MemolithError):
+            raise
+        raise typer.Exit(130) from None
+    if as_json:
+        print(json.dumps({"region": region, "requested": requested}))
+        return
+    console.print(
+        f"{region}: the scans of {requested} versions are requested; the queue scan has them.", highlight=False
+    )
 
 
 def _target(aws: bool, region: str | None) -> Target:
