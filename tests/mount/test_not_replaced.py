@@ -55,7 +55,7 @@ def after_a_look(desk: Desk, looked_at: str, looks: int, path: str) -> list[str]
                 created.append(path)
         return found
 
-    desk.copy.state.find = overtaken  # type: ignore[method-assign]
+    desk.copy.state.find = overtaken  # type: ignore[method-assign, assignment]
     return created
 
 
@@ -87,7 +87,7 @@ def test_a_rename_that_must_not_replace_says_so_where_the_memory_comes_while_it_
         desk.copy.refresh()
         return hold(*paths)
 
-    desk.copy.state.hold = waited_for  # type: ignore[method-assign]
+    desk.copy.state.hold = waited_for  # type: ignore[method-assign, assignment]
     with pytest.raises(OSError, match="there is something already") as told:
         desk.copy.rename(old, "/b.md", replace=False)
     assert told.value.errno == errno.EEXIST

@@ -12,6 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from memolith.adapters.memory import MemoryDatabase, MemoryIndex
+from memolith.app.kernel.results import Credentials
 from memolith.clients.cli import regions
 from memolith.core.errors import Damaged, InvalidRequest, Unauthenticated
 from memolith.core.rows.control import ControlRow
@@ -171,7 +172,9 @@ def revoked(scene: Scene, aws: Aws) -> str:
     bucket, aws.left = cloud.buckets._buckets[BACK], cloud.sites[BACK].database
     MemoryIndex(aws.left).commit([Change(ControlRow.KEY, None, SERVES, unconditional=True)])
     cloud.remove(BACK)
-    ended = {"call": "keys.revoke", "workspace_id": WORKSPACE, "key_id": cloud.call(key).credentials.key_id}
+    credentials = cloud.call(key).credentials
+    assert isinstance(credentials, Credentials)
+    ended = {"call": "keys.revoke", "workspace_id": WORKSPACE, "key_id": credentials.key_id}
     cloud.peers.call(AWAY, "keys", ended)
     aws.deliver()
     cloud.bring_back(BACK)
