@@ -111,7 +111,19 @@ def test_the_exit_code_says_whether_anything_is_amiss_or_could_not_be_read(termi
     assert (amiss.exit_code, "\x1b" in amiss.stdout) == (1, False)
     assert "/a.md:8: dead-link: no memory is at \\x1b[31m.md" in amiss.stdout
     assert terminal.run("lint", str(tmp_path / "nowhere")).exit_code == 2
-    assert terminal.run("lint", "memstore_useast1_01kb0000000000000000000000").exit_code == 2
+
+
+def test_what_keeps_a_store_from_being_linted_ends_the_command_as_any_other(terminal: Terminal, tmp_path: Path) -> None:
+    environment, nobody = terminal.environment, "memstore_useast1_01kb0000000000000000000000"
+    assert [terminal.run("lint", one).exit_code for one in (nobody, "Nobody")] == [4, 4]
+    terminal.environment = environment | {"ANTHROPIC_API_KEY": "sk-memolith-wrkspc_default-useast1_x-wrong"}
+    assert [terminal.run("lint", one).exit_code for one in (nobody, "Nobody")] == [7, 7]
+    terminal.environment = environment | {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}
+    refused = terminal.run("lint", "Nobody")
+    assert (refused.exit_code, terminal.run("lint", nobody).exit_code) == (8, 8)
+    assert "Nobody is neither a file nor a folder; as a store: http://127.0.0.1:1" in refused.stderr
+    terminal.environment = {"ANTHROPIC_BASE_URL": "", "MEMOLITH_ROOT": str(tmp_path / "none")}
+    assert terminal.run("lint", "Nobody").exit_code == 2, "no address is known"
 
 
 def test_what_had_better_not_be_remembered_is_a_warning_and_no_mistake(terminal: Terminal, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from memolith.clients.cli.api_client import Key, Url
-from memolith.clients.cli.failures import explain
+from memolith.clients.cli.failures import Exit, exit_of, explain
 from memolith.clients.cli.output import Json, visible
 from memolith.clients.cli.scan_inputs import Source, UnreadError, files, memories, store_of
 from memolith.core.errors import MemolithError
@@ -44,7 +44,8 @@ def command(
 
     What had better not be remembered, by the rules of extraction (excl-…), is a warning, and no mistake.
 
-    Exit code: 0 no mistake was found, 1 there are mistakes, 2 the memories could not be read.
+    Exit code: 0 no mistake was found, 1 there are mistakes, 2 the memories could not be read; 4, 7 and 8 as of any
+    command: no such store, a key that may not, no answer.
 
     Example: memolith lint memories/ --json
     """
@@ -57,7 +58,8 @@ def command(
             explain(error) if isinstance(error, MemolithError) else f"error: {target} cannot be read: {error.strerror}"
         )
         typer.echo(told, err=True)
-        raise typer.Exit(EXIT_UNFINISHED) from error
+        code = exit_of(error) if isinstance(error, MemolithError) else Exit.FAILED
+        raise typer.Exit(EXIT_UNFINISHED if code is Exit.FAILED else code) from error  # 1 says that there are mistakes
     _print(remarks, read, as_json)
     raise typer.Exit(EXIT_CLEAN if all(one.is_warning for one in remarks) else EXIT_REMARKS)
 

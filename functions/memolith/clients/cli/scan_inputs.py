@@ -16,7 +16,7 @@ from urllib.parse import quote
 from memolith.clients.cli.api_client import connect, speaking, store_address
 from memolith.clients.cli.failures import ApiFailed
 from memolith.clients.cli.store_argument import store_called
-from memolith.core.errors import InvalidRequest, MemolithError
+from memolith.core.errors import InvalidRequest
 
 MOST_BYTES = 4_000_000
 """A larger file is reported and not read: the API's limit for a memory is a fraction of it."""
@@ -28,9 +28,7 @@ LEFT_OUT = frozenset({".git", ".hg", ".svn"})
 
 _LOOKED_AT_BYTES = 8_192
 
-
-class StoreUnreadableError(MemolithError):
-    """The store's API did not answer, or refused; the message is the API's own."""
+NEITHER = "{} is neither a file nor a folder; as a store: {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,8 @@ def store_of(target: str, api_url: str | None, api_key: str | None) -> str | Non
     A file or folder of that name comes first. One request for a name.
 
     Raises:
-        InvalidRequest: it is none of these, or no API is there to ask.
+        InvalidRequest: it is no file or folder, and no API is there to ask. ApiFailed: nor a store, or the API refused
+        or did not answer.
     """
     if _STORE.fullmatch(target):
         return target
@@ -68,9 +67,10 @@ def store_of(target: str, api_url: str | None, api_key: str | None) -> str | Non
         return None
     try:
         return store_called(target, api_url, api_key)
-    except MemolithError as error:
-        reason = f"{target} is neither a file nor a folder, nor a store's id or name: {error.message}"
-        raise InvalidRequest("PATH", reason) from error
+    except InvalidRequest as error:
+        raise InvalidRequest("PATH", NEITHER.format(target, error.message)) from error
+    except ApiFailed as error:
+        raise ApiFailed(NEITHER.format(target, error.message), error.exit, error.advice) from error
 
 
 def files(target: Path) -> list[Source]:
@@ -128,14 +128,14 @@ def memories(store_id: str, api_url: str | None, api_key: str | None) -> list[So
 
     Raises:
         InvalidRequest: no address is known, or no key for it.
-        StoreUnreadableError: the API refused or did not answer.
+        ApiFailed: the API refused or did not answer.
     """
     try:
         with speaking():
             client = connect(api_url, api_key)
             listed = list(client.rows(store_address(store_id, "pack"), at_home=True))
     except ApiFailed as error:
-        raise StoreUnreadableError(f"{store_id} cannot be read: {error.message}") from error
+        raise ApiFailed(f"{store_id} cannot be read: {error.message}", error.exit, error.advice) from error
     return [_memory(store_id, memory) for memory in listed]
 
 
