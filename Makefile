@@ -44,7 +44,7 @@ node_modules/.installed: package-lock.json
 	@npm ci --silent --no-audit --no-fund
 	@touch $@
 
-lock: ## compile every lock anew (no registry address in any)
+lock: ## compile the locks anew (no registry address in any), but for those of tests/interop/basic_memory, agmi and langgraph, which are made by hand
 	$(COMPILE) $(addprefix --extra ,$(EXTRAS)) -o requirements.lock pyproject.toml
 	$(COMPILE) -o $(SBOM)/requirements.lock $(SBOM)/requirements.in
 	$(COMPILE) -o $(LOCALSTACK)/requirements.lock $(LOCALSTACK)/requirements.in
