@@ -11,6 +11,7 @@ import errno
 import fcntl
 import json
 import os
+import unicodedata
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -224,8 +225,20 @@ class SyncFolder:
         return replace(written, inode_changed_at_ns=now.inode_changed_at_ns)
 
     def has(self, path: str) -> bool:
-        """Tell whether anything is at a path now."""
-        return os.path.lexists(self.root / path[1:])
+        """Tell whether anything is at a path now, by the names that its folders list.
+
+        A disk that does not tell cases apart finds a file that was renamed from ``Todo.md`` to ``todo.md`` under both.
+        What cannot be listed counts as there; so does a name in another form of Unicode, which is no rename.
+        """
+        if not os.path.lexists(self.root / path[1:]):
+            return False
+        place = self.root
+        with suppress(OSError):
+            for name in path[1:].split("/"):
+                if _composed(name) not in {_composed(one.name) for one in place.iterdir()}:
+                    return False
+                place /= name
+        return True
 
     def delete(self, path: str, was: Here) -> None:
         """Delete a file that the store no longer has, and folders that become empty. Raises OSError."""
@@ -307,6 +320,10 @@ class SyncFolder:
             now = None
         if now != (None if was is None else was.stamp):
             raise OSError(errno.EBUSY, "it was changed here meanwhile")
+
+
+def _composed(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
 
 
 def _sync(place: Path, call: Callable[[int], None]) -> None:
