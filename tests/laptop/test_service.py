@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import plistlib
+import re
 import shutil
 import signal
 import socket
@@ -303,6 +304,18 @@ def test_every_setting_that_the_server_reads_is_kept(chosen: dict[str, str]) -> 
     options = {"MEMOLITH_ROOT", "MEMOLITH_PORT", "MEMOLITH_SEARCH_MODEL", "MEMOLITH_OUTPUT"}
     told = {**dict.fromkeys(environment.names, "1"), **chosen}
     assert set(settings_of(told)) == environment.names - options
+
+
+def test_the_page_of_the_laptop_has_every_setting_of_the_server_with_its_default() -> None:
+    page = Path("docs/laptop.md").read_text().partition("| setting | default |")[2].partition("\n\n")[0]
+    found = dict(re.findall(r"^\| `(MEMOLITH_\w+)` \| ([^|]*?) \|", page, re.MULTILINE))
+    names = {*background_service.SETTINGS, *Served(Path("/"), 1).variables} - {"XDG_CONFIG_HOME"}
+    assert set(found) == names
+    defaults = LocalSettings.read({})
+    assert found["MEMOLITH_PORT"] == str(defaults.port)
+    assert found["MEMOLITH_LOG_LEVEL"] == f"`{defaults.log_level}`"
+    assert found["MEMOLITH_ERASE_DELAY_DAYS"] == str(defaults.erase_delay_days)
+    assert found["MEMOLITH_MAX_MEMORIES_PER_STORE"] == f"{defaults.memories_per_store:,}"
 
 
 def test_launchds_list_has_the_same_command_and_folder_and_drops_the_key() -> None:
