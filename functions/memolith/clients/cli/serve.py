@@ -35,7 +35,7 @@ def serve(
         typer.Option(
             "--search-model",
             envvar="MEMOLITH_SEARCH_MODEL",
-            help="A model of meanings for searches: none, or use (pip install 'memolith[model]').",
+            help="A model of meanings for searches: none, or use (pip install '.[model]').",
         ),
     ] = "none",
     as_json: Annotated[

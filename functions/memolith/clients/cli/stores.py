@@ -132,7 +132,8 @@ def update(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Change a store's name, description, metadata, durability or what becomes of secrets. What you do not give stays.
+    """Change a store's name, description, metadata, durability, second region, approval, pipelines, or what becomes of
+    secrets. What you do not give stays.
 
     `--metadata NAME=` removes a pair.
 
