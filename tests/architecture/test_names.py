@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from tests.architecture.source_tree import (
     APP,
@@ -45,6 +46,14 @@ def rows_under(heading: str) -> dict[str, str]:
     text = GLOSSARY.read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0]
     cells = [re.split(r"(?<!\\)\|", line.strip().strip("|")) for line in text.splitlines() if line.startswith("|")]
     return {row[0].strip(" *`"): row[1].strip() for row in cells[2:]}
+
+
+def test_the_glossary_defines_every_term_once() -> None:
+    text = GLOSSARY.read_text().partition("## Words that are not names")[0]
+    rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")]
+    terms = Counter(term for term in rows if term not in ("word", "term"))
+    assert len(terms) > 100
+    assert [term for term, times in terms.items() if times > 1] == []
 
 
 STORED = {"settled", "second_stands_in"}
