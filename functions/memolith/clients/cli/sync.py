@@ -11,7 +11,7 @@ import typer
 
 from memolith.clients.cli.api_address import find_address
 from memolith.clients.cli.api_client import Key, Store, Url
-from memolith.clients.cli.failures import Exit, unanswered
+from memolith.clients.cli.failures import ApiFailed, Exit, unanswered
 from memolith.clients.cli.output import Json, visible
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.clients.sync.folder import SyncFolder
@@ -62,28 +62,31 @@ def sync(
         with suppress(KeyboardInterrupt):
             rows: list[Row] = []
             while True:
-                rows = _pass(syncing, as_json, before=rows)
+                rows = _pass(syncing, folder, as_json, before=rows)
                 clock.pause(interval_s)
-    elif not complete(_pass(syncing, as_json, before=None)):
+    elif not complete(_pass(syncing, folder, as_json, before=None)):
         raise typer.Exit(Exit.IN_PART)
 
 
-def _pass(syncing: Syncing, json_wanted: bool, before: list[Row] | None) -> list[Row]:
-    """Run one pass and report it; after the first, only what is new. A watch goes on when the store does not answer.
+def _pass(syncing: Syncing, folder: Path, json_wanted: bool, before: list[Row] | None) -> list[Row]:
+    """Run one pass and report it; after the first, only what is new.
+
+    A watch goes on when the store does not answer, or the disk refuses: both may pass.
 
     Raises:
-        ApiFailed: the store does not answer, or not to this key.
+        ApiFailed: the store does not answer, or not to this key; or the disk refuses.
     """
     rows: list[Row] = []
     try:
         syncing.run(rows.append)
-    except (NoAnswer, Denied, Gone) as error:
+    except (NoAnswer, Denied, Gone, OSError) as error:
         _show(rows, json_wanted, before or [])
-        if before is not None and isinstance(error, NoAnswer):
-            typer.echo(f"{error.message}: tried again", err=True)
+        failed = _failure(error, folder)
+        interrupted = isinstance(error.__context__, KeyboardInterrupt)
+        if before is not None and isinstance(error, (NoAnswer, OSError)) and not interrupted:
+            typer.echo(f"{failed.message}: tried again", err=True)
             return rows
-        advice = "What was done so far is kept; run it again to continue."
-        raise unanswered(error, advice) from error
+        raise failed from error
     except KeyboardInterrupt:
         _show(rows, json_wanted, before or [])
         raise
@@ -91,6 +94,15 @@ def _pass(syncing: Syncing, json_wanted: bool, before: list[Row] | None) -> list
         raise unanswered(error) from error
     _show(rows, json_wanted, before)
     return rows
+
+
+def _failure(error: StoreClientError | OSError, folder: Path) -> ApiFailed:
+    """Make the error of a pass that stopped. A disk that is full names no file."""
+    advice = "What was done so far is kept; run it again to continue."
+    if isinstance(error, StoreClientError):
+        return unanswered(error, advice)
+    told = f"{visible(str(error.filename or folder))} cannot be used: {error.strerror or type(error).__name__}"
+    return ApiFailed(told, Exit.FAILED, advice)
 
 
 def _show(rows: list[Row], json_wanted: bool, before: list[Row] | None) -> None:

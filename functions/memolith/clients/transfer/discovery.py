@@ -142,7 +142,7 @@ def _walk(folder: Path, under: str, found: Found, own_files: Mapping[str, str], 
         elif names.leaves_out(path, found, folder=child.is_dir(follow_symlinks=False)):
             continue
         elif child.is_symlink():
-            found.leave_out(path, f"a link, to {Path(child.path).readlink()}")
+            _leave_out_link(child, path, found)
         elif child.is_dir():
             if child.name in VERSION_CONTROL:
                 found.leave_out(f"{path}/", "a folder of version control", lossy=False)
@@ -161,3 +161,12 @@ def _walk(folder: Path, under: str, found: Found, own_files: Mapping[str, str], 
                 found.leave_out(path, "its mode: memories are not executable", lossy=False)
         else:
             found.leave_out(path, "no regular file")
+
+
+def _leave_out_link(link: os.DirEntry[str], path: str, found: Found) -> None:
+    try:
+        found.leave_out(path, f"a link, to {Path(link.path).readlink()}")
+    except FileNotFoundError:  # it was there when the folder was listed: Emacs locks a file by a link
+        return
+    except OSError as error:
+        found.leave_out(path, f"cannot be read: {error.strerror}")

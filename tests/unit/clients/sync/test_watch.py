@@ -1,13 +1,17 @@
-"""``memolith sync --watch``: how Ctrl-C ends it."""
+"""``memolith sync --watch``: how Ctrl-C ends it, and that nothing else of a pass does."""
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from memolith.adapters.system import SystemClock
+from memolith.clients.cli.failures import Exit
 from memolith.clients.sync.folder import SyncFolder
+from memolith.clients.sync.syncing import Syncing
 from tests.unit.clients.desk import Desk
 from tests.unit.clients.transfers.reports import fill
 
@@ -31,3 +35,50 @@ def test_ctrl_c_between_two_passes_ends_a_watch_well(desk: Desk, folder: Path, m
 
     monkeypatch.setattr(SystemClock, "pause", ends)
     assert desk.run("sync", desk.store, str(folder), "--watch") == (0, "", "")
+
+
+@pytest.fixture
+def full(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is full when the first pass is over, and not any more at the second, after which Ctrl-C comes."""
+    save, passes = SyncFolder.save, 0
+
+    def saves(side: SyncFolder) -> None:
+        nonlocal passes
+        passes += 1
+        if passes == 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # as a write raises it: it names no file
+        save(side)
+
+    def pauses(_: SystemClock, seconds: float) -> None:
+        if passes > 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(SyncFolder, "save", saves)
+    monkeypatch.setattr(SystemClock, "pause", pauses)
+
+
+@pytest.mark.usefixtures("full")
+def test_a_watch_goes_on_after_a_pass_for_which_the_disk_was_full(desk: Desk, folder: Path) -> None:
+    fill(folder, {"c.md": "three\n"})
+    said = f"{folder} cannot be used: No space left on device: tried again\n"
+    assert desk.run("sync", desk.store, str(folder), "--watch") == (0, "sent  /c.md\n", said)
+
+
+@pytest.mark.usefixtures("full")
+def test_one_pass_for_which_the_disk_is_full_says_so_and_what_it_has_done(desk: Desk, folder: Path) -> None:
+    fill(folder, {"c.md": "three\n"})
+    code, out, err = desk.run("sync", desk.store, str(folder))
+    assert (code, out) == (Exit.FAILED, "sent  /c.md\n")
+    assert err.startswith(f"error: {folder} cannot be used: No space left on device\n")
+
+
+@pytest.mark.usefixtures("full")
+def test_ctrl_c_within_a_pass_ends_a_watch_though_the_disk_is_full(
+    desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ends(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Syncing, "_run", ends)
+    code, _, err = desk.run("sync", desk.store, str(folder), "--watch")
+    assert code == Exit.FAILED and "No space left on device" in err

@@ -272,6 +272,24 @@ def test_an_export_follows_no_link_and_writes_into_no_folder_of_version_control(
     assert list(elsewhere.iterdir()) == []
 
 
+@pytest.mark.parametrize("place", ["lock", "n/lock"])
+def test_a_link_that_is_gone_before_it_is_looked_at_holds_up_nothing(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Emacs locks a file by a link, and removes it when the file is saved. The import ended, or left out the folder."""
+    folder = fill(tmp_path / "f", {"a.md": "1", "n/b.md": "2"})
+    (folder / place).symlink_to("me@host.1:2")
+    readlink = Path.readlink
+
+    def too_late(link: Path) -> Path:
+        link.unlink()
+        return readlink(link)
+
+    monkeypatch.setattr(Path, "readlink", too_late)
+    report = moved(desk, "import", str(folder), "--store", desk.store)
+    assert (report["results"], reasons(report)) == ({"created": 2}, {})
+
+
 def test_a_part_of_a_store_stands_for_a_folder(desk: Desk, tmp_path: Path) -> None:
     desk.put("/else", "x")
     folder = fill(tmp_path / "f", {"a": "1", "b/c": "2"})
