@@ -11,11 +11,10 @@ A region that was removed and is added again may have its old row: that one is m
 
 from __future__ import annotations
 
-from aws_cdk import CustomResource
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from infra.constructs.once import ANSWERED_WITHIN, DeployTimeFunction
+from infra.constructs.once import DeployTimeFunction
 from infra.deployment import Deployment
 
 
@@ -49,11 +48,4 @@ class FirstControlRows(Construct):
             {"Region": region, "Bucket": deployment.bucket(region), "Generation": str(deployment.generation(region))}
             for region in deployment.regions
         ]
-        CustomResource(
-            self,
-            "Row",
-            service_token=puts.function.function_arn,
-            resource_type="Custom::MemolithFirstControlRow",
-            service_timeout=ANSWERED_WITHIN,
-            properties={"Table": table, "Regions": regions},
-        )
+        puts.resource(self, "Row", "Custom::MemolithFirstControlRow", {"Table": table, "Regions": regions})

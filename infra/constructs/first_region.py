@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from aws_cdk import CustomResource
 from constructs import Construct
 
-from infra.constructs.once import ANSWERED_WITHIN, DeployTimeFunction
+from infra.constructs.once import DeployTimeFunction
 from infra.deployment import Deployment
 
 
@@ -23,11 +22,4 @@ class FirstRegion(Construct):
             handler="infra.custom_resources.first_region.handler",
             statements=[],
         )
-        self.checked = CustomResource(
-            self,
-            "Kept",
-            service_token=compares.function.function_arn,
-            resource_type="Custom::MemolithFirstRegion",
-            service_timeout=ANSWERED_WITHIN,
-            properties={"First": deployment.regions[0]},
-        )
+        self.checked = compares.resource(self, "Kept", "Custom::MemolithFirstRegion", {"First": deployment.regions[0]})

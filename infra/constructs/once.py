@@ -5,7 +5,9 @@ CDK's ready-made ones bring a second language and a wider role; these are plain 
 
 from __future__ import annotations
 
-from aws_cdk import Duration, RemovalPolicy
+from typing import Any
+
+from aws_cdk import CustomResource, Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -17,6 +19,8 @@ from infra.constructs.functions.function import RUNTIME_CHOSEN, retention_of, sh
 from infra.deployment import Deployment
 
 CODE = "custom-resources"
+AGAIN = "memolith-again"
+"""What the command line names a text in (``-c memolith-again=…``) that has custom resources do their work again."""
 TIMEOUT = Duration.minutes(5)
 ANSWERED_WITHIN = Duration.minutes(6)
 """How long CloudFormation waits for the answer before it gives up and rolls back; an hour, unless told otherwise."""
@@ -84,3 +88,19 @@ class DeployTimeFunction(Construct):
             logging_format=lambda_.LoggingFormat.JSON,
         )
         acknowledge(self.function, RUNTIME_CHOSEN)
+
+    def resource(self, scope: Construct, name: str, resource_type: str, properties: dict[str, Any]) -> CustomResource:
+        """Have CloudFormation run the function when `properties` are new, or have changed.
+
+        While they are the same it runs nothing, whatever has become of what the function made. So a deployment with
+        another text in `AGAIN` changes all of them.
+        """
+        again = self.node.try_get_context(AGAIN)
+        return CustomResource(
+            scope,
+            name,
+            service_token=self.function.function_arn,
+            resource_type=resource_type,
+            service_timeout=ANSWERED_WITHIN,
+            properties=properties if again is None else {**properties, "Again": again},
+        )

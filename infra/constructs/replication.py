@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from aws_cdk import CustomResource
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from infra.acknowledge import acknowledge
 from infra.constructs.functions.function import shown
-from infra.constructs.once import ANSWERED_WITHIN, DeployTimeFunction
+from infra.constructs.once import DeployTimeFunction
 from infra.deployment import Deployment
 
 MINUTES = 15
@@ -53,17 +52,11 @@ class Replication(Construct):
                 ),
             ],
         )
-        rules = CustomResource(
+        rules = puts.resource(
             self,
             "Rules",
-            service_token=puts.function.function_arn,
-            resource_type="Custom::MemolithReplication",
-            service_timeout=ANSWERED_WITHIN,
-            properties={
-                "Bucket": bucket,
-                "Role": role.role_arn,
-                "Rules": replication_rules(deployment, region),
-            },
+            "Custom::MemolithReplication",
+            {"Bucket": bucket, "Role": role.role_arn, "Rules": replication_rules(deployment, region)},
         )
         rules.node.add_dependency(role)
 

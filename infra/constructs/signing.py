@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from aws_cdk import CustomResource, RemovalPolicy
+from aws_cdk import RemovalPolicy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secrets
 from constructs import Construct
 
 from infra.acknowledge import acknowledge
 from infra.constructs.functions.code import Layers
-from infra.constructs.once import ANSWERED_WITHIN, DeployTimeFunction
+from infra.constructs.once import DeployTimeFunction
 from infra.deployment import Deployment
 
 
@@ -50,16 +50,11 @@ class SigningSecrets(Construct):
             ],
             layers=layers,
         )
-        first = CustomResource(
+        first = makes.resource(
             self,
             "FirstKey",
-            service_token=makes.function.function_arn,
-            resource_type="Custom::MemolithFirstSigningKey",
-            service_timeout=ANSWERED_WITHIN,
-            properties={
-                "Private": f"{deployment.prefix}-signing",
-                "Public": f"{deployment.prefix}-verification",
-            },
+            "Custom::MemolithFirstSigningKey",
+            {"Private": f"{deployment.prefix}-signing", "Public": f"{deployment.prefix}-verification"},
         )
         first.node.add_dependency(private, public)
 

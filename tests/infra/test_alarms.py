@@ -10,6 +10,7 @@ import grimp
 import pytest
 
 from infra.constructs import measures
+from infra.constructs.once import AGAIN
 from infra.deployment import FUNCTIONS, OPTIONAL_FUNCTIONS
 from memolith.core.tables import TABLES
 from memolith.entry.telemetry import COMMON_DIMENSIONS, NAMESPACE
@@ -107,6 +108,19 @@ def test_every_aws_command_of_a_runbook_names_its_region() -> None:
         text = page.read_text().replace("\\\n", " ")
         for command in re.findall(r"aws (?!iam |s3 |s3api |sts )[a-z]+ [a-z]+-[^`\n]*", text):
             assert "--region" in command, f"{page.name}: {command}"
+
+
+def test_every_deployment_of_a_runbook_does_something_where_the_templates_are_what_they_were() -> None:
+    """The command line passes over a stack without changes, and CloudFormation over a custom resource."""
+    for page in sorted((ROOT / "docs/operations").glob("*.md")):
+        text = page.read_text()
+        deployments = re.findall(r"cdk deploy[^`\n]*", text)
+        for command in deployments:
+            assert "--revert-drift" in command or "--import-existing-resources" in command, f"{page.name}: {command}"
+        needs_custom_resources = page.name in ("keys.md", "replication-failed.md", "replication-late.md")
+        assert needs_custom_resources == any(f"-c {AGAIN}=" in command for command in deployments), page.name
+        assert "deploy the base stack" not in text, page.name
+    assert "`--revert-drift`" in (ROOT / "node_modules/aws-cdk/README.md").read_text()
 
 
 def test_a_runbooks_commands_for_keys_are_for_the_deployment_also_where_this_machine_has_served() -> None:

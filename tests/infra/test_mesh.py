@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from aws_cdk import App as CdkApp
+from aws_cdk import Stack
 
+from infra.constructs.replication import Replication
+from infra.deployment import parse
 from tests.infra.policies import by_role
-from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App
+from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App, Template, record
 
 REGIONS = [HERE, THERE, FAR]
 
@@ -144,3 +148,13 @@ def test_no_two_stacks_make_a_role_of_the_same_name(three_regions: App) -> None:
         role["RoleName"] for template in three_regions.templates() for role in template.properties("AWS::IAM::Role")
     ]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("context", [{}, {"memolith-again": "1764500000"}, {"memolith-again": "1764500001"}])
+def test_the_rules_are_put_again_by_a_deployment_that_says_so(context: dict[str, str]) -> None:
+    """CloudFormation asks a custom resource for nothing while its properties are what they were."""
+    app = CdkApp(context=context)
+    Replication(Stack(app, "mesh"), parse(record(HERE, THERE)), HERE)
+    body = app.synth().get_stack_by_name("mesh").template
+    (rules,) = Template(body).properties("Custom::MemolithReplication")
+    assert rules.get("Again") == context.get("memolith-again")
