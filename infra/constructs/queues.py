@@ -1,7 +1,8 @@
 """The region's queues: what happened to the bucket, what a rebuild still has to read, what the scanner is to look at
 again, and which stores' packs are behind; and which dreams wait, where there are dreams.
 
-Each has its dead-letter queue. A message is tried five times, then set aside for two weeks and an alarm rings.
+Each has its dead-letter queue. A message is tried five times, then set aside until it is two weeks old, and an alarm
+rings.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from memolith.core.objects.search_pack import REFRESH_DELAY_S
 
 RECEIVES_MAX = 5
 KEPT = Duration.days(14)
+"""SQS's most, in both queues of a pair: a dead letter keeps the time at which its message was sent. A queue that kept
+messages for less than its dead-letter queue would lengthen no letter's time, and lose what waits in it sooner.
+Source: Amazon SQS Developer Guide, "Using dead-letter queues", message retention.
+"""
 LATE = Duration.minutes(15)
 """S3 replicates within 15 minutes; an index that is further behind its own bucket is what people would notice."""
 DREAMS_LATE = Duration.hours(2)

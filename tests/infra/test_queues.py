@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from memolith.adapters.aws.names import QUEUES as names_of_queues
 from memolith.core.objects.search_pack import REFRESH_DELAY_S
 from tests.infra.policies import by_resource, role
 from tests.infra.rights import as_list, grants
-from tests.infra.synthesized import ACCOUNT, HERE, App
+from tests.infra.synthesized import ACCOUNT, HERE, ROOT, App
 
 QUEUES = ["index", "rebuild", "scan", "pack"]
 READERS = {"index": "indexer", "rebuild": "indexer", "scan": "scanner", "pack": "packer"}
@@ -54,6 +56,26 @@ def test_its_function_reads_it_and_reports_each_message_by_itself(one_region: Ap
     assert mapping["FunctionName"] == f"memolith-test-{READERS[name]}:live"
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert mapping["BatchSize"] == {"rebuild": 1, "pack": 5}.get(name, 10), "some messages are much work"
+
+
+def test_a_runbook_stops_a_function_that_a_queue_wakes_by_the_queue_and_says_how_it_goes_on() -> None:
+    """With a concurrency of 0 each message is received, throttled, and after five times a dead letter."""
+    woken = {*READERS.values(), "dreamer"}
+    for page in sorted((ROOT / "docs/operations").glob("*.md")):
+        text = page.read_text()
+        stopped = re.findall(r"put-function-concurrency[^`\n]*memolith-STAGE-([a-z]+)", text)
+        assert woken.isdisjoint(stopped), page.name
+    dreams = (ROOT / "docs/operations/dreams.md").read_text()
+    assert "list-event-source-mappings --region REGION --function-name memolith-STAGE-dreamer:live" in dreams
+    for state in ("--no-enabled", "--enabled"):
+        assert f"update-event-source-mapping --region REGION --uuid UUID {state}" in dreams
+
+
+def test_the_pages_say_from_when_on_the_two_weeks_of_a_dead_letter_count() -> None:
+    """SQS moves a message with the time at which it was sent. Source: SQS developer guide, "dead-letter queues"."""
+    for page in ("README.md", "dead-letters.md"):
+        text = " ".join((ROOT / "docs/operations" / page).read_text().split())
+        assert "two weeks after its message was first sent" in text, page
 
 
 def may_wake_themselves(app: App) -> set[str]:
