@@ -7,8 +7,9 @@ prints: a JWK set whose keys name their region.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from memolith.adapters.signatures import is_signature, key_id, public_half
 from memolith.core.objects.checkpoint import Seal
@@ -19,19 +20,25 @@ FILE_MAX_BYTES = 1_000_000
 KeysByRegion = Mapping[str, Mapping[str, PublicJwk]]
 
 
-def read_keys(path: Path) -> KeysByRegion:
-    """Return the keys of a file by region, then id. Raises OSError, and ValueError where it is no such file."""
-    with path.open("rb") as opened:
-        body = opened.read(FILE_MAX_BYTES + 1)
-    if len(body) > FILE_MAX_BYTES:
-        raise ValueError(f"it has more than {FILE_MAX_BYTES} bytes")
+def jwk_set(sealing: Sealing, regions: Iterable[str]) -> dict[str, Any]:
+    """Return the public keys of regions as `read_keys` takes them. Raises Unavailable."""
+    return {"keys": [{**key, "kid": id, "region": at} for at in regions for id, key in sealing.public(at).items()]}
+
+
+def read_keys(*paths: Path) -> KeysByRegion:
+    """Return the keys of files by region, then id. Raises OSError, and ValueError where one is no such file."""
     found: dict[str, dict[str, PublicJwk]] = {}
-    try:
-        for key in json.loads(body)["keys"]:
-            half = public_half(key)
-            found.setdefault(str(key["region"]), {})[key_id(half)] = half
-    except (KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError("it is not what `memolith audit keys` prints") from error
+    for path in paths:
+        with path.open("rb") as opened:
+            body = opened.read(FILE_MAX_BYTES + 1)
+        if len(body) > FILE_MAX_BYTES:
+            raise ValueError(f"{path} has more than {FILE_MAX_BYTES} bytes")
+        try:
+            for key in json.loads(body)["keys"]:
+                half = public_half(key)
+                found.setdefault(str(key["region"]), {})[key_id(half)] = half
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(f"{path} is not what `memolith audit keys` prints") from error
     return found
 
 

@@ -1,7 +1,7 @@
 """``memolith audit … --root``: audit a laptop's folder, or prove a version of it, beside a server or without one.
 
 Run as ``python -m memolith.entry.audit TASK``, with `LocalSettings` in the environment: ``verify STORE SINCE
-KEYS``, ``prove STORE VERSION`` or ``keys``. It prints JSON and changes nothing.
+KEYS…``, ``prove STORE VERSION`` or ``keys``. It prints JSON and changes nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from memolith.adapters.saved_keys import KeysByRegion, SavedKeys, read_keys
+from memolith.adapters.saved_keys import KeysByRegion, SavedKeys, jwk_set, read_keys
 from memolith.app.operations.audit import Instant, Since, make_audit
 from memolith.app.operations.audit_report import AuditReport
 from memolith.app.operations.proofs import make_proofs
@@ -51,10 +51,10 @@ def proven(settings: LocalSettings, store_id: str, version_id: str) -> dict[str,
         return make_proofs(site.region, site.sealing).of_version(store_id, version_id)
 
 
-def public_keys(settings: LocalSettings) -> list[dict[str, str]]:
+def public_keys(settings: LocalSettings) -> dict[str, Any]:
     """Return the public keys that this machine's checkpoints are signed with. Raises as `audited`."""
     with _site(settings) as site:
-        return [{**key, "kid": id, "region": REGION} for id, key in site.sealing.public(REGION).items()]
+        return jwk_set(site.sealing, [REGION])
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def report_as_json(report: AuditReport) -> dict[str, Any]:
     return {**asdict(report), "intact": report.is_intact}
 
 
-def main(task: str, first: str = "", second: str = "", keys: str = "") -> int:
+def main(task: str, first: str = "", second: str = "", *keys: str) -> int:
     """Do one task, and return the exit code: 0 also where something is wrong, which the report says."""
     try:
         settings = LocalSettings.read()
@@ -84,10 +84,10 @@ def main(task: str, first: str = "", second: str = "", keys: str = "") -> int:
     try:
         if task == "verify":
             since = int(second) if second.isdecimal() else Instant(parse_rfc3339(second))
-            saved = read_keys(Path(keys)) if keys else {}
+            saved = read_keys(*map(Path, keys))
             answer: object = [report_as_json(audited(settings, first or None, since, saved))]
         else:
-            answer = proven(settings, first, second) if task == "prove" else {"keys": public_keys(settings)}
+            answer = proven(settings, first, second) if task == "prove" else public_keys(settings)
         print(json.dumps(answer))
     except OSError as error:
         return _fail(f"{settings.root} cannot be used: {error.strerror}")
@@ -104,4 +104,4 @@ def _fail(problem: str, code: int = EXIT_FAILED) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:5]))
+    sys.exit(main(*sys.argv[1:]))

@@ -12,6 +12,7 @@ from moto import mock_aws
 
 from memolith.adapters.aws import sealing as sealing_on_kms
 from memolith.adapters.aws.clients import Clients
+from memolith.adapters.aws.names import Deployment
 from memolith.adapters.aws.sealing import KmsSealing
 from memolith.adapters.local import LocalSealing, LocalSealMemory
 from memolith.adapters.memory import MemorySealing, MemorySealMemory
@@ -71,6 +72,17 @@ def test_the_public_half_is_enough_to_check_and_has_no_private_part(sealing: Sea
 def test_a_region_without_a_key_is_unavailable_and_says_which_key(tmp_path: Path) -> None:
     with mock_aws(), pytest.raises(Unavailable, match=r"alias/memolith-.*-seal.*NotFoundException"):
         KmsSealing(Clients(), DEPLOYMENT).sign(STATEMENT)
+
+
+def test_nothing_is_known_of_the_keys_of_a_removed_region_and_they_are_not_asked_for() -> None:
+    with mock_aws():
+        clients = Clients()
+        with_key(clients, HOME)
+        seal = KmsSealing(clients, DEPLOYMENT).sign(STATEMENT)
+        left = Deployment("test", "123456789012", (HOME,), HOME, former=("sa-east-1",))
+        sealing = KmsSealing(clients, left)
+        assert sealing.public("sa-east-1") == {}
+        assert sealing.is_signed("sa-east-1", STATEMENT, seal) is None
 
 
 def test_a_key_that_replaced_another_is_asked_for_when_a_signature_names_it() -> None:

@@ -11,6 +11,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from memolith.adapters.aws.names import QUEUES
+from memolith.adapters.memory import MemorySealing
+from memolith.adapters.saved_keys import jwk_set, read_keys
 from memolith.app.operations import operator
 from memolith.app.operations.operator import Home
 from memolith.clients.cli import region_addition, regions
@@ -19,6 +21,7 @@ from memolith.core.errors import InvalidRequest, Unavailable
 from memolith.ports.dead_letters import Depths
 from tests.unit.clients.test_regions import Checkout
 
+KEYS = Path("keys-ap-southeast-2.json")
 FIRST, OTHER, OLD = "us-east-1", "eu-west-1", "ap-southeast-2"
 
 
@@ -34,6 +37,7 @@ class Cloud:
         self.depths = dict.fromkeys(QUEUES, Depths(0, 0, 0))
         self.late: dict[str, list[Depths]] = {}
         self.status = "UPDATE_COMPLETE"
+        self.saved_at_deletion: str | None = None
 
     def put_function_concurrency(self, FunctionName: str, ReservedConcurrentExecutions: int) -> None:
         assert ReservedConcurrentExecutions == 0
@@ -48,6 +52,8 @@ class Cloud:
         return {"Stacks": [{"StackStatus": self.status}]}
 
     def delete_stack(self, StackName: str) -> None:
+        if KEYS.exists():
+            self.saved_at_deletion = KEYS.read_text()
         self.calls.append(f"delete {StackName}")
 
     def get_waiter(self, name: str) -> Any:
@@ -108,6 +114,8 @@ def cloud(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> Cloud:
         return Deployed(clients, "dev", "111122223333", tuple(record["regions"]), "live", former)
 
     monkeypatch.setattr(regions, "find_target", found)
+    sealing = MemorySealing(MemorySealing.keys_of((FIRST, OTHER, OLD)), OLD)
+    monkeypatch.setattr("memolith.adapters.aws.sealing.KmsSealing", lambda clients, deployment: sealing)
     monkeypatch.setattr(regions, "SystemClock", lambda: made)
     monkeypatch.setattr(regions, "copy", lambda target, region, said_on: made.calls.append(f"fill {region}"))
     monkeypatch.setattr(
@@ -151,11 +159,32 @@ def test_a_removed_region_takes_no_writes_is_copied_from_loses_its_stacks_and_le
     }
 
 
+def test_the_public_keys_of_a_region_are_saved_before_its_own_are_deleted(checkout: Checkout, cloud: Cloud) -> None:
+    regions.remove(OLD, yes=True, aws=True)
+    assert cloud.saved_at_deletion is not None
+    assert list(read_keys(KEYS)) == [OLD]
+    assert json.loads(cloud.saved_at_deletion) == jwk_set(MemorySealing(MemorySealing.keys_of((OLD,)), OLD), [OLD])
+
+
+def test_another_file_of_keys_is_not_overwritten_and_one_may_be_named(checkout: Checkout, cloud: Cloud) -> None:
+    KEYS.write_text("{}")
+    with pytest.raises(InvalidRequest, match=rf"--keys: {KEYS} is there"):
+        regions.remove(OLD, yes=True, aws=True)
+    assert (cloud.calls, KEYS.read_text()) == ([], "{}")
+    with pytest.raises(InvalidRequest, match=r"--keys: absent/keys\.json cannot be written"):
+        regions.remove(OLD, keys_file=Path("absent/keys.json"), yes=True, aws=True)
+    checkout.fails.write_text("deploy")
+    for _ in range(2):  # the second time it is there, with what would be written
+        with pytest.raises(Unavailable, match="run the same command again"):
+            regions.remove(OLD, keys_file=Path("mine.json"), yes=True, aws=True)
+    assert list(read_keys(Path("mine.json"))) == [OLD]
+
+
 def test_as_json_a_removal_answers_with_one_value_and_what_it_does_goes_beside_it(
     checkout: Checkout, cloud: Cloud, capsys: pytest.CaptureFixture[str]
 ) -> None:
     regions.remove(OLD, yes=True, aws=True, as_json=True)
-    assert json.loads(capsys.readouterr().out)["region"] == OLD
+    assert json.loads(capsys.readouterr().out) == {"region": OLD, "removed": True, "keys": str(KEYS)}
 
 
 def test_a_region_that_others_do_not_have_all_of_stays(checkout: Checkout, cloud: Cloud) -> None:
@@ -229,7 +258,7 @@ def test_the_stacks_stay_until_every_queue_was_empty_for_as_long_as_counts_may_b
 ) -> None:
     cloud.late["scan"] = [Depths(3, 0, 0), Depths(0, 0, 0), Depths(0, 2, 0)]
     regions.remove(OLD, yes=True, aws=True)
-    assert cloud.seconds == 1_000 + 30 + 60
+    assert cloud.seconds == 1_000 + 30 + 60 + 120, "and two ticks more, in which what the scanner put last is sealed"
     assert cloud.calls[-5:] == DELETED + INCOMPLETE
 
 

@@ -2,7 +2,8 @@
 
 Each stands under the alias ``alias/{prefix}-seal`` of its region. The reconciler may sign with its own region's; who
 verifies asks each region once for the public half, and keeps it as long as the process lives: the key of an alias that
-is turned to another one is asked for again when a signature names it.
+is turned to another one is asked for again when a signature names it. The key of a region that was removed from the
+deployment went with its stack: it is not asked for, and not known.
 """
 
 from __future__ import annotations
@@ -52,13 +53,17 @@ class KmsSealing:
         return Seal(self._id_of(region, answer["KeyId"]), in_base64url(raw))
 
     def public(self, region: str) -> Mapping[str, PublicJwk]:
-        """Return the public half of the key behind a region's alias. See the port."""
+        """Return the public half of the key behind a region's alias; none of a former region's. See the port."""
+        if region in self._deployment.former:
+            return {}
         if region not in self._public:
             self._public[region] = self._asked(region)
         return self._public[region]
 
     def is_signed(self, region: str, statement: bytes, seal: Seal) -> bool | None:
         """Check a signature here, without a call but for a key that is not known: one a minute. See the port."""
+        if region in self._deployment.former:
+            return None
         named = (region, seal.key_id)
         if seal.key_id not in self.public(region) and time.monotonic() >= self._unknown_until_s.get(named, 0.0):
             self._public[region] = {**self._public[region], **self._asked(region)}

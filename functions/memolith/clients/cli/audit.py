@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memolith.clients.cli.api_address import is_laptop_meant, laptop_root
-from memolith.clients.cli.deployment_target import Aws, find_target, require_store_id
+from memolith.clients.cli.deployment_target import Aws, Target, find_target, require_store_id
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.instants import instant, local_now
@@ -53,9 +53,13 @@ def verify(
         list[str] | None,
         typer.Option("--against", help="Compare all checkpoints with their copies in this region; may be repeated."),
     ] = None,
-    keys_file: Annotated[
-        Path | None,
-        typer.Option("--keys", help="What `memolith audit keys` printed once: trusted beside the keys of today."),
+    keys_files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--keys",
+            help="What `memolith audit keys` printed, or `memolith regions remove` wrote: trusted beside the keys of "
+            "today; may be repeated.",
+        ),
     ] = None,
     root: Root = None,
     aws: Aws = False,
@@ -67,7 +71,8 @@ def verify(
     erased_without_order, unreadable, checkpoint_missing, checkpoint_altered, checkpoint_unsigned, forked
     (docs/integrity.md). Exit code 1 if there is one, and 4 if nothing of the store is sealed. Without --since, objects
     that were never acknowledged are found, too. It reads every object once and changes nothing. Where a region's key in
-    KMS was replaced, --keys has the file with the public half of the old one.
+    KMS was replaced, --keys has the file with the public half of the old one. What a region wrote that was removed is
+    audited in every other region, if --keys has its key.
 
     Example: memolith audit verify
 
@@ -83,12 +88,12 @@ def verify(
         raise InvalidRequest("--against", "is for regions: a laptop's folder has none")
     root = _chosen(root, aws, region, against)
     first = _since(since)
-    saved = {} if keys_file is None else _saved(keys_file)
+    files = [path.expanduser().absolute() for path in keys_files or []]
+    saved = _saved(files)
     if root is None:
         reports = _on_aws(store_id, first, region, against or [], saved, aws)
     else:
-        keys_path = "" if keys_file is None else str(keys_file.expanduser().absolute())
-        reports = _on_laptop(root, "verify", store_id or "", str(first), keys_path)
+        reports = _on_laptop(root, "verify", store_id or "", str(first), *map(str, files))
     if store_id is not None and first == 1 and not any(one["looked_at"] or one["findings"] for one in reports):
         advice = (
             "Its id is another one, or it was made within the last minute; `memolith stores list` lists the stores."
@@ -146,11 +151,10 @@ def keys(
         show_fields(_on_laptop(root, "keys"), as_json)
         return
     from memolith.adapters.aws.sealing import KmsSealing
+    from memolith.adapters.saved_keys import jwk_set
 
     target = find_target(aws)
-    sealing = KmsSealing(target.clients, target.deployment())
-    found = [{**key, "kid": id, "region": at} for at in target.regions for id, key in sealing.public(at).items()]
-    show_fields({"keys": found}, as_json)
+    show_fields(jwk_set(KmsSealing(target.clients, target.deployment()), target.regions), as_json)
 
 
 def _chosen(root: Path | None, aws: bool, region: str | None = None, against: list[str] | None = None) -> Path | None:
@@ -161,19 +165,25 @@ def _chosen(root: Path | None, aws: bool, region: str | None = None, against: li
 
 
 def _show(reports: list[dict[str, Any]]) -> None:
-    rows = [{"home": report["home"], **finding} for report in reports for finding in report["findings"]]
+    rows = [{"home": _home(report), **finding} for report in reports for finding in report["findings"]]
     if rows:
         show_rows(rows, COLUMNS, False)
     for report in reports:
         if report["intact"] and report["sealed_until_us"] is None and report["since"] > 1:
-            print(f"{report['home']}: nothing is sealed from period {report['since']} on; {_counts(report)}")
+            print(f"{_home(report)}: nothing is sealed from period {report['since']} on; {_counts(report)}")
         elif report["intact"]:
             until = report["sealed_until_us"]
             up_to = "nothing is sealed yet" if until is None else f"everything acknowledged before {rfc3339(until)}"
             period = report["until"] if until is None else report["signed_until"]
-            print(f"{report['home']}: intact to period {period} ({up_to}); {_counts(report)}")
+            print(f"{_home(report)}: intact to period {period} ({up_to}); {_counts(report)}")
         else:
-            print(f"{report['home']}: NOT INTACT, {len(report['findings'])} found; {_counts(report)}")
+            print(f"{_home(report)}: NOT INTACT, {len(report['findings'])} found; {_counts(report)}")
+
+
+def _home(report: dict[str, Any]) -> str:
+    """Return the home's name; of one that was removed, with the region whose bucket was read."""
+    at = report.get("bucket", report["home"])
+    return str(report["home"]) if at == report["home"] else f"{report['home']} in {at}"
 
 
 def _counts(report: dict[str, Any]) -> str:
@@ -193,19 +203,19 @@ def _since(text: str | None) -> int | str:
     return int(text)
 
 
-def _saved(path: Path) -> KeysByRegion:
+def _saved(paths: list[Path]) -> KeysByRegion:
     from memolith.adapters.saved_keys import read_keys
 
     try:
-        return read_keys(path.expanduser())
+        return read_keys(*paths)
     except (OSError, ValueError) as error:
-        raise InvalidRequest("--keys", f"{path} cannot be used: {error}") from error
+        raise InvalidRequest("--keys", f"it cannot be used: {error}") from error
 
 
 def _on_aws(
     store_id: str | None, since: int | str, region: str | None, against: list[str], saved: KeysByRegion, aws: bool
 ) -> list[dict[str, Any]]:
-    """Audit each home in its own bucket, against what the other regions saw of it."""
+    """Audit each home in its own bucket, or a removed one in all others, against what the other regions saw of it."""
     from memolith.adapters.aws.sealing import KmsSealing
     from memolith.adapters.saved_keys import SavedKeys
     from memolith.app.operations.audit import Instant, make_audit
@@ -215,14 +225,14 @@ def _on_aws(
         raise InvalidRequest("--against", f"{', '.join(sorted(unknown))} is none of {', '.join(target.regions)}")
     first = since if isinstance(since, int) else Instant(parse_rfc3339(since))
     reports = []
-    for home in target.regions if region is None else (region,):
-        sealing = SavedKeys(KmsSealing(target.clients, target.deployment(home)), saved)
-        others = [other for other in against if other != home]
+    for home, at in _places(target, region, saved):
+        sealing = SavedKeys(KmsSealing(target.clients, target.deployment(at)), saved)
+        others = [other for other in against if other != at]
         try:
-            report = make_audit(target.site(home), sealing).run(home, store_id, first, others)
+            report = make_audit(target.site(at), sealing).run(home, store_id, first, others)
         except (ValueError, RecursionError) as error:
             raise _unreadable(home, error) from error
-        reports.append({**asdict(report), "intact": report.is_intact})
+        reports.append({**asdict(report), "bucket": at, "intact": report.is_intact})
     return reports
 
 
@@ -234,6 +244,27 @@ def _unreadable(home: str, error: Exception) -> ApiFailed:
         f"{home}'s checkpoints. docs/operations/integrity-broken.md says what to do; --region audits one home alone."
     )
     return ApiFailed(message, Exit.FAILED, advice)
+
+
+def _places(target: Target, region: str | None, saved: KeysByRegion) -> list[tuple[str, str]]:
+    """Return each home that is meant, with the region whose bucket to read: its own; of a removed one, every region's.
+
+    Without its keys nothing proves what a removed region wrote. It is left out then, and named on standard error.
+
+    Raises:
+        InvalidRequest: it is the one that is meant.
+    """
+    if region is not None and region not in target.former:
+        return [(region, region)]
+    former = target.former if region is None else (region,)
+    for home in former:
+        if home not in saved:
+            what = f"{home} was removed, and its key with it: name the file that `memolith regions remove` wrote"
+            if region is not None:
+                raise InvalidRequest("--keys", what)
+            print(f"{home}: not audited; {what} with --keys", file=sys.stderr)
+    present = [(home, home) for home in target.regions] if region is None else []
+    return present + [(home, at) for home in former if home in saved for at in target.regions]
 
 
 def _on_laptop(root: Path, *task: str) -> Any:

@@ -1,20 +1,24 @@
 """``memolith regions remove``: what has to be so before a region goes, and in which order it goes.
 
-    nobody writes there -> every other region has all of it -> cdk.json -> deploy -> its queues are empty
-    -> every other region has what came of that -> delete its stacks
+    its public keys are saved -> nobody writes there -> every other region has all of it -> cdk.json -> deploy
+    -> its queues are empty -> every other region has what came of that -> delete its stacks
 
 What the region wrote stays in every other bucket under its name, and goes on there. So the three things that would lose
 something are refused: a store that is still at home there, another region that does not know to have everything, and
 a message in one of its queues. No other region scans what was written there, so a request for it would be lost for
-good. Each step can be repeated. The bucket and the tables of the region stay.
+good. The key that signed its checkpoints goes with its stack, and without the public half nobody could check them.
+Each step can be repeated. The bucket and the tables of the region stay.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from memolith.adapters.aws.names import DREAM_QUEUE, QUEUES
+from memolith.adapters.saved_keys import jwk_set
 from memolith.app.operations import operator
 from memolith.clients.cli.deployment_target import Target
 from memolith.core.errors import InvalidRequest, Unavailable
@@ -33,6 +37,9 @@ POLLS = 180
 EMPTY_POLLS = 7
 """A minute: so late SQS may count a message, and so long one to the packer is delayed and not counted at all.
 Source: Amazon SQS API Reference, GetQueueAttributes."""
+
+SEALING_TICKS = 2
+"""One closes the period in which something was acknowledged, and the next one puts its checkpoint."""
 
 PER_REGION = (("guardrails",), ("rerankers",), ("index_generation",), ("alarms", "topics"))
 """What in the record names regions, beside the lists of them."""
@@ -53,6 +60,25 @@ def check_record(record: Mapping[str, Any], region: str) -> None:
             f"{region} is the first of the deployment: the secrets that sign session tokens are made there, and would "
             "go with it. Keep it, without stores (`memolith homes move --from`), or make a new deployment",
         )
+
+
+def save_keys(target: Target, region: str, path: Path) -> None:
+    """Write the region's public keys to a file, as ``memolith audit keys`` prints them. Repeatable. One request.
+
+    Raises:
+        InvalidRequest: there is another file, or it cannot be written. Unavailable.
+    """
+    from memolith.adapters.aws.sealing import KmsSealing
+
+    text = json.dumps(jwk_set(KmsSealing(target.clients, target.deployment(region)), [region])) + "\n"
+    try:
+        with path.open("x") as opened:
+            opened.write(text)
+    except FileExistsError:
+        if path.read_text() != text:
+            raise InvalidRequest("--keys", f"{path} is there and has something else: name another file") from None
+    except OSError as error:
+        raise InvalidRequest("--keys", f"{path} cannot be written: {error.strerror}") from error
 
 
 def check_stores(target: Target, region: str) -> None:
@@ -126,7 +152,7 @@ def check_dead_letters(target: Target, record: Mapping[str, Any], region: str) -
 
 
 def await_queues(target: Target, record: Mapping[str, Any], region: str, clock: Clock) -> None:
-    """Return once the region's queues have been empty for a minute.
+    """Return once the region's queues have been empty for a minute, and its reconciler has sealed what came of that.
 
     Raises:
         InvalidRequest: as `check_dead_letters`. Unavailable: one is not empty after half an hour.
@@ -136,6 +162,7 @@ def await_queues(target: Target, record: Mapping[str, Any], region: str, clock: 
         waiting = check_dead_letters(target, record, region)
         empty = 0 if waiting else empty + 1
         if empty == EMPTY_POLLS:
+            clock.pause(SEALING_TICKS * 60 * int(record.get("tick_minutes", 1)))
             return
         clock.pause(POLLS_S)
     held = ", ".join(f"{name} ({count} messages)" for name, count in waiting.items())

@@ -77,6 +77,10 @@ def add(
 @app.command()
 def remove(
     region: Annotated[str, typer.Argument(help="The region to remove, without stores.")],
+    keys_file: Annotated[
+        Path | None,
+        typer.Option("--keys", help="The file that its public keys are saved to; by default keys-REGION.json."),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     aws: Aws = False,
     as_json: Json = False,
@@ -84,7 +88,8 @@ def remove(
     """Take a region out of the deployment. What it wrote goes on in the others; its bucket and tables stay.
 
     Move its stores first. Its functions stop taking writes, every other region gets all that it has, the others are
-    deployed without it, its queues are worked off, and its stacks are deleted. It is refused while a store is at home
+    deployed without it, its queues are worked off, and its stacks are deleted, with the key that signed what it wrote.
+    Keep the file with the public half: `memolith audit verify --keys` needs it. It is refused while a store is at home
     there, or a message is a dead letter there. If it stops, run it again to continue.
 
     Example: memolith regions remove ap-southeast-2
@@ -95,8 +100,16 @@ def remove(
     target = find_target(aws=True).including(region)
     clock = SystemClock()
     confirm(f"Remove {region} from the deployment? Its functions take no writes from now on.", yes)
-    if region not in record.get("former_regions", ()):
+    is_former = region in record.get("former_regions", ())
+    if not is_former:
         region_removal.check_record(record, region)
+    path = keys_file or Path(f"keys-{region}.json")
+    if has_stacks := region_removal.has_stacks(target, record["stage"], region):
+        region_removal.save_keys(target, region, path)
+        said_on.print(
+            f"{path} has the public keys of {region}: keep it, `memolith audit verify` needs it", highlight=False
+        )
+    if not is_former:
         region_removal.check_stores(target, region)
         region_removal.check_dead_letters(target, record, region)
         region_removal.stop_writers(target, region)
@@ -108,14 +121,14 @@ def remove(
     run_cdk(
         said_on, "deploy", "--all", "--import-existing-resources", *(["--require-approval", "never"] if yes else [])
     )
-    if region_removal.has_stacks(target, record["stage"], region):
+    if has_stacks:
         said_on.print(f"waiting until the queues of {region} are worked off", highlight=False)
         region_removal.await_queues(target, record, region, clock)
         _copy_to_others(target, region, said_on)
     region_removal.delete_stacks(target, record["stage"], region)
     region_addition.declare_incomplete(target, region)
     if as_json:
-        print(json.dumps({"region": region, "removed": True}))
+        print(json.dumps({"region": region, "removed": True, "keys": str(path)}))
         return
     console.print(
         f"{region} is no part of the deployment any more; {RECORD} says so: commit it. Its bucket and tables stay.",
