@@ -25,12 +25,12 @@ from infra.acknowledge import acknowledge
 from infra.constructs import measures
 from infra.constructs.api import RegionApi
 from infra.constructs.functions.region import RegionFunctions
+from infra.constructs.measures import FIVE_MINUTES
 from infra.constructs.queues import RegionQueues
 from infra.deployment import Deployment
 
 RUNBOOKS = "docs/operations"
 
-FIVE_MINUTES = Duration.minutes(5)
 LAG_PROMISED = Duration.minutes(15)
 """What S3 promises where replication is paid to be on time."""
 LAG_UNPROMISED = Duration.hours(1)
@@ -231,14 +231,10 @@ class RegionAlarms(Construct):
             "api-failures",
             "api-failures",
             f"More than {FAILED_REQUESTS_PERCENT:g} % of the requests to this region fail.",
-            cloudwatch.MathExpression(
-                expression="IF(asked > 0, 100 * failed / asked, 0)",
-                using_metrics={
-                    "asked": api.api.metric_count(period=FIVE_MINUTES, statistic="Sum"),
-                    "failed": api.api.metric_server_error(period=FIVE_MINUTES, statistic="Sum"),
-                },
-                label="failed requests, %",
-                period=FIVE_MINUTES,
+            measures.percent_failed(
+                api.api.metric_count(period=FIVE_MINUTES, statistic="Sum"),
+                api.api.metric_server_error(period=FIVE_MINUTES, statistic="Sum"),
+                "requests",
             ),
             above=FAILED_REQUESTS_PERCENT,
             periods=2,
@@ -364,17 +360,22 @@ class RegionAlarms(Construct):
         return name.removeprefix(f"{self._deployment.prefix}-")
 
     def _make(self, wanted: Alarm) -> None:
-        alarm = cloudwatch.Alarm(
-            self,
-            wanted.name,
-            alarm_name=f"{self._deployment.prefix}-{wanted.name}",
-            alarm_description=f"{wanted.meaning} Runbook: {RUNBOOKS}/{wanted.runbook}.md",
-            metric=wanted.metric,
-            threshold=wanted.above,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-            evaluation_periods=wanted.periods,
-            treat_missing_data=MISSING[wanted.never_silent],
-        )
+        alarm = made(self, self._deployment, wanted)
         self.by_name[wanted.name] = alarm
         alarm.add_alarm_action(actions.SnsAction(self.topic))
         alarm.add_ok_action(actions.SnsAction(self.topic))
+
+
+def made(scope: Construct, deployment: Deployment, wanted: Alarm) -> cloudwatch.Alarm:
+    """Make an alarm that publishes nowhere."""
+    return cloudwatch.Alarm(
+        scope,
+        wanted.name,
+        alarm_name=f"{deployment.prefix}-{wanted.name}",
+        alarm_description=f"{wanted.meaning} Runbook: {RUNBOOKS}/{wanted.runbook}.md",
+        metric=wanted.metric,
+        threshold=wanted.above,
+        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+        evaluation_periods=wanted.periods,
+        treat_missing_data=MISSING[wanted.never_silent],
+    )

@@ -45,6 +45,7 @@ VERIFY_OBJECTS = (
 """The functions that read objects of logs, and count those that are not what was acknowledged; so does the dreamer."""
 
 MINUTE = Duration.minutes(1)
+FIVE_MINUTES = Duration.minutes(5)
 
 
 def counted(
@@ -68,6 +69,16 @@ def counted(
         dimensions_map={**common, **dimensions},
         statistic=statistic,
         period=period,
+    )
+
+
+def percent_failed(asked: cloudwatch.IMetric, failed: cloudwatch.IMetric, what: str) -> cloudwatch.MathExpression:
+    """Return how many of a hundred failed, in periods of five minutes. Where none is counted as failed, nothing is."""
+    return cloudwatch.MathExpression(
+        expression="IF(asked > 0, 100 * failed / asked, 0)",
+        using_metrics={"asked": asked, "failed": failed},
+        label=f"failed {what}, %",
+        period=FIVE_MINUTES,
     )
 
 

@@ -73,6 +73,49 @@ def test_failing_requests_take_a_version_back_that_raises_nothing(one_region: Ap
     assert "memolith-test-api-failures" in alarms(one_region.base(HERE), name)
 
 
+MINUTES = 15
+"""How long a tenth of the calls goes to the new version."""
+
+ASKED = {"reader": 600, "writer": 600, "mcp": 600, "reconciler": 1}
+"""What a function is asked in a minute: requests, messages, or a tick."""
+
+
+def breaches(alarm: dict[str, Any], asked_a_minute: int, rate: float) -> bool:
+    """Whether an alarm over a ratio goes off in that time where this part of what was asked fails, evenly."""
+    parts = {one["Id"]: one for one in alarm.get("Metrics", [])}
+    if not {"asked", "failed"} <= parts.keys():
+        return False
+    (expression,) = [one["Expression"] for one in parts.values() if "Expression" in one]
+    assert expression == "IF(asked > 0, 100 * failed / asked, 0)"
+    minutes = parts["asked"]["MetricStat"]["Period"] // 60
+    assert 1 <= minutes <= 5 and parts["failed"]["MetricStat"]["Period"] == minutes * 60
+    asked = [asked_a_minute * minute for minute in range(0, MINUTES + 1, minutes)]
+    failed = [int(rate * total) for total in asked]
+    percents = [100 * (failed[n] - failed[n - 1]) / (asked[n] - asked[n - 1]) for n in range(1, len(asked))]
+    over = "".join("x" if percent > alarm["Threshold"] else "." for percent in percents)
+    return "x" * alarm["EvaluationPeriods"] in over
+
+
+@pytest.mark.parametrize("name", ["reader", "writer", "mcp", "indexer", "scanner", "packer", "reconciler", "dreamer"])
+def test_a_version_that_fails_what_it_is_asked_goes_back_although_it_raises_nothing(
+    three_regions: App, name: str
+) -> None:
+    """A tenth of it, as the new version alone fails, and not one in a thousand, as happens on good days."""
+    template = three_regions.base(HERE)
+    guards = [template.named("AWS::CloudWatch::Alarm", "AlarmName", one) for one in alarms(template, name)]
+    for rate, gone in ((0.1, True), (0.001, False)):
+        assert any(breaches(one, ASKED.get(name, 60), rate) for one in guards) is gone, rate
+
+
+def test_what_guards_a_queues_function_is_what_that_function_counts_of_messages(three_regions: App) -> None:
+    for name in ("indexer", "scanner", "packer", "dreamer"):
+        guard = three_regions.base(HERE).named("AWS::CloudWatch::Alarm", "AlarmName", f"memolith-test-{name}-failures")
+        watched = [one["MetricStat"]["Metric"] for one in guard["Metrics"] if "MetricStat" in one]
+        assert [one["MetricName"] for one in watched] == ["messages", "messages_failed"]
+        for one in watched:
+            assert {"Name": "service", "Value": name} in one["Dimensions"]
+
+
 def test_codedeploy_may_move_aliases_of_this_deployment_and_nothing_else(one_region: App) -> None:
     found = one_region.base(HERE).named("AWS::IAM::Role", "RoleName", f"memolith-test-rollout-{HERE}")
     assert "ManagedPolicyArns" not in found

@@ -10,6 +10,7 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from memolith.entry.lambda_runtime import Event
+from memolith.ports.metrics import Metrics
 from memolith.wire.errors import trace
 
 RESERVED_MS = 30_000
@@ -27,6 +28,7 @@ def answer_batch(
     event: Event,
     context: Any,
     handle: Callable[[SQSRecord], None],
+    metrics: Metrics,
     come_back: Callable[[SQSRecord], None] = lambda record: None,
 ) -> Mapping[str, Any]:
     """Handle each message of a batch. Powertools names those that failed in the answer, so that they come back.
@@ -34,25 +36,34 @@ def answer_batch(
     Where a function is killed, its whole batch comes back, done or not. So once less than `RESERVED_MS` are left, no
     further message is begun, though always one: the rest counts as failed. Those that were received most often come
     first, so that none becomes a dead letter untried. `come_back` is called for each that is not done.
+
+    What was begun is counted, and what of it failed: Lambda sees no error, and a rollout goes by these
+    (`infra.constructs.rollout`).
     """
-    begun = 0
+    begun = failed = 0
 
     def reporting(record: SQSRecord) -> None:
-        nonlocal begun
+        nonlocal begun, failed
         try:
             if begun and context.get_remaining_time_in_millis() < RESERVED_MS:
                 raise _NoTimeLeft
             begun += 1
             handle(record)
         except Exception as error:
-            message = "message not begun" if isinstance(error, _NoTimeLeft) else "message failed"
+            out_of_time = isinstance(error, _NoTimeLeft)
+            failed += not out_of_time
+            message = "message not begun" if out_of_time else "message failed"
             _log.warning(message, extra={"message_id": record.message_id, "trace": trace(error)})
             come_back(record)
             raise
 
     records = sorted(event["Records"], key=lambda fields: receives(SQSRecord(fields)), reverse=True)
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
-    return dict(process_partial_response({**event, "Records": records}, reporting, processor, context))
+    answered = dict(process_partial_response({**event, "Records": records}, reporting, processor, context))
+    metrics.count("messages", begun)
+    if failed:
+        metrics.count("messages_failed", failed)
+    return answered
 
 
 def receives(record: SQSRecord) -> int:

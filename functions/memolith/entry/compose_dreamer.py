@@ -48,17 +48,17 @@ def compose(settings: Settings) -> Handler:
     memolith = Memolith(region, start_scanner(running), models=deployment_models(running))
     runner = memolith.dream_runner(LEASE_US)
     dreams = NamedDreams(runner, memolith.automatic, queue, region.clock, running.metrics)
-    return running.handler(dispatch(dreams))
+    return running.handler(dispatch(dreams, running.metrics))
 
 
-def dispatch(dreams: NamedDreams) -> Answer:
+def dispatch(dreams: NamedDreams, metrics: Metrics) -> Answer:
     """Answer a batch from SQS, and nothing else."""
 
     def answer(event: Event, context: Any) -> Mapping[str, Any]:
         if "Records" not in event:
             raise ValueError("the dreamer is woken by its queue alone")
         left_ms = context.get_remaining_time_in_millis()
-        return answer_batch(event, context, lambda record: dreams.message(record.body, left_ms))
+        return answer_batch(event, context, lambda record: dreams.message(record.body, left_ms), metrics)
 
     return answer
 

@@ -57,10 +57,14 @@ def compose(settings: Settings) -> Handler:
     scan, pack = GatheredQueue(queue(deployment.queue("scan"))), queue(deployment.queue("pack"))
     indexing = make_indexer(region, inspections=scan, packings=pack)
     folding = EventConsumer(indexing, BatchProjector(region, indexing), dead_letters, running.metrics)
-    return running.handler(dispatch(indexing, folding, SqsTakenMessages(running.clients, deployment), scan))
+    return running.handler(
+        dispatch(indexing, folding, SqsTakenMessages(running.clients, deployment), scan, running.metrics)
+    )
 
 
-def dispatch(indexing: Indexer, folding: EventConsumer, taken: TakenMessages, scans: GatheredQueue) -> Answer:
+def dispatch(
+    indexing: Indexer, folding: EventConsumer, taken: TakenMessages, scans: GatheredQueue, metrics: Metrics
+) -> Answer:
     """Direct calls carry the field ``call``; everything else is a batch from SQS.
 
     The post-commit scans that a batch asks for are sent together at its end. If they cannot be, all of it comes back.
@@ -72,10 +76,13 @@ def dispatch(indexing: Indexer, folding: EventConsumer, taken: TakenMessages, sc
             answered = calls(event)
             scans.flush()
             return answered
-        answered = answer_batch(event, context, lambda record: folding.message(record.body), partial(_come_back, taken))
+        answered = answer_batch(
+            event, context, lambda record: folding.message(record.body), metrics, partial(_come_back, taken)
+        )
         try:
             scans.flush()
         except MemolithError as error:
+            metrics.count("messages_failed", len(event["Records"]) - len(answered["batchItemFailures"]))
             return _all_failed(event, taken, error)
         return answered
 

@@ -14,6 +14,7 @@ from memolith.app.search.packer import Packer, make_packer
 from memolith.entry.batches import answer_batch
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
+from memolith.ports.metrics import Metrics
 from memolith.wire.rpc import packer_calls
 
 
@@ -23,17 +24,17 @@ def compose(settings: Settings) -> Handler:
     region, deployment, encoder = running.region, settings.deployment, encoder_of(settings.search_model)
     later = SqsQueue(running.clients, deployment, deployment.queue("pack"), region.clock, region.randomness)
     rest = None if encoder is None else translated_queue(later, region.name)
-    return running.handler(dispatch(make_packer(region, SqlitePacks(encoder), rest)))
+    return running.handler(dispatch(make_packer(region, SqlitePacks(encoder), rest), running.metrics))
 
 
-def dispatch(packing: Packer) -> Answer:
+def dispatch(packing: Packer, metrics: Metrics) -> Answer:
     """Direct calls carry the field ``call``; everything else is a batch from SQS."""
     calls = packer_calls(packing)
 
     def answer(event: Event, context: object) -> Mapping[str, Any]:
         if "call" in event:
             return calls(event)
-        return answer_batch(event, context, lambda record: _pack(packing, record.body))
+        return answer_batch(event, context, lambda record: _pack(packing, record.body), metrics)
 
     return answer
 

@@ -27,7 +27,7 @@ def compose(settings: Settings) -> Handler:
     if meaning is not None:
         meaning.load()
     inspections = Inspections(make_deep_scan(running.region, scanner, guardrail), running.metrics)
-    return running.handler(dispatch(inspections, Scans(scanner, guardrail)))
+    return running.handler(dispatch(inspections, Scans(scanner, guardrail), running.metrics))
 
 
 def _guardrail(running: LambdaRuntime) -> Guardrail | None:
@@ -37,14 +37,14 @@ def _guardrail(running: LambdaRuntime) -> Guardrail | None:
     return BedrockGuardrail(running.clients, running.region.name, chosen.identifier, chosen.version)
 
 
-def dispatch(inspections: Inspections, scans: Scans) -> Answer:
+def dispatch(inspections: Inspections, scans: Scans, metrics: Metrics) -> Answer:
     """Answer a batch from SQS, which carries the field ``Records``, or a question, which is everything else."""
 
     def answer(event: Event, context: object) -> Mapping[str, Any]:
         if not isinstance(event, Mapping) or "Records" not in event:
             return scans.answer(event, str(getattr(context, "aws_request_id", "")))
         inspections.read_ahead([str(record["body"]) for record in event["Records"]])
-        return answer_batch(event, context, lambda record: inspections.message(record.body))
+        return answer_batch(event, context, lambda record: inspections.message(record.body), metrics)
 
     return answer
 

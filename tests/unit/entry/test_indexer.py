@@ -84,7 +84,12 @@ class World:
         folding = EventConsumer(self.indexing, self.folder, self.dead_letters, self.metrics)
         ends_us = self.clock.now_us() + left_s * 1_000_000
         context = SimpleNamespace(get_remaining_time_in_millis=lambda: (ends_us - self.clock.now_us()) // 1_000)
-        return dispatch(self.indexing, folding, self.taken, self.scans)({"Records": records}, context)
+        answer = dispatch(self.indexing, folding, self.taken, self.scans, self.metrics)
+        return answer({"Records": records}, context)
+
+    def counted(self) -> tuple[int, int]:
+        """How many messages were tried, and how many of them failed."""
+        return self.metrics.total("messages"), self.metrics.total("messages_failed")
 
     def letters(self) -> list[dict[str, str]]:
         return [json.loads(letter) for letter in self.dead_letters.take(100)]
@@ -218,6 +223,7 @@ def test_a_message_that_fails_comes_back_alone(world: World, caplog: pytest.LogC
     answer = world.answer(s3_event(world.keys[0]), s3_event(world.keys[1]), s3_event(world.keys[1], world.keys[0]))
     assert [failure["itemIdentifier"] for failure in answer["batchItemFailures"]] == ["m0", "m2"]
     assert world.metrics.total("objects_folded") == 2
+    assert world.counted() == (3, 2)
     assert "a secret" not in "".join(str(record.__dict__) for record in caplog.records)
 
 
@@ -239,6 +245,7 @@ def test_a_batch_that_would_outlast_the_function_is_done_in_part_and_the_rest_co
     answer = world.answer(*[s3_event(world.keys[-1])] * 10, left_s=60)
     assert [failure["itemIdentifier"] for failure in answer["batchItemFailures"]] == [f"m{n}" for n in range(4, 10)]
     assert len(slow.folded) == 4
+    assert world.counted() == (4, 0), "what was not begun says nothing of the version"
     assert world.taken.asked == [("memolith-test-index", f"receipt of m{n}", 10) for n in range(4, 10)]
 
 
@@ -293,7 +300,7 @@ def test_a_letter_that_cannot_be_sent_brings_its_message_back(world: World) -> N
 def test_a_direct_call_is_no_batch(world: World) -> None:
     folding = EventConsumer(world.indexing, world.folder, world.dead_letters, world.metrics)
     with pytest.raises(ValueError, match="no such call"):
-        dispatch(world.indexing, folding, world.taken, world.scans)({"call": "nonsense"}, None)
+        dispatch(world.indexing, folding, world.taken, world.scans, world.metrics)({"call": "nonsense"}, None)
 
 
 def test_the_scans_that_a_batch_asks_for_are_sent_in_one_request_at_its_end(world: World) -> None:
@@ -312,6 +319,7 @@ def test_a_batch_whose_scans_cannot_be_requested_comes_back_as_a_whole(world: Wo
     answer = world.answer(s3_event(world.keys[-1]), s3_event(world.keys[0]))
     assert [failure["itemIdentifier"] for failure in answer["batchItemFailures"]] == ["m0", "m1"]
     assert [pause for _, _, pause in world.taken.asked] == [10, 10]
+    assert world.counted() == (2, 2)
     world.requested.unavailable = False
     world.answer(s3_event(world.keys[-1]), s3_event(world.keys[0]))
     assert len(world.requested.sent) == 1
@@ -320,5 +328,7 @@ def test_a_batch_whose_scans_cannot_be_requested_comes_back_as_a_whole(world: Wo
 def test_a_direct_call_requests_the_scan_of_what_it_projects_before_it_is_answered(world: World) -> None:
     world.asks_for_scans()
     folding = EventConsumer(world.indexing, world.folder, world.dead_letters, world.metrics)
-    dispatch(world.indexing, folding, world.taken, world.scans)({"call": "arrived", "key": world.keys[-1]}, None)
+    dispatch(world.indexing, folding, world.taken, world.scans, world.metrics)(
+        {"call": "arrived", "key": world.keys[-1]}, None
+    )
     assert world.requested.sent == [[json.dumps({"inspect": world.keys[-1]})]]
