@@ -100,7 +100,8 @@ def test_what_the_disk_does_not_take_is_not_remembered(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", broken)
-        error = desk.fails(Exit.FAILED, "sync", desk.store, str(folder))
+        ended, told, error = desk.run("sync", desk.store, str(folder))
+    assert ended == Exit.FAILED and "/a.md" in told
     assert str(folder) in error and "cannot be used: Input/output error" in error
     assert (folder / ".memolith/sync.json").read_text() == before
     assert synced(desk, folder) == {}
