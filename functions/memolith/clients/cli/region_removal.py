@@ -187,17 +187,15 @@ def without(record: dict[str, Any], region: str) -> None:
 
 def has_stacks(target: Target, stage: str, region: str) -> bool:
     """Tell whether the region's base stack is there, its deletion not begun. One request. Raises Unavailable."""
-    from botocore.exceptions import ClientError
+    from memolith.adapters.aws.errors import AwsError, code_of, read_error
 
     name = f"memolith-{stage}-base-{region}"
     try:
         (stack,) = target.clients.cloudformation(region).describe_stacks(StackName=name)["Stacks"]
-    except ClientError as error:
-        if error.response.get("Error", {}).get("Code") == "ValidationError":
+    except AwsError as error:
+        if code_of(error) == "ValidationError":
             return False
-        raise Unavailable(
-            f"CloudFormation in {region} does not say whether the stack {name} is there: {error}"
-        ) from error
+        raise read_error(error, f"CloudFormation in {region} does not say whether the stack {name} is there") from error
     return not stack["StackStatus"].startswith("DELETE_")
 
 
