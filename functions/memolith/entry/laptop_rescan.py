@@ -7,12 +7,9 @@ version of the folder. A version that was scanned before is scanned again, which
 
 from __future__ import annotations
 
-import json
-
 from memolith.adapters.local import LocalQueue
 from memolith.app.kernel.region import Region
-from memolith.core.log_position import LogKey
-from memolith.core.object_keys import parsed_key
+from memolith.app.operations.rescan import scan_requests
 
 PAGE = 100
 
@@ -35,7 +32,6 @@ class LaptopRescan:
         if after is None:
             self._ended = True
             return False
-        page = self._region.objects.list(f"{self._region.name}/log/", after or None, PAGE)
-        requests = [json.dumps({"inspect": key}) for key in page.keys if isinstance(parsed_key(key), LogKey)]
-        self._queue.refill(requests, after, page.next_after)
+        requests, next_after = scan_requests(self._region, after or None, PAGE)
+        self._queue.refill(requests, after, next_after)
         return True

@@ -2,5 +2,5 @@
 
 It promises to change nothing by looking, and to show no content of a memory.
 
-Read first: `operator`, the only file.
+Read first: `operator`.
 """

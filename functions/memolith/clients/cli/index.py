@@ -17,11 +17,12 @@ from memolith.app.indexer.rebuild_pages import Progress as Step
 from memolith.app.indexer.service import make_indexer
 from memolith.app.operations import operator
 from memolith.app.operations.operator import IndexStatus
+from memolith.app.operations.rescan import prefix_of
 from memolith.clients.cli.consoles import aside, console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, show_rows
-from memolith.clients.cli.rescan import prefix_of, request_scans
+from memolith.clients.cli.rescan import request_scans
 from memolith.core.errors import InvalidRequest, MemolithError
 
 app = group("Show and rebuild a region's index; show and redrive dead letters.")

@@ -7,20 +7,13 @@ version that was scanned before is scanned again, which changes nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from memolith.app.kernel.region import Region
-from memolith.core.log_position import LogKey
-from memolith.core.object_keys import parsed_key
+from memolith.app.operations.rescan import scan_requests
 from memolith.ports.queue import Queue
 
 PAGE = 1000
-
-
-def prefix_of(region: str) -> str:
-    """Return what the keys of all versions begin with that stores wrote while `region` was their home."""
-    return f"{region}/log/"
 
 
 def request_scans(region: Region, queue: Queue, after: str | None = None) -> Iterator[tuple[int, str | None]]:
@@ -34,12 +27,10 @@ def request_scans(region: Region, queue: Queue, after: str | None = None) -> Ite
     """
     requested = 0
     while True:
-        page = region.objects.list(prefix_of(region.name), after, PAGE)
-        requests = [json.dumps({"inspect": key}) for key in page.keys if isinstance(parsed_key(key), LogKey)]
+        requests, after = scan_requests(region, after, PAGE)
         if requests:
             queue.send(requests)
         requested += len(requests)
-        yield requested, page.next_after
-        if page.next_after is None:
+        yield requested, after
+        if after is None:
             return
-        after = page.next_after
