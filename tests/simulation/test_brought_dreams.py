@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from memolith.app.api.dreams import DreamRequest
+from memolith.app.log.conditional_put import put_if_absent
 from memolith.app.pipelines.run_log import RunLog
 from memolith.core.errors import InvalidRequest
 from memolith.core.objects.run_record import UPDATE_EXISTING, DreamStatus, RunRecord
@@ -93,3 +94,62 @@ def test_a_dream_of_a_store_that_never_moved_is_canceled_without_a_look_at_other
     cancelation = stage.actor(lambda: stage.memolith().dreams.cancel(stage.call(), dream.run_id))
     assert cancelation.finish().status is DreamStatus.CANCELED
     assert [one for one in cancelation.trail if one.startswith("objects.list")] == []
+
+
+@pytest.mark.parametrize("late", [1, 2])
+@pytest.mark.parametrize(("last", "next_home"), MOVES)
+def test_a_dream_that_ended_at_the_next_home_stays_ended_when_late_records_of_the_last_home_come(
+    last: str, next_home: str, late: int
+) -> None:
+    stage = MovingStage()
+    dream = _begun(stage, last)
+    stage.move(next_home)
+    _put(stage, next_home, DreamStatus.COMPLETED)
+    for _ in range(late):
+        _put(stage, last, DreamStatus.RUNNING)
+    assert set(_statuses(stage, dream.run_id).values()) == {DreamStatus.COMPLETED}
+
+
+@pytest.mark.parametrize("late", [1, 2, 3])
+@pytest.mark.parametrize(("last", "next_home"), MOVES)
+def test_a_dream_that_ended_elsewhere_is_archived_where_late_records_have_its_next_numbers(
+    last: str, next_home: str, late: int
+) -> None:
+    stage = MovingStage()
+    dream = _begun(stage, last)
+    stage.move(next_home)
+    _put(stage, next_home, DreamStatus.COMPLETED)
+    for _ in range(late):
+        _put(stage, last, DreamStatus.RUNNING)
+    stage.at_rest()
+    stage.move(last)
+    archived = stage.memolith(last).dreams.archive(stage.call(), dream.run_id)
+    assert (archived.status, archived.archived_at is not None) == (DreamStatus.COMPLETED, True)
+    assert set(_statuses(stage, dream.run_id).values()) == {DreamStatus.COMPLETED}
+    for region in (HOME, AWAY, THIRD):
+        assert stage.memolith(region).dreams.retrieve(stage.call(), dream.run_id).archived_at == archived.archived_at
+
+
+@pytest.mark.parametrize(("last", "next_home"), MOVES)
+def test_a_dream_that_ended_late_at_the_last_home_is_not_canceled_by_the_next_whose_record_has_its_number(
+    last: str, next_home: str
+) -> None:
+    stage = MovingStage()
+    dream = _begun(stage, last)
+    stage.move(next_home)
+    _put(stage, next_home, DreamStatus.RUNNING)
+    _put(stage, last, DreamStatus.COMPLETED)
+    stage.bring_unindexed(next_home)
+    with pytest.raises(InvalidRequest, match="completed already"):
+        stage.memolith(next_home).dreams.cancel(stage.call(), dream.run_id)
+    assert set(_statuses(stage, dream.run_id).values()) == {DreamStatus.COMPLETED}
+
+
+def test_a_dream_whose_end_is_put_and_not_indexed_yet_is_not_canceled_with_the_number_after_it() -> None:
+    stage = MovingStage()
+    dream = _begun(stage, HOME)
+    ended = replace(dream, sequence=2, status=DreamStatus.COMPLETED, ended_at=dream.created_at, home=HOME)
+    put_if_absent(stage.cloud.sites[HOME].region, str(ended.key(HOME)), ended.to_json(), {})
+    with pytest.raises(InvalidRequest, match="completed already"):
+        stage.memolith(HOME).dreams.cancel(stage.call(), dream.run_id)
+    assert set(_statuses(stage, dream.run_id).values()) == {DreamStatus.COMPLETED}

@@ -259,7 +259,8 @@ class DreamRunner:
             raise DreamPausedError
         key = DreamRow.key(run.record.run_id)
         view = self._region.view([StoreRow.key(run.record.store_id), key])
-        if key not in view.rows or DreamRow.from_attributes(view.rows[key]).parsed.sequence > run.record.sequence:
+        newest = DreamRow.from_attributes(view.rows[key]).parsed if key in view.rows else None
+        if newest is None or not newest.status.is_open or newest.sequence > run.record.sequence:
             raise DreamStoppedError
         self._at_home(view, run)
         if not self._steps.is_begun(run.record, run.held.token):

@@ -311,15 +311,16 @@ class Dreams:
     def _changed(self, view: View, store: StoreRow, record: RunRecord, change: Change) -> RunRecord:
         """Put what becomes of a dream, after all that is in this bucket of it, also of the store's former homes."""
         record = self._runs.caught_up(view, store, record)
+        taken = 0  # an open record of a former term may have a number that follows the end, and stays
         for _ in range(PUT_ATTEMPTS):
             record = self._whole(record)
             changed = change(record, self._region.clock.now_us())
             if changed is None:
                 return record
-            changed = replace(changed, sequence=record.sequence + 1)
+            changed = replace(changed, sequence=max(record.sequence, taken) + 1)
             if self._put(view, store, changed):
                 return changed
-            record = self._runs.read(view, record.run_id) or record
+            record, taken = self._runs.overtaken(view, changed), changed.sequence
         raise Busy("the dream kept changing; try again")
 
     def _find(self, call: RequestContext, scope: Scope, run_id: str) -> tuple[Access, RunRecord]:

@@ -96,22 +96,32 @@ class RunLog:
         """Return the dream's newest record, after what the store's former homes put of it has been projected.
 
         Their events may come after the store did: by its rows a new home would do once more what is over. No call for a
-        store that has not moved; otherwise a LIST for each former home, and for what is newer a GET and a `fold`.
+        store that has not moved; otherwise a LIST for each former home, and for what may be newer a GET, a `fold`, and
+        an index read.
 
         Raises:
             Unavailable: the bucket or the index does not answer. OutcomeUnknown: as `fold`.
         """
-        homes = set(homes_of(store)) - {self._region.name}
         found = record
-        for home in sorted(homes):
+        for home in sorted(set(homes_of(store)) - {self._region.name}):
             known = str(record.key(home))
             *_, last = ["", *keys_under(self._region.objects, known.rpartition("/")[0] + "/")]
-            kept = find(self._region.objects, last) if last > known else None
-            if kept is not None:
-                newer = RunRecord.from_json(kept.body)
-                self.fold(view, newer, home)
-                found = max(found, newer, key=lambda one: one.sequence)
+            if last > known or (last == known and home != record.home):
+                found = self._after(view, record, last, home)
         return found
+
+    def overtaken(self, view: View, record: RunRecord) -> RunRecord:
+        """Return a dream's newest record, after what stands under a record's key, which `put` found, is projected.
+
+        A GET, a `fold`, and an index read. Raises as `caught_up`.
+        """
+        return self._after(view, record, str(record.key(self._region.name)), self._region.name)
+
+    def _after(self, view: View, record: RunRecord, key: str, home: str) -> RunRecord:
+        kept = find(self._region.objects, key)
+        if kept is not None:
+            self.fold(view, RunRecord.from_json(kept.body), home)
+        return self.read(view, record.run_id) or record
 
     def open_runs(self, view: View, workspace_id: str, limit: int = 100) -> list[RunRecord]:
         """Return dreams that are not over, the oldest first. One query."""

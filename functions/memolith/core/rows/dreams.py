@@ -57,7 +57,11 @@ class DreamRow(Row):
 
 
 def join_dream(before: DreamRow | None, after: DreamRow) -> DreamRow:
-    """Join two states: the later record stands, and of two of one number that of the greater region."""
+    """Join two states: the later record stands, and of two of one number that of the greater region.
+
+    No record of an open dream takes the end's place, whatever its number: a home that has not heard of the next one
+    goes on counting.
+    """
     if before is None:
         return after
-    return max(before, after, key=lambda row: (row.sequence, row.region, row.record))
+    return max(before, after, key=lambda row: (not row.parsed.status.is_open, row.sequence, row.region, row.record))

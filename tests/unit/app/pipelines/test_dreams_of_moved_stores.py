@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,9 +13,10 @@ from memolith.app.api.dream_run import Taken
 from memolith.app.api.dreams import DreamRequest
 from memolith.app.api.memories import Memories
 from memolith.app.kernel.results import Memory, RequestContext
+from memolith.app.pipelines.run_log import RunLog
 from memolith.core.commands import Command, CreateMemory
 from memolith.core.errors import OutcomeUnknown, Unavailable
-from memolith.core.objects.run_record import UPDATE_EXISTING
+from memolith.core.objects.run_record import UPDATE_EXISTING, DreamStatus
 from memolith.core.rows.dreams import DreamRow
 from memolith.ports.index import Change
 from tests.api.dreams.stage import Stage, do
@@ -97,6 +99,28 @@ def test_a_worker_whose_store_moved_writes_nothing_beside_the_worker_of_the_new_
     stage.tick()
     assert sorted(stage.texts()) == sorted([*TEXTS, *written, "/away.md"])
     assert (records(stage, "run", HOME), records(stage, "run", AWAY)) == (["pending", "running"], ["completed"])
+
+
+def test_a_worker_that_hears_of_the_end_at_the_new_home_before_it_hears_of_that_home_writes_nothing() -> None:
+    """The end has no greater number than the worker's own record."""
+    stage = Stage()
+    stage.fill(TEXTS)
+    dream = stage.update()
+    stage.model.said = [creating(stage, "/here.md")]
+    site = stage.scene.cloud.sites[HOME]
+    runs = RunLog(site.region)
+
+    def hear_of_the_end() -> None:
+        record = runs.read(site.region.view([]), dream.id)
+        assert record is not None
+        assert record.sequence == 2
+        runs.fold(site.region.view([]), replace(record, status=DreamStatus.COMPLETED, home=AWAY), AWAY)
+
+    stage.model.before = hear_of_the_end
+    stage.tick()
+    assert sorted(stage.texts()) == sorted(TEXTS)
+    assert records(stage, "run", HOME) == ["pending", "running"]
+    assert stage.client.beta.dreams.retrieve(dream.id).status == "completed"
 
 
 def test_a_dream_that_stopped_for_a_move_that_was_given_up_carries_out_the_plan_that_it_had() -> None:
