@@ -258,6 +258,20 @@ def test_botocore_repeats_no_question_to_a_model() -> None:
     assert made._client.meta.config.retries == {"mode": "standard", "total_max_attempts": 1}
 
 
+def test_bedrock_is_asked_in_the_region_of_the_shell_where_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", HOME)
+    made: Any = service_of("bedrock")("us.claude-x")
+    assert made._client.meta.region_name == HOME
+
+
+def test_bedrock_without_any_region_is_refused_with_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    with pytest.raises(Rejected, match="set AWS_DEFAULT_REGION"):
+        service_of("bedrock")("us.claude-x")
+
+
 def test_anthropic_is_never_asked_at_the_address_of_memolith_that_the_shell_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

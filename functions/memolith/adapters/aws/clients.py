@@ -91,9 +91,16 @@ class Clients:
         client: CloudFormationClient = self._client("cloudformation", region, 3)
         return client
 
-    def bedrock_runtime(self, region: str) -> BedrockRuntimeClient:
-        """Return the client of a region's models and guardrails, asked once: who asks repeats a question."""
-        client: BedrockRuntimeClient = self._client("bedrock-runtime", region, 1)
+    def bedrock_runtime(self, region: str | None) -> BedrockRuntimeClient:
+        """Return the client of a region's models and guardrails, asked once: who asks repeats a question.
+
+        Raises:
+            LookupError: no region is named, nor does the shell or the profile name one.
+        """
+        named = region or self._session.region_name
+        if named is None:
+            raise LookupError("no region is named: set AWS_DEFAULT_REGION, or `region` in ~/.aws/config")
+        client: BedrockRuntimeClient = self._client("bedrock-runtime", named, 1)
         return client
 
     def bedrock_agent_runtime(self, region: str) -> Any:

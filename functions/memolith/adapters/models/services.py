@@ -14,6 +14,11 @@ ANTHROPIC_URL = "https://api.anthropic.com"
 OWN_KEYS = ("sk-memolith-", "st-memolith-")
 """What Memolith's keys and tokens begin with: in the shell of its clients ANTHROPIC_API_KEY is one of them."""
 
+OWN_KEY = (
+    "the key of Anthropic's API is one of Memolith's, which is not sent there: put a key of Anthropic into "
+    "ANTHROPIC_API_KEY, or name another service's address in MEMOLITH_MODEL_URL"
+)
+
 
 def service_of(
     name: str,
@@ -23,7 +28,9 @@ def service_of(
     window_tokens: int | None = None,
     region: str | None = None,
 ) -> Callable[[str], Model]:
-    """Return what makes the models of a service; it raises Rejected where the key is one of Memolith's. No call.
+    """Return what makes the models of a service. No call.
+
+    What it returns raises Rejected where the key is one of Memolith's, or no region of Bedrock is named anywhere.
 
     Args:
         key: the service's; None where its SDK looks for one.
@@ -41,7 +48,7 @@ def service_of(
 
         client, window = Anthropic(api_key=key, base_url=url or ANTHROPIC_URL), window_tokens or anthropic.WINDOW_TOKENS
         if url is None and (client.api_key or "").startswith(OWN_KEYS):
-            return _refusing
+            return partial(_refuse, OWN_KEY)
         return partial(anthropic.AnthropicModel, client, window_tokens=window)
     if name == "openai":
         from openai import OpenAI
@@ -53,12 +60,12 @@ def service_of(
     from memolith.adapters.aws.clients import Clients, Limits
     from memolith.adapters.models import bedrock
 
-    runtime = Clients(url, Limits(read_s=CALL_TIMEOUT_S)).bedrock_runtime(region or "")
+    try:
+        runtime = Clients(url, Limits(read_s=CALL_TIMEOUT_S)).bedrock_runtime(region)
+    except LookupError as error:
+        return partial(_refuse, f"Bedrock was not asked: {error}")
     return partial(bedrock.BedrockModel, runtime, window_tokens=window_tokens or bedrock.WINDOW_TOKENS)
 
 
-def _refusing(model_id: str) -> Model:
-    raise Rejected(
-        "the key of Anthropic's API is one of Memolith's, which is not sent there: put a key of Anthropic into "
-        "ANTHROPIC_API_KEY, or name another service's address in MEMOLITH_MODEL_URL"
-    )
+def _refuse(reason: str, model_id: str) -> Model:
+    raise Rejected(reason)

@@ -16,6 +16,7 @@ from memolith.clients.cli.output import Json, visible
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.clients.sync.folder import SyncFolder
 from memolith.clients.sync.syncing import Syncing
+from memolith.clients.transfer.ignoring import FILE as IGNORE_FILE
 from memolith.clients.transfer.report import Row, as_json, complete
 from memolith.clients.working_copy.store_client import Denied, Gone, NoAnswer, StoreClientError
 from memolith.core import ids
@@ -71,10 +72,12 @@ def sync(
 def _pass(syncing: Syncing, folder: Path, json_wanted: bool, before: list[Row] | None) -> list[Row]:
     """Run one pass and report it; after the first, only what is new.
 
-    A watch goes on when the store does not answer, or the disk refuses: both may pass.
+    A watch goes on when the store does not answer, the disk refuses, or the folder's patterns are being edited: each
+    may pass.
 
     Raises:
         ApiFailed: the store does not answer, or not to this key; or the disk refuses.
+        InvalidRequest: the folder cannot be kept in step.
     """
     rows: list[Row] = []
     try:
@@ -87,6 +90,11 @@ def _pass(syncing: Syncing, folder: Path, json_wanted: bool, before: list[Row] |
             typer.echo(f"{failed.message}: tried again", err=True)
             return rows
         raise failed from error
+    except InvalidRequest as error:
+        if before is None or error.field != IGNORE_FILE:
+            raise
+        typer.echo(f"{visible(error.message)}: tried again", err=True)
+        return before
     except KeyboardInterrupt:
         _show(rows, json_wanted, before or [])
         raise

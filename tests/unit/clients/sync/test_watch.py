@@ -82,3 +82,31 @@ def test_ctrl_c_within_a_pass_ends_a_watch_though_the_disk_is_full(
     monkeypatch.setattr(Syncing, "_run", ends)
     code, _, err = desk.run("sync", desk.store, str(folder), "--watch")
     assert code == Exit.FAILED and "No space left on device" in err
+
+
+def test_a_watch_goes_on_after_a_pass_in_which_the_patterns_of_the_folder_were_half_edited(
+    desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(folder, {"c.md": "three\n", "d.log": "no memory\n"})
+    patterns, pauses = folder / ".memolithignore", 0
+    patterns.write_text("!\n")
+
+    def edits(_: SystemClock, seconds: float) -> None:
+        nonlocal pauses
+        pauses += 1
+        if pauses == 2:
+            raise KeyboardInterrupt
+        patterns.write_text("*.log\n")
+
+    monkeypatch.setattr(SystemClock, "pause", edits)
+    code, out, err = desk.run("sync", desk.store, str(folder), "--watch")
+    assert (code, out.splitlines()[0]) == (0, "sent  /c.md")
+    assert err.startswith(".memolithignore: a line is no pattern") and err.endswith(": tried again\n")
+    assert desk.run("sync", desk.store, str(folder))[0] == 0
+
+
+def test_one_pass_over_patterns_that_make_no_sense_fails_and_says_so(desk: Desk, folder: Path) -> None:
+    (folder / ".memolithignore").write_text("!\n")
+    code, out, err = desk.run("sync", desk.store, str(folder))
+    assert (code, out) == (Exit.USAGE, "")
+    assert ".memolithignore: a line is no pattern" in err
