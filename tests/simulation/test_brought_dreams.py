@@ -14,7 +14,10 @@ from memolith.app.api.dreams import DreamRequest
 from memolith.app.log.conditional_put import put_if_absent
 from memolith.app.pipelines.run_log import RunLog
 from memolith.core.errors import InvalidRequest
+from memolith.core.object_keys import RunKey
 from memolith.core.objects.run_record import UPDATE_EXISTING, DreamStatus, RunRecord
+from memolith.core.rows.dreams import DreamRow
+from memolith.core.rows.identity import StoreRow
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 
 MOVES = [(HOME, AWAY), (AWAY, HOME)]
@@ -31,12 +34,14 @@ def _begun(stage: MovingStage, home: str) -> RunRecord:
     return dream
 
 
-def _put(stage: MovingStage, home: str, status: DreamStatus) -> None:
-    """A worker at the home puts the next record of the only dream."""
+def _put(stage: MovingStage, home: str, status: DreamStatus, *, late: bool = False) -> None:
+    """A worker at the home puts the next record of the only dream; a `late` one began before the last move."""
     region = stage.cloud.sites[home].region
-    runs, view = RunLog(region), region.view()
+    runs, view, key = RunLog(region), region.view([StoreRow.key(stage.store)]), StoreRow.key(stage.store)
+    store = StoreRow.from_attributes(view.rows[key])
     [record] = runs.open_everywhere(view, 2)
-    assert runs.put(view, replace(record, sequence=record.sequence + 1, status=status, ended_at=region.clock.now_us()))
+    following = replace(record, sequence=record.sequence + 1, status=status, ended_at=region.clock.now_us())
+    assert runs.put(view, replace(store, epochs=store.epochs[: -1 if late else None]), following)
 
 
 def _statuses(stage: MovingStage, run_id: str) -> dict[str, DreamStatus]:
@@ -106,11 +111,11 @@ def test_a_dream_that_ended_at_the_next_home_stays_ended_when_late_records_of_th
     stage.move(next_home)
     _put(stage, next_home, DreamStatus.COMPLETED)
     for _ in range(late):
-        _put(stage, last, DreamStatus.RUNNING)
+        _put(stage, last, DreamStatus.RUNNING, late=True)
     assert set(_statuses(stage, dream.run_id).values()) == {DreamStatus.COMPLETED}
 
 
-@pytest.mark.parametrize("late", [1, 2, 3])
+@pytest.mark.parametrize("late", [1, 2, 7])
 @pytest.mark.parametrize(("last", "next_home"), MOVES)
 def test_a_dream_that_ended_elsewhere_is_archived_where_late_records_have_its_next_numbers(
     last: str, next_home: str, late: int
@@ -120,7 +125,7 @@ def test_a_dream_that_ended_elsewhere_is_archived_where_late_records_have_its_ne
     stage.move(next_home)
     _put(stage, next_home, DreamStatus.COMPLETED)
     for _ in range(late):
-        _put(stage, last, DreamStatus.RUNNING)
+        _put(stage, last, DreamStatus.RUNNING, late=True)
     stage.at_rest()
     stage.move(last)
     archived = stage.memolith(last).dreams.archive(stage.call(), dream.run_id)
@@ -138,7 +143,7 @@ def test_a_dream_that_ended_late_at_the_last_home_is_not_canceled_by_the_next_wh
     dream = _begun(stage, last)
     stage.move(next_home)
     _put(stage, next_home, DreamStatus.RUNNING)
-    _put(stage, last, DreamStatus.COMPLETED)
+    _put(stage, last, DreamStatus.COMPLETED, late=True)
     stage.bring_unindexed(next_home)
     with pytest.raises(InvalidRequest, match="completed already"):
         stage.memolith(next_home).dreams.cancel(stage.call(), dream.run_id)
@@ -153,3 +158,49 @@ def test_a_dream_whose_end_is_put_and_not_indexed_yet_is_not_canceled_with_the_n
     with pytest.raises(InvalidRequest, match="completed already"):
         stage.memolith(HOME).dreams.cancel(stage.call(), dream.run_id)
     assert set(_statuses(stage, dream.run_id).values()) == {DreamStatus.COMPLETED}
+
+
+@pytest.mark.parametrize(("last", "next_home"), MOVES)
+def test_a_dream_that_was_canceled_at_the_next_home_stays_canceled_when_the_last_homes_late_end_comes(
+    last: str, next_home: str
+) -> None:
+    stage = MovingStage()
+    dream = _begun(stage, last)
+    stage.move(next_home)
+    stage.memolith(next_home).dreams.cancel(stage.call(), dream.run_id)
+    _put(stage, last, DreamStatus.COMPLETED, late=True)
+    assert set(_statuses(stage, dream.run_id).values()) == {DreamStatus.CANCELED}
+
+
+@pytest.mark.parametrize(("last", "next_home"), MOVES)
+def test_a_dream_that_was_archived_at_the_next_home_stays_archived_when_a_late_end_of_a_greater_number_comes(
+    last: str, next_home: str
+) -> None:
+    stage = MovingStage()
+    dream = _begun(stage, last)
+    stage.move(next_home)
+    stage.memolith(next_home).dreams.cancel(stage.call(), dream.run_id)
+    archived = stage.memolith(next_home).dreams.archive(stage.call(), dream.run_id)
+    for status in (DreamStatus.RUNNING, DreamStatus.RUNNING, DreamStatus.COMPLETED):
+        _put(stage, last, status, late=True)
+    assert set(_statuses(stage, dream.run_id).values()) == {DreamStatus.CANCELED}
+    for region in (HOME, AWAY, THIRD):
+        assert stage.memolith(region).dreams.retrieve(stage.call(), dream.run_id).archived_at == archived.archived_at
+
+
+@pytest.mark.parametrize(("last", "next_home"), MOVES)
+def test_a_late_record_that_does_not_stand_beside_a_dreams_end_is_not_missing(last: str, next_home: str) -> None:
+    """A region whose row did not show it would wait for it, and never claim to be complete past it."""
+    stage = MovingStage()
+    dream = _begun(stage, last)
+    stage.move(next_home)
+    _put(stage, next_home, DreamStatus.COMPLETED)
+    for _ in range(2):
+        _put(stage, last, DreamStatus.RUNNING, late=True)
+    stage.at_rest()
+    for region in (HOME, AWAY, THIRD):
+        key = DreamRow.key(dream.run_id)
+        row = DreamRow.from_attributes(stage.cloud.sites[region].region.view([key]).rows[key])
+        assert row.parsed.status is DreamStatus.COMPLETED
+        for home, shown in ((last, [True, True, True, False]), (next_home, [True, True, False, False])):
+            assert [row.shows(RunKey(home, stage.store, dream.run_id, number)) for number in (1, 2, 3, 4)] == shown

@@ -244,7 +244,7 @@ class DreamRunner:
         store = self._at_home(view, run)
         sources = {**last.sources, **record.sources}
         changed = replace(record, sequence=last.sequence + 1, instructions=last.instructions, sources=sources)
-        if not self._runs.put(run.view, changed):
+        if not self._runs.put(run.view, store, changed):
             raise DreamStoppedError
         run.record = run.last = changed
         if not self._fence.may_put(view, store):

@@ -233,7 +233,7 @@ class Dreams:
         """
         doubt = f"what was asked of {record.run_id} may be done"
         with nullcontext() if store.state == StoreState.DELETED else self._fence.term(view, store, doubt):
-            return self._runs.put(view, record)
+            return self._runs.put(view, store, record)
 
     def _enter_inputs(self, call: RequestContext, request: DreamRequest) -> tuple[Access, StoreRow]:
         """Let the caller in to what the dream is to read."""
@@ -311,7 +311,7 @@ class Dreams:
     def _changed(self, view: View, store: StoreRow, record: RunRecord, change: Change) -> RunRecord:
         """Put what becomes of a dream, after all that is in this bucket of it, also of the store's former homes."""
         record = self._runs.caught_up(view, store, record)
-        taken = 0  # an open record of a former term may have a number that follows the end, and stays
+        taken = 0
         for _ in range(PUT_ATTEMPTS):
             record = self._whole(record)
             changed = change(record, self._region.clock.now_us())
@@ -320,7 +320,7 @@ class Dreams:
             changed = replace(changed, sequence=max(record.sequence, taken) + 1)
             if self._put(view, store, changed):
                 return changed
-            record, taken = self._runs.overtaken(view, changed), changed.sequence
+            record, taken = self._runs.overtaken(view, changed)
         raise Busy("the dream kept changing; try again")
 
     def _find(self, call: RequestContext, scope: Scope, run_id: str) -> tuple[Access, RunRecord]:

@@ -10,6 +10,7 @@ from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
+from memolith.app.pipelines.job_log import epoch_number
 from memolith.core.epochs import homes_of
 from memolith.core.errors import once_done
 from memolith.core.objects.checkpoint import Named
@@ -25,13 +26,15 @@ class RunLog:
     def __init__(self, region: Region) -> None:
         self._region = region
 
-    def put(self, view: View, record: RunRecord) -> bool:
-        """Put a record and project it; False where another stands at its sequence. One PUT, a read, a transaction.
+    def put(self, view: View, store: StoreRow, record: RunRecord) -> bool:
+        """Put a record in the store's epoch, and project it; False where another stands at its sequence.
+
+        One PUT, a read, a transaction.
 
         Raises:
             Unavailable, Busy: nothing was put. OutcomeUnknown: it may be there; read the dream again.
         """
-        record = replace(record, home=self._region.name)
+        record = replace(record, home=self._region.name, epoch=epoch_number(store))
         key = str(record.key(self._region.name))
         is_mine = partial(self._is, key, record)
         if put_if_absent(self._region, key, record.to_json(), {}, is_mine=is_mine) is not Put.MINE:
@@ -96,32 +99,35 @@ class RunLog:
         """Return the dream's newest record, after what the store's former homes put of it has been projected.
 
         Their events may come after the store did: by its rows a new home would do once more what is over. No call for a
-        store that has not moved; otherwise a LIST for each former home, and for what may be newer a GET, a `fold`, and
-        an index read.
+        store that has not moved; otherwise a LIST, a GET and a `fold` for each former home, and an index read.
 
         Raises:
             Unavailable: the bucket or the index does not answer. OutcomeUnknown: as `fold`.
         """
-        found = record
-        for home in sorted(set(homes_of(store)) - {self._region.name}):
-            known = str(record.key(home))
-            *_, last = ["", *keys_under(self._region.objects, known.rpartition("/")[0] + "/")]
-            if last > known or (last == known and home != record.home):
-                found = self._after(view, record, last, home)
-        return found
+        homes = sorted(set(homes_of(store)) - {self._region.name})
+        for home in homes:
+            self._fold_last(view, record, home)
+        return (self.read(view, record.run_id) or record) if homes else record
 
-    def overtaken(self, view: View, record: RunRecord) -> RunRecord:
-        """Return a dream's newest record, after what stands under a record's key, which `put` found, is projected.
+    def overtaken(self, view: View, record: RunRecord) -> tuple[RunRecord, int]:
+        """Return a dream's newest record, and the last number that is taken here, once what has that is projected.
 
-        A GET, a `fold`, and an index read. Raises as `caught_up`.
+        For who found a number taken: by a record that is not indexed yet, or by one of a former epoch, which does not
+        stand. A LIST, a GET, a `fold`, and an index read. Raises as `caught_up`.
         """
-        return self._after(view, record, str(record.key(self._region.name)), self._region.name)
+        last = self._fold_last(view, record, self._region.name)
+        return self.read(view, record.run_id) or record, last
 
-    def _after(self, view: View, record: RunRecord, key: str, home: str) -> RunRecord:
-        kept = find(self._region.objects, key)
-        if kept is not None:
-            self.fold(view, RunRecord.from_json(kept.body), home)
-        return self.read(view, record.run_id) or record
+    def _fold_last(self, view: View, record: RunRecord, home: str) -> int:
+        """Project the last record that `home` put of a dream; return its number, or 0 where there is none."""
+        prefix = str(record.key(home)).rpartition("/")[0] + "/"
+        *_, last = [None, *keys_under(self._region.objects, prefix)]
+        kept = None if last is None else find(self._region.objects, last)
+        if kept is None:
+            return 0
+        newest = RunRecord.from_json(kept.body)
+        self.fold(view, newest, home)
+        return newest.sequence
 
     def open_runs(self, view: View, workspace_id: str, limit: int = 100) -> list[RunRecord]:
         """Return dreams that are not over, the oldest first. One query."""

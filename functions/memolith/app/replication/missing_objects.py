@@ -293,7 +293,7 @@ def _shows(rows: Mapping[RowKey, Attributes], row_key: RowKey, key: ObjectKey) -
     if isinstance(key, ProposalKey):
         return shows(ProposalRow.from_attributes(attributes), key)
     if isinstance(key, RunKey):
-        return DreamRow.from_attributes(attributes).sequence >= key.sequence
+        return DreamRow.from_attributes(attributes).shows(key)
     row = VersionRow.from_attributes(attributes)
     if isinstance(key, LogKey):
         return _shows_entry(row, key)

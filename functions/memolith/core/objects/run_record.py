@@ -63,6 +63,7 @@ class RunRecord:
         proposal_id: the proposal that has its edits, where it proposes them and there are any.
         sources: of each memory that the dream wrote, by its id, what the edit rests on: ids of versions and of notes.
         home: the region that put the record; empty in those of releases that had dreams in one region only.
+        epoch: the number of the store's epoch in which it was put; 0 in those of releases that did not note it.
     """
 
     workspace_id: str
@@ -101,6 +102,7 @@ class RunRecord:
     dropped: tuple[str, ...] = ()
     proposal_id: str | None = None
     home: str = ""
+    epoch: int = 0
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def key(self, home: str) -> RunKey:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
+from memolith.core.object_keys import RunKey
 from memolith.core.objects.run_record import RunRecord
 from memolith.core.rows.base import Row, RowKey
 
@@ -13,12 +15,19 @@ EVERY_OPEN_DREAM = "#dreams#open"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DreamRow(Row):
-    """The newest record of a dream that is here, as text, without what its caller wrote."""
+    """The record of a dream that stands, as text, without what its caller wrote.
+
+    Attributes:
+        sequence, region: its number, and who put it.
+        numbers: of each region the greatest number of its records that are joined here, as text; None in rows of
+            releases that did not note it.
+    """
 
     sequence: int
     region: str
     store_id: str
     record: str
+    numbers: Mapping[str, str] | None = None
 
     @staticmethod
     def key(run_id: str) -> RowKey:
@@ -48,20 +57,37 @@ class DreamRow(Row):
     def of(cls, record: RunRecord, region: str) -> DreamRow:
         """Return the row of a record that `region` put."""
         text = record.blanked().to_json().decode()
-        return cls(sequence=record.sequence, region=region, store_id=record.store_id, record=text)
+        numbers = {region: str(record.sequence)}
+        return cls(sequence=record.sequence, region=region, store_id=record.store_id, record=text, numbers=numbers)
 
     @property
     def parsed(self) -> RunRecord:
         """The record; what its caller wrote is in the object alone."""
         return RunRecord.from_json(self.record.encode())
 
+    def shows(self, key: RunKey) -> bool:
+        """Tell whether the record of this key, or a later one of its region, is joined."""
+        return int(self._greatest.get(key.home, "0")) >= key.sequence
+
+    @property
+    def _greatest(self) -> Mapping[str, str]:
+        return {self.region: str(self.sequence)} if self.numbers is None else self.numbers
+
 
 def join_dream(before: DreamRow | None, after: DreamRow) -> DreamRow:
     """Join two states: the later record stands, and of two of one number that of the greater region.
 
     No record of an open dream takes the end's place, whatever its number: a home that has not heard of the next one
-    goes on counting.
+    goes on counting. Of two ends that of the greater epoch stands.
     """
     if before is None:
         return after
-    return max(before, after, key=lambda row: (not row.parsed.status.is_open, row.sequence, row.region, row.record))
+    numbers = dict(before._greatest)
+    for region, number in after._greatest.items():
+        numbers[region] = max(numbers.get(region, "0"), number, key=int)
+    return replace(max(before, after, key=_rank), numbers=numbers)
+
+
+def _rank(row: DreamRow) -> tuple[int, int, str, str]:
+    record = row.parsed
+    return (0 if record.status.is_open else 1 + record.epoch, row.sequence, row.region, row.record)
