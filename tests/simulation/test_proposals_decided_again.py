@@ -109,6 +109,40 @@ def test_a_lost_reversal_does_not_stand_for_the_reversal_of_the_new_homes_approv
     desk.stage.at_rest(divergent=None)
 
 
+def test_an_approval_of_the_next_home_is_carried_out_by_the_first_home_that_has_an_end_of_its_own() -> None:
+    desk = Desk()
+    desk.do("approve", edits=[1])
+    with desk.taken_over(ProposalStep.OPENED):
+        desk.stage.actor(lambda: desk.do("approve", AWAY)).until("objects.put_if_absent", "/log/").die()
+    desk.stage.at_rest(divergent=None)
+    desk.stage.move(HOME)
+    desk.stage.clock.advance(PROPOSAL_RESUMED_US / 1_000_000 + 1)
+    assert desk.look_for_what_is_due(HOME) == {"done": "approve"}
+    shown = desk.do("retrieve", HOME)
+    assert (shown.complete, outcomes(shown)) == (True, ["stale", "applied"])  # the lost approval's /x came late
+    assert desk.look_for_what_is_due(HOME) == {"done": None}
+    desk.stage.at_rest(divergent=None)
+    for region in desk.stage.cloud.regions:
+        assert desk.do("retrieve", region).edits == shown.edits
+        assert desk.stage.contents(region) == {"/x": "the x", "/y": "the y"}
+
+
+def test_an_approval_of_the_next_home_is_taken_back_by_the_first_home_that_has_a_reversal_of_its_own() -> None:
+    desk = Desk()
+    desk.do("approve")
+    desk.do("revert")
+    with desk.taken_over(ProposalStep.OPENED):
+        desk.do("approve", AWAY)
+    desk.stage.at_rest(divergent=None)
+    desk.stage.move(HOME)
+    reverted = desk.do("revert", HOME)
+    assert (reverted.status, reversals(reverted)) == ("reverted", ["reverted", "reverted"])
+    assert desk.stage.contents(HOME) == {}
+    desk.stage.at_rest(divergent=None)
+    for region in desk.stage.cloud.regions:
+        assert (desk.do("retrieve", region).status, desk.stage.contents(region)) == ("reverted", {})
+
+
 @pytest.mark.parametrize("change", ["approve", "revert"])
 def test_what_a_moved_home_had_begun_counts_as_ended_by_the_next_home_in_its_own_term(change: str) -> None:
     desk = Desk()

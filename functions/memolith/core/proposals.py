@@ -13,7 +13,13 @@ from memolith.core.fold import is_live
 from memolith.core.limits import PROPOSAL_KEPT_US, PROPOSAL_RESUMED_US
 from memolith.core.log_position import Epoch
 from memolith.core.object_keys import ProposalKey
-from memolith.core.objects.proposal_record import PlannedWrite, ProposalRecord, ProposalStep, ProposedEdit
+from memolith.core.objects.proposal_record import (
+    NUMBERS_PER_TURN,
+    PlannedWrite,
+    ProposalRecord,
+    ProposalStep,
+    ProposedEdit,
+)
 from memolith.core.rows.base import Row, RowKey
 from memolith.core.rows.content import MemoryRow
 from memolith.core.rows.proposals import DueProposalRow, ProposalRow, ProposedVersionRow
@@ -52,8 +58,9 @@ def join(before: ProposalRow | None, record: ProposalRecord, arrived: bool = Fal
     `arrived`: its object's arrival is being handled, which has the texts erased that an order is about.
     """
     row = before or ProposalRow(store_id=record.store_id, proposal_id=record.proposal_id)
-    step = ProposalStep(record.step)
-    if outranks(row, step, Epoch.parse(record.epoch)):
+    step, epoch = ProposalStep(record.step), Epoch.parse(record.epoch)
+    row = replace(row, records={**row.records, _name(record.key(epoch.home)): record.epoch})
+    if outranks(row, step, epoch):
         return row
     mark: dict[str, Any] = {step.name.lower(): record.epoch}
     match step:
@@ -95,15 +102,31 @@ def outranks(row: ProposalRow | None, step: ProposalStep, epoch: Epoch) -> bool:
 
 
 def shows(row: ProposalRow, key: ProposalKey) -> bool:
-    """Tell whether a row shows that the record of this key, or one that holds in its place, is projected.
-
-    Of an order to erase the texts: and carried out here.
+    """Tell whether a row shows that the record of this key is projected; of an order to erase the texts: carried out
+    here.
     """
-    try:
-        step = ProposalStep(key.sequence)
-    except ValueError:
-        return False
-    return getattr(row, step.name.lower()) is not None and not (step is ProposalStep.ERASED and row.unerased)
+    is_order = key.sequence % NUMBERS_PER_TURN == ProposalStep.ERASED
+    return is_joined(row, key) and not (is_order and row.unerased)
+
+
+def is_joined(row: ProposalRow, key: ProposalKey) -> bool:
+    """Tell whether the record of this key is joined into the row."""
+    return _name(key) in row.records
+
+
+def key_of(row: ProposalRow, step: ProposalStep) -> ProposalKey | None:
+    """Return the key of the record of a step that holds; None where the row says of none."""
+    epoch = getattr(row, step.name.lower())
+    for name, joined in row.records.items():
+        home, _, number = name.rpartition("/")
+        if joined == epoch and int(number) % NUMBERS_PER_TURN == step:
+            return ProposalKey(home, row.store_id, row.proposal_id, int(number))
+    return None
+
+
+def _name(key: ProposalKey) -> str:
+    """Return a record's name among those of its proposal."""
+    return f"{key.home}/{key.sequence}"
 
 
 def epochs_of(row: ProposalRow) -> list[Epoch]:

@@ -221,7 +221,7 @@ class ProposalDecisions:
                 by=request["actor"],
                 plan=self._plan(iter(memories)),
             )
-            plan = self._put(view, store, draft)
+            plan = self._put(view, store, draft, decision.epoch)
         reversal = plan
         reverted, resolved = self._carry_out(
             view,
@@ -267,14 +267,14 @@ class ProposalDecisions:
             raise Unavailable("a record of the proposal is not here yet; try again")
         return record
 
-    def _put(self, view: View, store: StoreRow, draft: ProposalRecord) -> ProposalRecord:
-        """Put a record and project it; return the one that holds. Fenced, as any write of the home.
+    def _put(self, view: View, store: StoreRow, draft: ProposalRecord, cause: str | None = None) -> ProposalRecord:
+        """Put a record and project it; return the one that holds. Fenced, as any write of the home. `cause`: see `put`.
 
         Raises:
             Busy, Unavailable: nothing was done. OutcomeUnknown: repeat the call.
         """
         with self._fence.term(view, store, f"{draft.proposal_id} may be changed", "repeat the call"):
-            stored = self._log.put(draft)
+            stored = self._log.put(draft, cause)
             if draft.step == ProposalStep.OPENED:
                 stored = self._drafts.same(stored, draft.request_hmac, draft.by)
             self._log.fold_own(view, stored)
@@ -308,7 +308,7 @@ class ProposalDecisions:
                 results=tuple(written.results),
             )
             view = self._region.view([StoreRow.key(store.store_id)])
-            return self._put(view, self._in_same_term(view, store), draft), written.resolved
+            return self._put(view, self._in_same_term(view, store), draft, plan.epoch), written.resolved
 
     def _in_same_term(self, view: View, store: StoreRow) -> StoreRow:
         """Return the store's record as `view` has it, where it is of the term in which the call began. No call.

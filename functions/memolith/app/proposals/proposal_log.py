@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from memolith.app.index.ack_journal import commit_joined_everywhere
@@ -11,14 +12,22 @@ from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core.commands import attempt_ids
+from memolith.core.epochs import homes_of
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.ids import instant_of
 from memolith.core.log_position import Epoch
-from memolith.core.object_keys import ProposalKey
+from memolith.core.object_keys import ProposalKey, parsed_key
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.proposal_record import ProposalRecord, ProposalStep
-from memolith.core.objects.store_record import parse_epoch
-from memolith.core.proposals import derived_rows, join, outranks, planned_rows, with_erasure, with_redaction
+from memolith.core.proposals import (
+    derived_rows,
+    is_joined,
+    join,
+    key_of,
+    planned_rows,
+    with_erasure,
+    with_redaction,
+)
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import VersionRow
 from memolith.core.rows.identity import StoreRow
@@ -35,14 +44,22 @@ class ProposalLog:
     def __init__(self, region: Region) -> None:
         self._region = region
 
-    def put(self, record: ProposalRecord) -> ProposalRecord:
+    def put(self, record: ProposalRecord, cause: str | None = None) -> ProposalRecord:
         """Put a record at this region, the store's home; return the one that holds, which may have been there first.
 
-        One PUT; a GET where the key is taken.
+        One that was put before the epoch of its `cause`, the record from which it follows, says nothing of that: this
+        one is put beside it. One PUT; a GET where the key is taken, and both again where what has it does not hold.
 
         Raises:
             Busy, Unavailable: nothing was done. OutcomeUnknown: it may have been; put it again.
         """
+        found = self._put(record)
+        while cause is not None and Epoch.parse(found.epoch).rank < Epoch.parse(cause).rank:
+            record = replace(record, turn=record.turn + 1)
+            found = self._put(record)
+        return found
+
+    def _put(self, record: ProposalRecord) -> ProposalRecord:
         key = str(record.key(self._region.name))
 
         def is_mine() -> bool | None:
@@ -69,12 +86,11 @@ class ProposalLog:
         Raises:
             Unavailable: it is in neither bucket.
         """
-        epoch = getattr(row, step.name.lower())
-        if epoch is None:
+        named = key_of(row, step)
+        if named is None:
             return None
-        home = Epoch.parse(epoch).home
-        key = str(ProposalRecord(row.store_id, row.proposal_id, step, epoch, 0, "").key(home))
-        for region in dict.fromkeys((self._region.name, home)):
+        key = str(named)
+        for region in dict.fromkeys((self._region.name, named.home)):
             found = self._read(key, region)
             if found is not None:
                 return found
@@ -105,12 +121,12 @@ class ProposalLog:
         Raises:
             Unavailable: the bucket or the index does not answer. OutcomeUnknown: as `fold`.
         """
-        last = {epoch.home: epoch for epoch in map(parse_epoch, store.epochs) if epoch.home != self._region.name}
         row = known
-        for home, epoch in last.items():
-            steps = {str(ProposalKey(home, store.store_id, proposal_id, step)): step for step in ProposalStep}
+        for home in sorted(set(homes_of(store)) - {self._region.name}):
             for key in keys_under(self._region.objects, f"{home}/proposal/{store.store_id}/{proposal_id}/"):
-                if key in steps and not outranks(row, steps[key], epoch) and (record := self._read(key)) is not None:
+                named = parsed_key(key)
+                is_new = isinstance(named, ProposalKey) and (row is None or not is_joined(row, named))
+                if is_new and (record := self._read(key)) is not None:
                     self.fold(view, record)
                     row = join(row, record)
         return row

@@ -20,9 +20,13 @@ from typing import Any
 from memolith.core.object_keys import ProposalKey
 from memolith.core.objects.schema import SCHEMA, _load, known
 
+NUMBERS_PER_TURN = 100
+"""A home that has lost the store and has it again may find the number of a step taken by a record of a former term
+that says nothing of the decision which holds: it puts the step again under a number that is greater by this."""
+
 
 class ProposalStep(IntEnum):
-    """What a record of a proposal is; its number in the key."""
+    """What a record of a proposal is; its number in the key, but for the hundreds."""
 
     OPENED = 1
     DECIDED = 2
@@ -97,6 +101,7 @@ class ProposalRecord:
         chosen: the numbers of the edits that an endorsement is about.
         plan: what an approval, or a reversal, writes.
         results: what it came to.
+        turn: how many records of the step this home has put before that do not count.
     """
 
     store_id: str
@@ -114,10 +119,11 @@ class ProposalRecord:
     plan: tuple[PlannedWrite, ...] = ()
     results: tuple[EditResult, ...] = ()
     chosen: tuple[int, ...] = ()
+    turn: int = 0
 
     def key(self, home: str) -> ProposalKey:
         """Return the key under which `home` puts it."""
-        return ProposalKey(home, self.store_id, self.proposal_id, self.step)
+        return ProposalKey(home, self.store_id, self.proposal_id, self.step + NUMBERS_PER_TURN * self.turn)
 
     @property
     def has_text(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from memolith.core.object_keys import RunKey
 from memolith.core.objects.run_record import RunRecord
@@ -19,15 +19,14 @@ class DreamRow(Row):
 
     Attributes:
         sequence, region: its number, and who put it.
-        numbers: of each region the greatest number of its records that are joined here, as text; None in rows of
-            releases that did not note it.
+        numbers: of each region the greatest number of its records that are joined here, as text.
     """
 
     sequence: int
     region: str
     store_id: str
     record: str
-    numbers: Mapping[str, str] | None = None
+    numbers: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
     def key(run_id: str) -> RowKey:
@@ -67,11 +66,7 @@ class DreamRow(Row):
 
     def shows(self, key: RunKey) -> bool:
         """Tell whether the record of this key, or a later one of its region, is joined."""
-        return int(self._greatest.get(key.home, "0")) >= key.sequence
-
-    @property
-    def _greatest(self) -> Mapping[str, str]:
-        return {self.region: str(self.sequence)} if self.numbers is None else self.numbers
+        return int(self.numbers.get(key.home, "0")) >= key.sequence
 
 
 def join_dream(before: DreamRow | None, after: DreamRow) -> DreamRow:
@@ -82,8 +77,8 @@ def join_dream(before: DreamRow | None, after: DreamRow) -> DreamRow:
     """
     if before is None:
         return after
-    numbers = dict(before._greatest)
-    for region, number in after._greatest.items():
+    numbers = dict(before.numbers)
+    for region, number in after.numbers.items():
         numbers[region] = max(numbers.get(region, "0"), number, key=int)
     return replace(max(before, after, key=_rank), numbers=numbers)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from memolith.core.rows.base import Row, RowKey
 
@@ -19,7 +20,8 @@ class ProposalRow(Row):
     """What the records of a proposal say that are here, joined (`memolith.core.proposals.join`).
 
     `opened`, `decided`, `applied`, `reverting`, `reverted`, `erased` and `endorsed` name the epoch, as text, of the
-    record of that step that holds: its home is where the object is. A copy of the row stands in the listing of its
+    record of that step that holds: its home is where the object is. `records` has the epoch of every record that is
+    joined, by its home and number. A copy of the row stands in the listing of its
     status. `redacted` says that a version which the proposal planned is redacted, until the proposal's texts are
     ordered to be erased. `unerased` says that the order is known here otherwise than by its object's arrival, until
     that has had the texts erased.
@@ -45,6 +47,7 @@ class ProposalRow(Row):
     endorsed_by: str | None = None
     redacted: bool | None = None
     unerased: bool | None = None
+    records: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
     def key(store_id: str, proposal_id: str) -> RowKey:
