@@ -103,6 +103,15 @@ def test_a_claim_of_an_earlier_epoch_holds_nobody_up_and_costs_no_retry() -> Non
     assert taken.record.rank > replace(held, sequence=99).rank
 
 
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_worker_that_has_not_heard_of_the_epoch_of_the_last_record_claims_nothing(is_done: bool) -> None:
+    last = claim(None, NAME, who(epoch=2), 10).record
+    assert last is not None
+    last = done(last, NOW + 1, run_id="run_1", outcome="completed") if is_done else last
+    late = claim(last, NAME, who(last.lease_until + 1, "t2", epoch=1), 20, requested=True)
+    assert (late.answer, late.record) == (ClaimAnswer.RUNNING, None)
+
+
 def test_what_a_clock_that_was_ahead_put_holds_up_no_claim_once_it_was_set_right() -> None:
     ahead = NOW + 30 * 24 * LEASE_US
     held = claimed(watermark=ahead, now_us=ahead)

@@ -115,7 +115,12 @@ def claim(
 
 
 def _is_running(state: JobRecord, who: Claimant) -> bool:
-    """Tell whether a worker has the job. A claim from `LEASE_US` ahead holds nothing: its clock has been set right."""
+    """Tell whether a worker has the job: one that the claimant sees, or any of a later epoch, of which it has not heard.
+
+    A claim from `LEASE_US` ahead holds nothing: its clock has been set right.
+    """
+    if who.epoch < state.epoch:
+        return True
     is_held = state.is_held and who.epoch == state.epoch
     return is_held and who.now_us < state.lease_until and state.at < who.now_us + LEASE_US
 
