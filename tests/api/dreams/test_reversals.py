@@ -131,6 +131,26 @@ def test_what_was_changed_since_a_dream_stays_when_it_is_taken_back(stage: Stage
     assert stage.texts()["/old.md"] == "And this, where the dream deleted."
 
 
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_memory_that_a_person_deleted_or_renamed_is_not_made_again_once_the_dreams_version_is_redacted(
+    stage: Stage, gone: bool
+) -> None:
+    dream = stage.done(stage.update())
+    [new] = [one for one in stage.scene.page().items if one.path == "/new.md"]
+    assert isinstance(new, Memory)
+    if gone:
+        stage.scene.delete(new)
+    else:
+        stage.scene.update(new, path="/mine.md")
+    stage.client.beta.memory_stores.memory_versions.redact(new.version_id, memory_store_id=stage.scene.store)
+    changes = ask(stage, "GET", f"/v1/dreams/{dream.id}/changes")["data"]
+    assert {one["path"]: one["diff"] is None for one in changes} == {"/new.md": True, "/old.md": False}
+    reversal = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))
+    outcomes = {one["path"]: one["outcome"] for one in reversal["data"]}
+    assert outcomes == {"/new.md": "changed_since", "/old.md": "reverted"}
+    assert "/new.md" not in stage.texts()
+
+
 def test_a_text_that_was_empty_is_empty_again_when_what_a_dream_put_there_is_withheld(stage: Stage) -> None:
     stage.fill({"/empty.md": ""})
     [was] = [one for one in stage.scene.page().items if one.path == "/empty.md"]

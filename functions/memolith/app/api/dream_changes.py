@@ -21,6 +21,7 @@ from memolith.app.kernel.proposal_results import Proposal, Staged
 from memolith.app.kernel.results import RequestContext, Version, VersionFilter
 from memolith.core.errors import Busy, InvalidRequest, NotFound, PathConflict, PreconditionFailed, Unavailable, in_doubt
 from memolith.core.limits import LIST_MAX
+from memolith.core.objects.entry import Operation
 from memolith.core.objects.run_record import CREATE_NEW, UPDATE_EXISTING, RunRecord
 from memolith.core.proposals import APPROVED_OUTCOME, CHANGED_SINCE, OPEN, REFUSED, UNAVAILABLE, UNCHANGED, unified_diff
 from memolith.core.proposals import REVERTED as TAKEN_BACK
@@ -206,7 +207,7 @@ class DreamReversals:
         if before is not None and (before.content is None or before.path is None):
             return UNAVAILABLE
         try:
-            if after.content_sha256 is None:
+            if after.operation == Operation.DELETED:  # a redacted version has no hash either, and is no head
                 return self._recreate(call, store_id, before)
             head = self._memories.retrieve(call, store_id, after.memory_id, full=False)
             if head.version_id != after.id:
@@ -254,7 +255,7 @@ class DreamReversals:
 def _lines(one: DreamChange) -> str | None:
     """Return the lines that a dream changed; None where a text in them is erased or withheld."""
     versions = (one.before, one.after)
-    hidden = any(version and version.content_sha256 and version.content is None for version in versions)
+    hidden = any(one and one.content is None and one.operation != Operation.DELETED for one in versions)
     if one.path is None or hidden:
         return None
     texts = [None if version is None else version.content for version in versions]
