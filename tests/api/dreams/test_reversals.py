@@ -47,7 +47,7 @@ def test_a_dreams_changes_are_the_lines_that_it_wrote_and_a_person_takes_them_ba
     assert stage.texts() == TEXTS
     versions = len(list(stage.client.beta.memory_stores.memory_versions.list(stage.scene.store)))
     again = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))
-    assert {one["outcome"] for one in again["data"]} == {"unchanged", "changed_since"}
+    assert {one["outcome"] for one in again["data"]} == {"unchanged"}
     assert len(list(stage.client.beta.memory_stores.memory_versions.list(stage.scene.store))) == versions
 
 
@@ -149,6 +149,24 @@ def test_a_memory_that_a_person_deleted_or_renamed_is_not_made_again_once_the_dr
     outcomes = {one["path"]: one["outcome"] for one in reversal["data"]}
     assert outcomes == {"/new.md": "changed_since", "/old.md": "reverted"}
     assert "/new.md" not in stage.texts()
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_what_a_person_deleted_or_renamed_since_its_dream_was_taken_back_is_not_made_once_more(
+    stage: Stage, gone: bool
+) -> None:
+    dream, key = stage.done(stage.update()), person(stage)
+    ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=key)
+    [old] = [one for one in stage.scene.page().items if one.path == "/old.md"]
+    assert isinstance(old, Memory)
+    if gone:
+        stage.scene.delete(old)
+    else:
+        stage.scene.update(old, path="/mine.md")
+    reversal = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=key)
+    outcomes = {one["path"]: one["outcome"] for one in reversal["data"]}
+    assert outcomes == {"/new.md": "unchanged", "/old.md": "changed_since"}
+    assert "/old.md" not in stage.texts()
 
 
 def test_a_text_that_was_empty_is_empty_again_when_what_a_dream_put_there_is_withheld(stage: Stage) -> None:

@@ -19,6 +19,8 @@ from memolith.app.auth.authorizer import Authorizer, Scope
 from memolith.app.kernel.answer_size import PROPOSAL_SENT_MAX_BYTES, Room
 from memolith.app.kernel.proposal_results import Proposal, Staged
 from memolith.app.kernel.results import RequestContext, Version, VersionFilter
+from memolith.core import ids
+from memolith.core.commands import CreateMemory
 from memolith.core.errors import Busy, InvalidRequest, NotFound, PathConflict, PreconditionFailed, Unavailable, in_doubt
 from memolith.core.limits import LIST_MAX
 from memolith.core.objects.entry import Operation
@@ -112,7 +114,8 @@ class DreamReversals:
         """Take back what a dream did, wherever that is still so.
 
         Its proposal is rejected while it is open, and reverted once it is approved. Repeatable: what was taken back is
-        `unchanged`, or `changed_since`. What `changes` costs, and a write for each memory.
+        `unchanged`, or `changed_since`. What `changes` costs, and a write for each memory; of one that the dream
+        deleted, a listing more.
 
         Raises:
             InvalidRequest: it is not over, or writes into a store of its own. PermissionDenied: neither an admin's key
@@ -208,7 +211,7 @@ class DreamReversals:
             return UNAVAILABLE
         try:
             if after.operation == Operation.DELETED:  # a redacted version has no hash either, and is no head
-                return self._recreate(call, store_id, before)
+                return self._recreate(call, store_id, one)
             head = self._memories.retrieve(call, store_id, after.memory_id, full=False)
             if head.version_id != after.id:
                 was = None if before is None else (before.path, before.content_sha256)
@@ -243,12 +246,20 @@ class DreamReversals:
             return PROPOSED
         return TAKEN_BACK
 
-    def _recreate(self, call: RequestContext, store_id: str, before: Version | None) -> str:
-        """Write a memory again that the dream deleted. Raises PathConflict where something is at its path."""
+    def _recreate(self, call: RequestContext, store_id: str, one: DreamChange) -> str:
+        """Write a memory again that the dream deleted, as a new one; once, as its id is derived from the deletion's.
+
+        Raises PathConflict where something is at its path.
+        """
+        before = one.before
         if before is None or before.path is None or before.content is None:
             return UNCHANGED
-        origin = Origin(at_most=before.trust)
-        self._memories.create(call, store_id, path=before.path, content=before.content, full=False, origin=origin)
+        memory_id = ids.keyed_id("mem", store_id, one.after.id)
+        for made in self._all(call, store_id, VersionFilter(memory_id=memory_id)):
+            was = before.path, before.content_sha256
+            return UNCHANGED if (made.path, made.content_sha256) == was else CHANGED_SINCE
+        command = CreateMemory(store_id, memory_id, "", "", before.path, before.content)
+        self._memories.write(call, command, origin=Origin(at_most=before.trust))
         return TAKEN_BACK
 
 
