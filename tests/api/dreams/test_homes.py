@@ -91,6 +91,58 @@ def test_a_dream_that_is_canceled_and_archived_elsewhere_is_so_at_its_home() -> 
             )
 
 
+def _end_at_home(stage: Stage, dream: Any) -> None:
+    """Do a dream of which another region hears that it is over, but neither what it wrote nor what it proposes."""
+    stage.scene.deliver()
+    assert stage.runner is not None
+    assert stage.runner.take_up(dream.id) is Taken.ENDED
+    cloud = stage.scene.cloud
+    while heard := [n for n, event in enumerate(cloud.pending) if "/run/" in event.key or "/session/" in event.key]:
+        cloud.deliver_one(heard[0])
+
+
+def test_a_dream_is_taken_back_whole_through_a_region_that_has_not_what_it_wrote(stage: Stage) -> None:
+    dream = stage.update()
+    _end_at_home(stage, dream)
+    assert stage.texts() != TEXTS
+    away, _ = _abroad(stage)
+    answer: Any = away.post(f"/v1/dreams/{dream.id}/revert", cast_to=object)
+    assert [one["outcome"] for one in answer["data"]] == ["reverted", "reverted"]
+    assert stage.texts() == TEXTS
+
+
+@pytest.mark.parametrize("is_approved", [True, False])
+@pytest.mark.parametrize(("written", "status"), [({"/b.md": "b"}, 504), ({}, 503)])
+def test_a_region_that_does_not_know_what_became_of_a_dreams_proposal_has_it_taken_back_later(
+    stage: Stage, written: dict[str, str], status: int, is_approved: bool
+) -> None:
+    """It shows the proposal as open that is approved at home, or has not heard of it."""
+    changed = {"/policy/a.md": "a", **written}
+    stage.fill(changed)
+    stores = stage.client.beta.memory_stores
+    stores.update(stage.scene.store, extra_body={"approval": {"paths": [{"prefix": "/policy/"}]}})
+    edit = {"op": "replace", "content": "c", "why": "w", **dict.fromkeys(("old", "new", "to"))}
+    listed = [one for one in stores.memories.list(stage.scene.store) if one.type == "memory" and one.path in changed]
+    edits = [{**edit, "path": one.path, "sources": [one.memory_version_id]} for one in listed]
+    stage.model.said = [{"open": [], "edits": edits, "summary": "", "done": True}]
+    dream = stage.update()
+    _end_at_home(stage, dream)
+    proposal_id = stage.memolith.dreams.retrieve(stage.scene.call(), dream.id).proposal_id
+    assert proposal_id is not None
+    if is_approved:
+        stage.scene.deliver()
+        stage.memolith.proposals.approve(stage.scene.call(), stage.scene.store, proposal_id)
+    away, _ = _abroad(stage)
+    with pytest.raises(anthropic.APIStatusError) as refused:
+        away.post(f"/v1/dreams/{dream.id}/revert", cast_to=object)
+    assert refused.value.status_code == status, refused.value.message
+    assert proposal_id in refused.value.message
+    stage.scene.deliver()
+    answer: Any = away.post(f"/v1/dreams/{dream.id}/revert", cast_to=object)
+    assert answer["proposal"]["status"] == ("reverted" if is_approved else "rejected")
+    assert stage.texts() == {**TEXTS, **changed}
+
+
 def test_a_dream_that_runs_out_of_time_goes_on_where_it_stopped_and_is_taken_up_at_once(stage: Stage) -> None:
     dream = stage.create()
     assert stage.runner is not None

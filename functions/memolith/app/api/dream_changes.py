@@ -18,7 +18,7 @@ from memolith.app.api.versions import Versions
 from memolith.app.auth.authorizer import Authorizer, Scope
 from memolith.app.kernel.answer_size import PROPOSAL_SENT_MAX_BYTES, Room
 from memolith.app.kernel.proposal_results import Proposal, Staged
-from memolith.app.kernel.results import RequestContext, Version, VersionFilter
+from memolith.app.kernel.results import ReadConsistency, RequestContext, Version, VersionFilter
 from memolith.core import ids
 from memolith.core.commands import CreateMemory
 from memolith.core.errors import Busy, InvalidRequest, NotFound, PathConflict, PreconditionFailed, Unavailable, in_doubt
@@ -113,9 +113,10 @@ class DreamReversals:
     def revert(self, call: RequestContext, run_id: str) -> DreamReversal:
         """Take back what a dream did, wherever that is still so.
 
+        What it wrote is read as the store's home has it: a region that lacks some of it would say that the rest is all.
         Its proposal is rejected while it is open, and reverted once it is approved. Repeatable: what was taken back is
-        `unchanged`, or `changed_since`. What `changes` costs, and a write for each memory; of one that the dream
-        deleted, a listing more.
+        `unchanged`, or `changed_since`. What `changes` costs, and for each memory two HEADs and a write, and a listing
+        more where the dream deleted it; elsewhere an invocation for each of these reads.
 
         Raises:
             InvalidRequest: it is not over, or writes into a store of its own. PermissionDenied: neither an admin's key
@@ -128,8 +129,9 @@ class DreamReversals:
             raise InvalidRequest("dream_id", f"names a dream that is {record.status}; cancel it, or wait")
         taken_back = list[TakenBack]()
         try:
-            for one in (self._full(call, change) for change in self._written(call, record)):
-                outcome = self._take_back(call, record.output_store_id, one)
+            at_home = replace(call, demand=ReadConsistency(home=True))
+            for one in (self._full(at_home, change) for change in self._written(at_home, record)):
+                outcome = self._take_back(at_home, record.output_store_id, one)
                 taken_back.append(TakenBack(one.after.memory_id, one.path, outcome))
             return DreamReversal(record, self._proposal_taken_back(call, record), tuple(taken_back))
         except (Busy, Unavailable) as error:
@@ -145,13 +147,22 @@ class DreamReversals:
         return record
 
     def _proposal_taken_back(self, call: RequestContext, record: RunRecord) -> Proposal | None:
+        """Return the dream's proposal, rejected or reverted.
+
+        Raises:
+            Unavailable: this region has not heard of it, or of its decision; or it is not carried out to its end yet.
+        """
         if record.proposal_id is None:
             return None
-        named = (record.output_store_id, record.proposal_id)
-        proposal = self._proposals.retrieve(call, *named)
-        if proposal.status == OPEN:
-            return self._proposals.reject(call, *named, reason=REASON)
-        return self._proposals.revert(call, *named) if proposal.status == APPROVED_OUTCOME else proposal
+        call, named = replace(call, demand=ReadConsistency()), (record.output_store_id, record.proposal_id)
+        try:
+            proposal = self._proposals.retrieve(call, *named)
+            if proposal.status == OPEN:
+                return self._proposals.reject(call, *named, reason=REASON)
+            return self._proposals.revert(call, *named) if proposal.status == APPROVED_OUTCOME else proposal
+        except (NotFound, InvalidRequest) as error:
+            what, hint = "the dream's proposal cannot be taken back here yet", "try again in a minute"
+            raise Unavailable(what, object=record.proposal_id, cause=error.message, hint=hint) from error
 
     # ---- what it wrote ------------------------------------------------------------------------------------------
 
