@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import anthropic
 import httpx2
 import pytest
 
+from memolith.adapters.layered import Call
 from memolith.adapters.memory import MemoryQueue, RecordingMetrics, SeededRandomness
 from memolith.app.api.dream_run import Taken
 from memolith.app.replication.due_dreams import DueDreams
@@ -17,6 +19,8 @@ from memolith.wire.http import HttpApi
 from tests.api.dreams.stage import TEXTS, Stage
 from tests.api.transport import Gateway
 from tests.unit.app.scene import AWAY, HOME
+
+T = TypeVar("T")
 
 
 def test_every_region_shows_the_dreams_of_a_store_and_a_deleted_store_takes_their_words_along(stage: Stage) -> None:
@@ -84,11 +88,52 @@ def test_a_dream_that_is_canceled_and_archived_elsewhere_is_so_at_its_home() -> 
     assert stage.texts() == TEXTS
     with pytest.raises(anthropic.ConflictError):
         for _ in range(2):
-            away.beta.dreams.create(
-                inputs=[{"type": "memory_store", "memory_store_id": stage.scene.store}],
-                model="x",
-                output_behavior={"type": "update_existing", "memory_store_id": stage.scene.store},
-            )
+            _update(away, stage)
+
+
+@pytest.mark.parametrize("port", ["peers.call", "index.query", "objects.put_if_absent"])
+def test_a_dream_that_the_network_asks_for_twice_at_its_home_is_one_dream(stage: Stage, port: str) -> None:
+    """The other copy comes before this one, while this one looks for another dream, or before it puts its own."""
+    away, _ = _abroad(stage)
+    copies: list[Callable[[], object]] = []
+
+    def repeated(call: Call, act: Callable[[], T]) -> T:
+        if call.name == "peers.call":
+            copies.append(act)
+        if copies and call.name == port and call.target == HOME:
+            copies.pop()()
+        return act()
+
+    with stage.scene.intercepted_by(repeated):
+        dream = _update(away, stage)
+    assert copies == [], "the copy came"
+    assert (dream.status, dream.instructions) == ("pending", "be brief")
+    assert [run.run_id for run in stage.runs()] == [dream.id]
+
+
+def test_a_copy_of_a_dreams_beginning_that_comes_late_finds_that_dream_beside_the_next_one(stage: Stage) -> None:
+    away, home = _abroad(stage)
+    others = ["to come"]
+
+    def repeated(call: Call, act: Callable[[], T]) -> T:
+        if call.name == "peers.call" and others:
+            others.clear()
+            act()
+            [begun] = stage.runs()
+            home.beta.dreams.cancel(begun.run_id)
+            others.append(_update(home, stage).id)
+        return act()
+
+    with stage.scene.intercepted_by(repeated):
+        dream = _update(away, stage)
+    assert (dream.status, dream.instructions) == ("canceled", "be brief")
+    assert {run.run_id for run in stage.runs()} == {dream.id, *others}
+
+
+def _update(client: Any, stage: Stage) -> Any:
+    store = {"type": "memory_store", "memory_store_id": stage.scene.store}
+    output = {**store, "type": "update_existing"}
+    return client.beta.dreams.create(inputs=[store], model="x", instructions="be brief", output_behavior=output)
 
 
 def _end_at_home(stage: Stage, dream: Any) -> None:

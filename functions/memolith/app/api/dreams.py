@@ -173,9 +173,10 @@ class Dreams:
         )
         return self._begun(view, store, record)
 
-    def _require_alone(self, view: View, workspace_id: str, store_id: str) -> None:
+    def _require_alone(self, view: View, workspace_id: str, store_id: str, own: str | None = None) -> None:
+        """Raise Conflict where a dream updates the store, other than `own`, which a copy of the call may have begun."""
         for run in self._runs.open_runs(view, workspace_id):
-            if run.store_id == store_id and run.behavior == UPDATE_EXISTING:
+            if run.store_id == store_id and run.behavior == UPDATE_EXISTING and run.run_id != own:
                 raise Conflict(f"dream {run.run_id} updates this memory store and is not over; wait, or cancel it")
 
     def _at_home(self, view: View, store: StoreRow, change: str, record: RunRecord) -> RunRecord:
@@ -203,7 +204,8 @@ class Dreams:
     def change_at_home(self, store: StoreRow, asked: Mapping[str, Any]) -> RunRecord:
         """Do what another region's writer, which let the caller in, asks for. An index read, a PUT and a transaction.
 
-        For a dream that is there already, also a LIST for each home that the store had before.
+        For a dream that is there already, also a LIST for each home that the store had before; of a beginning that
+        the network repeats, the index read and a GET alone.
 
         Raises:
             Conflict, InvalidRequest, NotFound, Busy, Unavailable, OutcomeUnknown.
@@ -211,12 +213,14 @@ class Dreams:
         key = DreamRow.key(asked["run_id"])
         view = self._region.view([StoreRow.key(store.store_id), key])
         store = stored_record(view, store)
+        known = DreamRow.from_attributes(view.rows[key]).parsed if key in view.rows else None
         if asked["change"] == "begin":
+            if known is not None:  # the network repeats the call
+                return self._whole(known)
             record = RunRecord.from_json(asked["record"].encode())
             if record.behavior == UPDATE_EXISTING:
-                self._require_alone(view, store.workspace_id, store.store_id)
+                self._require_alone(view, store.workspace_id, store.store_id, record.run_id)
             return self._begun(view, store, replace(record, workspace_id=store.workspace_id, store_id=store.store_id))
-        known = DreamRow.from_attributes(view.rows[key]).parsed if key in view.rows else None
         if known is None or known.store_id != store.store_id:
             raise NotFound("dream", asked["run_id"])
         return self._changed(view, store, known, _CHANGES[asked["change"]])
