@@ -71,6 +71,22 @@ def test_a_session_is_asked_about_again_once_something_was_said_in_it(backend: B
     assert outcomes == ["no_output", "unchanged", "proposed", "unchanged"]
 
 
+@pytest.mark.parametrize("is_rejected", [True, False])
+def test_what_is_said_once_more_is_found_in_the_proposal_that_has_it(
+    backend: Backend, store: str, session: str, is_rejected: bool
+) -> None:
+    say(backend, session, "I prefer short answers.")
+    first = extract(backend, session)
+    if is_rejected:
+        address = f"/v1/memory_stores/{store}/proposals/{first['proposal_id']}/reject"
+        admin = {"authorization": f"Bearer {backend.issue_key('main', 'admin')}"}
+        assert backend.raw("POST", address, body={"reason": "no"}, headers=admin).status == 200
+    say(backend, session, "I prefer short answers.")
+    second = extract(backend, session)
+    assert (second["outcome"], second["proposal_id"]) == ("proposed", first["proposal_id"])
+    assert second["notes"][0]["evidence"] != first["notes"][0]["evidence"], "the event that said it last"
+
+
 def test_a_session_that_taught_nothing_proposes_nothing(backend: Backend, store: str, session: str) -> None:
     assert extract(backend, session)["model"] is None, "no model is asked about nothing"
     say(backend, session, "What is the capital of France?")

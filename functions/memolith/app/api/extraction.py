@@ -24,6 +24,7 @@ from memolith.app.kernel.results import RequestContext
 from memolith.app.pipelines.job_log import JobLog, LostJobError
 from memolith.app.pipelines.token_budgets import TokenBudgets
 from memolith.app.safety.write_gate import TextScanner, read
+from memolith.core import ids
 from memolith.core.errors import BudgetExhausted, Busy, Damaged, InvalidRequest, MemolithError, Unavailable, once_done
 from memolith.core.objects.job_record import JobRecord
 from memolith.core.objects.session_record import SessionRecord
@@ -291,6 +292,7 @@ class Extractions:
         return replace(found, notes=tuple(kept), dropped=dropped)
 
     def _propose(self, access: StoreAccess, session_id: str, notes: tuple[Note, ...]) -> str:
+        """Open a proposal of the notes, and return its id; or that of the one that has the same notes."""
         edits = [
             EditRequest(
                 op="create",
@@ -303,7 +305,13 @@ class Extractions:
         ]
         key = hashlib.sha256("\n".join([session_id, *(note.content for note in notes)]).encode()).hexdigest()
         why = f"what session {session_id} taught"
-        return self._proposals.open_for(access, why=why, edits=edits, key=key).id
+        try:
+            return self._proposals.open_for(access, why=why, edits=edits, key=key).id
+        except InvalidRequest as error:
+            if error.field != "key":
+                raise
+            # The same notes were proposed already, and rest on other events.
+            return ids.keyed_id("prop", access.store.store_id, access.actor, key)
 
 
 def _asked(question: str, key: str) -> Ask:
