@@ -51,6 +51,30 @@ def test_a_dreams_changes_are_the_lines_that_it_wrote_and_a_person_takes_them_ba
     assert len(list(stage.client.beta.memory_stores.memory_versions.list(stage.scene.store))) == versions
 
 
+@pytest.mark.parametrize("set_right", ["asked for", "begun"])
+def test_a_dream_that_was_asked_for_or_begun_while_a_clock_was_ahead_shows_its_changes_and_is_taken_back(
+    stage: Stage, set_right: str
+) -> None:
+    """The clock is set right as soon as it is asked for, or while its model is asked."""
+    dream = stage.update()
+
+    def set_clock_right() -> None:
+        stage.scene.clock.advance(-3_600)
+        stage.model.before = lambda: None
+
+    if set_right == "begun":
+        stage.model.before = set_clock_right
+    else:
+        set_clock_right()
+    stage.done(dream)
+    stage.scene.clock.advance(60)
+    changes = ask(stage, "GET", f"/v1/dreams/{dream.id}/changes")["data"]
+    assert {one["path"] for one in changes} == {"/new.md", "/old.md"}
+    reversal = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=person(stage))
+    assert {one["outcome"] for one in reversal["data"]} == {"reverted"}
+    assert stage.texts() == TEXTS
+
+
 @pytest.mark.parametrize(("refused", "status"), [(1, 503), (2, 504)])
 def test_a_dream_that_was_taken_back_in_part_is_not_told_as_left_as_it_was(
     stage: Stage, refused: int, status: int

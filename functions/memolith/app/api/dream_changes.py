@@ -32,6 +32,12 @@ from memolith.core.sent_size import sent_size
 PROPOSED = "proposed"
 """Of what is to be taken back: the store's policy has even that wait for a decision."""
 
+SET_BACK_US = 3_600_000_000
+"""How long before every instant in a dream's record its versions are looked for: a clock may be set back meanwhile.
+
+Its session says which versions are the dream's; the instant only bounds the search.
+"""
+
 REASON = "the dream that proposed it was taken back"
 
 
@@ -171,7 +177,8 @@ class DreamReversals:
         if record.behavior != UPDATE_EXISTING:
             return
         actor = f"session:{record.session_id}"
-        by_dream = VersionFilter(created_by=actor, created_at_gte=record.created_at)
+        instants = [at for at in (record.created_at, record.started_at, record.ended_at) if at is not None]
+        by_dream = VersionFilter(created_by=actor, created_at_gte=max(0, min(instants) - SET_BACK_US))
         store_id = record.output_store_id
         for memory_id in dict.fromkeys(one.memory_id for one in self._all(call, store_id, by_dream)):
             change = self._change(call, store_id, memory_id, actor)
