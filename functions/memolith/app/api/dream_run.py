@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from memolith.app.api.dream_plan import COUNTED
 from memolith.app.kernel.region import View
 from memolith.app.kernel.results import Memory, RequestContext, SessionCredentials
+from memolith.app.pipelines.job_log import JobLog, LostJobError, epoch_number
 from memolith.app.pipelines.prompts import Prompt
 from memolith.app.pipelines.questions import Question
+from memolith.app.pipelines.run_log import RunLog
 from memolith.core.objects.job_record import JobRecord
 from memolith.core.objects.run_record import DreamStatus, RunRecord
 from memolith.core.pipelines import dreams
 from memolith.core.pipelines.dreams import DreamedMemory
 from memolith.core.pipelines.framing import framed
+from memolith.core.pipelines.jobs import JobName
 from memolith.core.pipelines.policy import PipelinesPolicy
 from memolith.core.rows.identity import StoreRow
 from memolith.core.times import rfc3339
@@ -159,3 +163,34 @@ def failure_type(failure: ModelFailure) -> str:
 def failed(run: Run, type: str, message: str) -> RunRecord:
     """Return the record of a dream that failed."""
     return replace(run.so_far, status=DreamStatus.FAILED, error_type=type, error_message=message[:1_000])
+
+
+def job_of(store_id: str) -> JobName:
+    """Return the name of the one job that all dreams of a store are."""
+    return JobName(store_id, "consolidate", "all")
+
+
+def end_job(jobs: JobLog, held: JobRecord, record: RunRecord) -> None:
+    """End the job of a dream that its worker has ended; nothing where another worker has done so.
+
+    A PUT. Raises Unavailable, Busy, OutcomeUnknown: `end_left` ends it later.
+    """
+    with suppress(LostJobError):
+        if record.status is DreamStatus.COMPLETED:
+            jobs.done(held, run_id=record.run_id, outcome=record.status.value)
+        else:
+            jobs.failed(held, run_id=record.run_id, error=record.error_type or "")
+
+
+def end_left(jobs: JobLog, runs: RunLog, view: View, store: StoreRow) -> None:
+    """End the job that a worker left, at the store's home, once it had ended its dream: that dream counts as done.
+
+    A worker still goes on beside a dream that was canceled: its job is not ended for it. A LIST and a GET; an index
+    read where a worker has the job. Raises as `end_job`.
+    """
+    held = jobs.state(store, job_of(store.store_id))
+    if held is None or not held.is_held or held.epoch != epoch_number(store):
+        return
+    record = runs.read(view, held.worker)
+    if record is not None and record.status in (DreamStatus.COMPLETED, DreamStatus.FAILED):
+        end_job(jobs, held, record)

@@ -32,8 +32,11 @@ from memolith.app.api.dream_run import (
     Run,
     Taken,
     asked_of,
+    end_job,
+    end_left,
     failed,
     failure_type,
+    job_of,
     opened_at_first,
     run_of,
     used,
@@ -54,7 +57,6 @@ from memolith.core.objects.run_record import CREATE_NEW, UPDATE_EXISTING, DreamS
 from memolith.core.objects.store_record import StoreState
 from memolith.core.pipelines import dreams, jobs
 from memolith.core.pipelines.dreams import DreamedMemory
-from memolith.core.pipelines.jobs import JobName
 from memolith.core.pipelines.policy import ALLOW
 from memolith.core.remarks import REMARKS_AGAIN_US, is_log, notes_of, taken_until
 from memolith.core.rows.dreams import DreamRow
@@ -63,8 +65,6 @@ from memolith.core.times import is_due, not_ahead, rfc3339
 from memolith.core.trust import AGENT, least, rank
 from memolith.ports.model import Answer, Model, ModelFailure, Models, OutOfTime
 
-JOB = "consolidate"
-JOB_KEY = "all"
 OUT_OF_TIME = "out_of_time"
 STOPPED = "stopped"
 TRIES_MAX = 3
@@ -123,7 +123,7 @@ class DreamRunner:
     def take_up(self, run_id: str, until_us: int | None = None) -> Taken:
         """Do a dream by its id, or go on with it, until an instant at most. Repeatable, safe beside another.
 
-        Three index reads, a LIST and a GET where it is over, or another worker has it.
+        Four index reads, two LISTs and two GETs where it is over, or another worker has it.
 
         Raises:
             Unavailable, OutcomeUnknown, Busy: it is taken up again after its lease.
@@ -133,6 +133,10 @@ class DreamRunner:
             return Taken.WAITS
         if record.status.is_open:
             return self.run(record, until_us)
+        key = StoreRow.key(record.store_id)
+        view = self._region.view([key])
+        if key in view.rows and (store := StoreRow.from_attributes(view.rows[key])).home == self._region.name:
+            end_left(self._jobs, self._runs, view, store)
         self._steps.forget(record)  # its worker may have died between the two
         return Taken.ENDED
 
@@ -150,12 +154,12 @@ class DreamRunner:
         if not arrived and self._region.clock.now_us() < record.created_at + ARRIVES_WITHIN_US:
             return Taken.WAITS
         record = self._runs.caught_up(view, store, record)
+        end_left(self._jobs, self._runs, view, store)
         if not record.status.is_open:
             self._steps.forget(record)
             return Taken.ENDED
-        name = JobName(record.store_id, JOB, JOB_KEY)
         until_now = min(record.created_at, self._region.clock.now_us())
-        claim = self._jobs.claim(store, name, record.run_id, until_now, requested=True)
+        claim = self._jobs.claim(store, job_of(record.store_id), record.run_id, until_now, requested=True)
         if claim.record is None:
             return Taken.NOT_HAD
         run = run_of(view, store, record, claim.record, until_us)
@@ -202,10 +206,7 @@ class DreamRunner:
         """End a dream, then its job. What `_put` costs, which raises too, and a put more."""
         self._put(run, record)
         self._region.metrics.count("dream.runs", outcome=record.status.value)
-        if record.status is DreamStatus.COMPLETED:
-            self._jobs.done(run.held, run_id=record.run_id, outcome=record.status.value)
-        else:
-            self._jobs.failed(run.held, run_id=record.run_id, error=record.error_type or "")
+        end_job(self._jobs, run.held, record)
         self._steps.forget(record)
 
     def _pause(self, run: Run) -> Taken:
@@ -339,10 +340,12 @@ class DreamRunner:
         return notes
 
     def _pass_remarks(self, run: Run, until_us: int | None) -> None:
-        """Have the next dream be handed the remarks since an instant, where this one does not come as far as it may."""
-        if until_us is not None:
-            watermark = min(run.held.input_watermark, until_us + REMARKS_AGAIN_US)
-            run.held = replace(run.held, input_watermark=watermark)
+        """Have the next dream be handed the remarks since an instant, where this one does not come as far as it may.
+
+        A PUT then: whichever worker ends the job goes by that. Raises as `JobLog.beat`.
+        """
+        if until_us is not None and until_us + REMARKS_AGAIN_US < run.held.input_watermark:
+            run.held = self._jobs.beat(replace(run.held, input_watermark=until_us + REMARKS_AGAIN_US))
 
     def _lower(self, run: Run, classes: Iterable[str | None]) -> None:
         """Lower the class of all that the dream writes from now on to the least that its model is shown."""

@@ -9,9 +9,10 @@ import pytest
 
 from memolith.adapters.layered import Call, Crash
 from memolith.adapters.models.forms import EDITS_MAX
+from memolith.app.api.dream_run import Taken
 from memolith.app.api.remarks import ATTEMPTS
 from memolith.app.kernel.proposal_results import Staged
-from memolith.core.errors import Busy, InvalidRequest, PathConflict
+from memolith.core.errors import Busy, InvalidRequest, PathConflict, Unavailable
 from memolith.core.limits import CONTENT_MAX_BYTES, REMARK_PARTS_MAX
 from memolith.core.pipelines.cues import slug
 from memolith.core.remarks import is_log, log_path, remarks_of
@@ -285,3 +286,31 @@ def test_of_more_remarks_than_a_dream_is_handed_none_is_passed_over(
         assert stage.done(stage.update()).status == "completed"
         assert kept(stage, texts) == texts[:handed]
         stage.scene.clock.advance(120)
+
+
+@pytest.mark.parametrize(("count", "again"), [(1, 1), (EDITS_MAX + 3, EDITS_MAX - 2)], ids=["all", "what has room"])
+@pytest.mark.parametrize("failure", [Crash("killed"), Unavailable("refused")], ids=["killed", "refused"])
+@pytest.mark.parametrize("is_taken_up", [True, False])
+def test_remarks_are_handed_out_once_where_a_worker_ended_a_dream_and_not_its_job(
+    stage: Stage, count: int, again: int, failure: BaseException, is_taken_up: bool
+) -> None:
+    """The next dream is handed what it is handed without that: what had no room, from the last minute that had."""
+    texts = spread(stage, count)
+    first = stage.update()
+    assert stage.runner is not None
+
+    def end_no_job(call: Call, act: Any) -> Any:
+        ends = call.name == "objects.put_if_absent" and "/job/" in call.subjects[0]
+        if ends and stage.client.beta.dreams.retrieve(first.id).status == "completed":
+            raise failure
+        return act()
+
+    with stage.scene.intercepted_by(end_no_job), pytest.raises(type(failure)):
+        stage.runner.tick(stage.workspace)
+    stage.model.asks.clear()
+    if is_taken_up:
+        assert stage.runner.take_up(first.id) is Taken.ENDED
+        assert stage.model.asks == []
+    assert stage.done(stage.update()).status == "completed", "it does not wait for the lease"
+    assert [text for text in texts if text in handed(stage)] == texts[again:]
+    assert kept(stage, texts) == texts
