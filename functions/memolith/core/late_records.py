@@ -1,9 +1,9 @@
 """Late records: what a store's old home wrote of the store itself, and the new one had not when its epoch began.
 
 A final deletion and an archiving absorb: they were acknowledged, cannot be undone, and hold whatever was written since.
-A deletion that can be undone holds too, until the store is restored; and a late restoration undoes the deletion that it
-was made for, and no other. Any other change is taken up where the same settings were not changed since, and is
-divergent otherwise.
+A deletion that can be undone holds too, until the store is restored: for the whole delay from when it is taken up, as
+what was written since would go with it. A late restoration undoes the deletion that it was made for, and no other. Any
+other change is taken up where the same settings were not changed since, and is divergent otherwise.
 """
 
 from __future__ import annotations
@@ -102,15 +102,14 @@ def _redecided(now: StoreRecord, one: LateRecord, now_us: int) -> StoreRecord:
 
     Otherwise the deletion would be taken up again after the store was restored here.
     """
-    erase_after = now.erase_after
-    if one.is_deletion and erase_after is None:
-        erase_after = one.record.erase_after
-    if one.is_restoration and one.before is not None and erase_after == one.before.erase_after:
-        erase_after = None
-    changed = replace(now, adopted=(*now.adopted, str(one.slot)), erase_after=erase_after)
-    if erase_after == now.erase_after:
-        return changed
-    return replace(changed, updated_at=now_us, created_by=one.record.created_by)
+    decided = now
+    if one.is_deletion and now.deletion is None:
+        decided = now.withdrawn_late(one.record, now_us)
+    elif one.is_restoration and one.before is not None and now.deletion == one.before.deletion:
+        decided = now.restored(now_us)
+    if decided != now:
+        decided = replace(decided, created_by=one.record.created_by)
+    return replace(decided, adopted=(*now.adopted, str(one.slot)))
 
 
 def _contradicts(now: StoreRecord, one: LateRecord, late: Sequence[LateRecord]) -> bool:

@@ -287,6 +287,7 @@ def test_an_outcome_crosses_as_it_is(head: MemoryRow, entry: Entry, error: error
         scan_allow=st.lists(values.rules, max_size=3).map(tuple),
         scan_secrets=st.sampled_from(["refuse", "redact", "flag"]),
         erase_after=st.none() | values.instants_us,
+        first_erase_after=st.none() | values.instants_us,
     )
 )
 def test_a_stores_record_is_read_back(record: StoreRecord) -> None:

@@ -50,7 +50,9 @@ class StoreRecord:
     is the default.
     `erase_after` is, of a deleted store that can still be restored, when its home may make the deletion final
     (microseconds since 1970, by the home's clock); None, and not in the body, of any other. It was worked out when the
-    store was deleted, so that a later change of the delay does not matter.
+    store was deleted, so that a later change of the delay does not matter. `first_erase_after` is, of a deletion that
+    a lost home had acknowledged and a later home took up, what its own record said, by which a late restoration knows
+    it; None, and not in the body, of any other.
     """
 
     store_id: str
@@ -82,6 +84,15 @@ class StoreRecord:
     erase_after: int | None = None
     approval: str | None = None
     pipelines: str | None = None
+    first_erase_after: int | None = None
+
+    @property
+    def deletion(self) -> int | None:
+        """Which deletion can still be undone, by the `erase_after` of the record that made it; None if there is none.
+
+        Every home that takes it up names the same, whatever delay it then allows.
+        """
+        return self.first_erase_after or self.erase_after
 
     @property
     def is_deleted(self) -> bool:
@@ -109,6 +120,7 @@ class StoreRecord:
             "transcript_days",
             "second_region",
             "erase_after",
+            "first_erase_after",
             "approval",
             "pipelines",
         ):
@@ -144,9 +156,16 @@ class StoreRecord:
             return self.ended(at_us)
         return replace(self, updated_at=at_us, erase_after=at_us + delay_us)
 
+    def withdrawn_late(self, late: StoreRecord, at_us: int) -> StoreRecord:
+        """Make the record that takes up a late deletion: the store can be restored for as long as if deleted now."""
+        if late.erase_after is None:
+            return self
+        erase_after = max(late.erase_after, at_us + late.erase_after - late.updated_at)
+        return replace(self, updated_at=at_us, erase_after=erase_after, first_erase_after=late.deletion)
+
     def restored(self, at_us: int) -> StoreRecord:
         """Make the record that brings a deleted store back as it was."""
-        return replace(self, updated_at=at_us, erase_after=None)
+        return replace(self, updated_at=at_us, erase_after=None, first_erase_after=None)
 
     def may_end(self, home: str, now_us: int) -> bool:
         """Tell whether `home` may make a deletion final now: it is the store's home, and the time is over.
@@ -168,6 +187,7 @@ class StoreRecord:
             state=StoreState.DELETED,
             updated_at=at_us,
             erase_after=None,
+            first_erase_after=None,
         )
 
     def begun(self) -> StoreRecord:

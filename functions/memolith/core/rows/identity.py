@@ -48,6 +48,7 @@ class StoreRow(Row):
     erase_after: int | None = None
     approval: str | None = None
     pipelines: str | None = None
+    first_erase_after: int | None = None
 
     @property
     def is_deleted(self) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from memolith.app.kernel.results import Memory
 from memolith.core.errors import NotFound, Unavailable
-from tests.unit.app.erasure.deleted_stores.calls import TEXT, delete, is_erased, let_pass, row, texts
+from tests.unit.app.erasure.deleted_stores.calls import DAY_S, TEXT, delete, is_erased, let_pass, row, texts
 from tests.unit.app.failing import fail_over, hold_back
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -59,6 +59,48 @@ def test_a_deletion_that_the_lost_home_acknowledged_holds_and_once_restored_does
     let_pass(scene, 10)
     for region in (HOME, AWAY):
         assert scene.read(memory, at=region).content == f"{TEXT} again"
+
+
+def test_a_deletion_that_comes_late_can_be_undone_for_as_long_as_one_that_is_made_then(
+    scene: Scene, memory: Memory
+) -> None:
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
+    held = hold_back(scene)
+    fail_over(scene)
+    since = scene.create("/b", "written since", at=AWAY)
+    scene.deliver()
+    scene.clock.advance(8 * DAY_S)
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    let_pass(scene, 0, AWAY)
+    let_pass(scene, 6.9)
+    scene.at(AWAY).stores.restore(scene.call(), scene.store)
+    scene.deliver()
+    for region in (HOME, AWAY):
+        assert scene.read(since, at=region).content == "written since"
+        assert scene.read(memory, at=region).content == f"{TEXT} again"
+
+
+@pytest.mark.parametrize("deleted_again", [False, True])
+def test_a_restoration_that_comes_after_its_late_deletion_undoes_that_and_no_other(
+    scene: Scene, memory: Memory, deleted_again: bool
+) -> None:
+    scene.at(HOME).stores.delete(scene.call(), scene.store)
+    scene.at(HOME).stores.restore(scene.call(), scene.store)
+    deletion, restoration = hold_back(scene)
+    fail_over(scene)
+    scene.deliver()
+    scene.clock.advance(DAY_S)
+    scene.cloud.pending.append(deletion)
+    scene.deliver()
+    assert row(scene, AWAY).is_deleted
+    if deleted_again:
+        scene.at(AWAY).stores.restore(scene.call(), scene.store)
+        delete(scene, at=AWAY)
+    scene.cloud.pending.append(restoration)
+    scene.deliver()
+    for region in (HOME, AWAY):
+        assert row(scene, region).is_deleted is deleted_again
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
