@@ -13,10 +13,10 @@ from memolith.app.commit.sync_replica import SyncReplica
 from memolith.app.epochs.fence import require_writing_home
 from memolith.app.epochs.ownership import Ownership
 from memolith.app.kernel.region import Region
-from memolith.core.late_records import LateRecord, is_straggler, replay
-from memolith.core.log_position import Epoch, Slot
+from memolith.core.late_records import replay
+from memolith.core.log_position import Slot
 from memolith.core.objects.entry import Entry
-from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
+from memolith.core.objects.store_record import StoreRecord, StoreState
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import MOVER, to_record
 
@@ -38,7 +38,7 @@ class LateRecords:
         Raises:
             Unavailable, Busy, OutcomeUnknown: repeat it.
         """
-        late = self._late(store)
+        late = self._records.late(store)
         if not late:
             return []
         version_id = self._region.new_id("memver")
@@ -71,39 +71,3 @@ class LateRecords:
             if record is not None and record.archived_at == store.archived_at:
                 return store.archived_at
         return None
-
-    def _late(self, store: StoreRow) -> list[LateRecord]:
-        chain = [parse_epoch(text) for text in store.epochs]
-        if len(chain) == 1:
-            return []
-        ends = self._ends(store.store_id, chain)
-        late = [key.slot for key in self._records.keys(store.store_id) if is_straggler(key.slot, chain, ends)]
-        found: list[LateRecord] = []
-        for slot in sorted(late, key=lambda slot: slot.rank):
-            record = self._records.at(store.store_id, slot)
-            if record is not None:
-                found.append(LateRecord(slot, record, self._before(slot, record)))
-        return found
-
-    def _ends(self, store_id: str, chain: list[Epoch]) -> dict[Epoch, int]:
-        """Return the last record of each epoch that a later one followed, as far back as is known; 0 of one passed
-        over.
-        """
-        ends: dict[Epoch, int] = {}
-        epoch: Epoch | None = chain[-1]
-        while epoch is not None:
-            first = self._records.at(store_id, Slot(epoch, 1))
-            followed = None if first is None or first.follows is None else Slot.parse(first.follows)
-            epoch = None if followed is None else followed.epoch
-            if followed is not None:
-                ends[followed.epoch] = followed.sequence
-        known = [number for number, epoch in enumerate(chain) if epoch in ends]
-        passed_over = [epoch for epoch in chain[min(known) : -1] if epoch not in ends] if known else []
-        return ends | dict.fromkeys(passed_over, 0)
-
-    def _before(self, slot: Slot, record: StoreRecord) -> StoreRecord | None:
-        """Return the record that a late one was made from, if it is here."""
-        before = slot.preceding
-        if before is None:
-            before = None if record.follows is None else Slot.parse(record.follows)
-        return None if before is None else self._records.at(record.store_id, before)

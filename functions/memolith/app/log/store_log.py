@@ -7,10 +7,11 @@ from memolith.app.kernel.port_calls import find, require
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core import ids
-from memolith.core.log_position import Slot
+from memolith.core.late_records import LateRecord, is_straggler
+from memolith.core.log_position import Epoch, Slot
 from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.checkpoint import Named
-from memolith.core.objects.store_record import StoreRecord, StoreState
+from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
 from memolith.core.rows.identity import StoreRow
 from memolith.core.sealing import named_record
 from memolith.core.store_records import PlacedRecord, to_row
@@ -88,6 +89,47 @@ class StoreLog:
                 if record.state is StoreState.DELETED:
                     return record
         return None
+
+    def late(self, store: StoreRow) -> list[LateRecord]:
+        """Return the late records that this bucket has, decided or not, in the order of their slots.
+
+        A LIST for each region, a GET for each epoch, two for each late record; no call in a first epoch. Raises
+        Unavailable.
+        """
+        chain = [parse_epoch(text) for text in store.epochs]
+        if len(chain) == 1:
+            return []
+        ends = self._ends(store.store_id, chain)
+        late = [key.slot for key in self.keys(store.store_id) if is_straggler(key.slot, chain, ends)]
+        found: list[LateRecord] = []
+        for slot in sorted(late, key=lambda slot: slot.rank):
+            record = self.at(store.store_id, slot)
+            if record is not None:
+                found.append(LateRecord(slot, record, self._before(slot, record)))
+        return found
+
+    def _ends(self, store_id: str, chain: list[Epoch]) -> dict[Epoch, int]:
+        """Return the last record of each epoch that a later one followed, as far back as is known; 0 of one passed
+        over.
+        """
+        ends: dict[Epoch, int] = {}
+        epoch: Epoch | None = chain[-1]
+        while epoch is not None:
+            first = self.at(store_id, Slot(epoch, 1))
+            followed = None if first is None or first.follows is None else Slot.parse(first.follows)
+            epoch = None if followed is None else followed.epoch
+            if followed is not None:
+                ends[followed.epoch] = followed.sequence
+        known = [number for number, epoch in enumerate(chain) if epoch in ends]
+        passed_over = [epoch for epoch in chain[min(known) : -1] if epoch not in ends] if known else []
+        return ends | dict.fromkeys(passed_over, 0)
+
+    def _before(self, slot: Slot, record: StoreRecord) -> StoreRecord | None:
+        """Return the record that a late one was made from, if it is here."""
+        before = slot.preceding
+        if before is None:
+            before = None if record.follows is None else Slot.parse(record.follows)
+        return None if before is None else self.at(record.store_id, before)
 
     def put(self, placed: PlacedRecord, exact: bool = False) -> Named | None:
         """Take the record's slot; return how a checkpoint names the object, None when another record has taken it.

@@ -25,10 +25,11 @@ def sweep(scene: Scene, region: str) -> Mapping[str, Any]:
 
 
 def let_pass(scene: Scene, days: float, *regions: str) -> None:
-    """Days go by; then the schedules wake the erasers, often enough for what waits for calls under way."""
+    """Days go by; then the schedules wake reconcilers and erasers, often enough for what waits for calls under way."""
     scene.clock.advance(days * DAY_S)
     for _ in range(3):
         for region in regions or (HOME, AWAY):
+            scene.cloud.sites[region].reconciling.tick()
             sweep(scene, region)
         scene.clock.advance(61)
 

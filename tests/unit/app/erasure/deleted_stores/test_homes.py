@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memolith.adapters.memory import PutEvent
 from memolith.app.kernel.results import Memory
 from memolith.core.errors import NotFound, Unavailable
 from tests.unit.app.erasure.deleted_stores.calls import DAY_S, TEXT, delete, is_erased, let_pass, row, texts
@@ -119,6 +120,76 @@ def test_a_deletion_and_its_restoration_that_the_lost_home_acknowledged_leave_th
     for region in (HOME, AWAY):
         assert scene.read(memory, at=region).content == f"{TEXT} again"
         assert not row(scene, region).is_deleted
+
+
+def restored_by_the_lost_home(scene: Scene) -> list[PutEvent]:
+    """An admin restores the store at its home, which is lost before that is anywhere else."""
+    delete(scene)
+    scene.clock.advance(6.9 * DAY_S)
+    scene.at(HOME).stores.restore(scene.call(), scene.store)
+    held = hold_back(scene)
+    fail_over(scene)
+    scene.deliver()
+    assert row(scene, AWAY).is_deleted
+    return held
+
+
+@pytest.mark.parametrize("lost_for", [0.2, 30])
+def test_a_restoration_that_the_lost_home_acknowledged_holds_however_late_it_comes(
+    scene: Scene, memory: Memory, lost_for: float
+) -> None:
+    held = restored_by_the_lost_home(scene)
+    let_pass(scene, lost_for, AWAY)
+    scene.cloud.pending.extend(held)
+    scene.deliver()
+    let_pass(scene, 1)
+    for region in (HOME, AWAY):
+        assert scene.read(memory, at=region).content == f"{TEXT} again"
+
+
+def test_a_restoration_that_came_and_is_not_taken_up_yet_is_not_overtaken(scene: Scene, memory: Memory) -> None:
+    """Its event is lost, the day's comparison is done, and the checkpoint that names it is content that it is here."""
+    [restored] = restored_by_the_lost_home(scene)
+    let_pass(scene, 0, AWAY)
+    stored = scene.cloud.buckets.current(HOME, restored.key)
+    assert stored is not None
+    scene.cloud.buckets.put(AWAY, stored, only_if_absent=False)
+    scene.drop_events()
+    let_pass(scene, 0.2)
+    assert len(texts(scene, AWAY)) == 2
+    scene.cloud.sites[AWAY].indexing.object_arrived(restored.key)
+    scene.deliver()
+    assert scene.read(memory, at=AWAY).content == f"{TEXT} again"
+
+
+def test_a_deletion_of_before_the_failover_waits_for_the_lost_home_and_ends_once_that_is_back(
+    scene: Scene, memory: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    delete(scene)
+    fail_over(scene)
+    scene.deliver()
+    let_pass(scene, 30, AWAY)
+    assert len(texts(scene, AWAY)) == 2
+    reasons = [str(one.__dict__["reason"]) for one in caplog.records if "reason" in one.__dict__]
+    assert any(HOME in reason and scene.store in reason for reason in reasons), reasons
+    let_pass(scene, 0)
+    assert is_erased(scene, HOME) and is_erased(scene, AWAY)
+
+
+@pytest.mark.parametrize("restored_first", [False, True])
+def test_a_deletion_at_the_new_home_waits_for_no_other_region(
+    scene: Scene, memory: Memory, restored_first: bool
+) -> None:
+    if restored_first:
+        delete(scene)
+    fail_over(scene)
+    scene.deliver()
+    if restored_first:
+        scene.at(AWAY).stores.restore(scene.call(), scene.store)
+        scene.deliver()
+    delete(scene, at=AWAY)
+    let_pass(scene, 7, AWAY)
+    assert is_erased(scene, AWAY)
 
 
 def test_a_write_that_comes_late_to_a_deleted_store_is_there_once_it_is_restored(scene: Scene, memory: Memory) -> None:
