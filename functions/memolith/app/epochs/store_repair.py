@@ -13,7 +13,7 @@ from memolith.app.kernel.batching import batches
 from memolith.app.kernel.listing import row_pages
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
-from memolith.core.epochs import has_snapshot
+from memolith.core.epochs import has_snapshot, homes_of
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import parse_key
 from memolith.core.rows.base import RowKey
@@ -103,9 +103,10 @@ class StoreRepair:
     ) -> Iterator[str]:
         """Repair every row of a store, and have `project_again` look at every straggler that this bucket has.
 
-        Yields, page after page, the place to go on `after` if it stops there. In all a LIST for a thousand objects of
-        the store's logs, a query for five hundred rows, versions too, a read for a hundred places of the snapshot, a
-        HEAD and a transaction for each row that is repaired. Repeatable; it changes nothing where nothing is late.
+        Yields, page after page, the place to go on `after` if it stops there, also once a region was removed. In all a
+        LIST for a thousand objects of the store's logs, a query for five hundred rows, versions too, a read for a
+        hundred places of the snapshot, a HEAD and a transaction for each row that is repaired. Repeatable; it changes
+        nothing where nothing is late.
 
         Raises:
             Unavailable, OutcomeUnknown: repeat it, or go on after the last place.
@@ -114,8 +115,8 @@ class StoreRepair:
             return
         parts: dict[str, Callable[[str | None], Iterator[str]]] = {
             **{
-                region: partial(self._project_stragglers, store, project_again, region)
-                for region in self._region.origins
+                f"log/{region}": partial(self._project_stragglers, store, project_again, region)
+                for region in sorted({*self._region.origins, *homes_of(store)})
             },
             "apart": partial(self._repair_divergent, view, store, project_again),
             "memories": partial(self._repair_memories, view, store),

@@ -167,7 +167,7 @@ class RetentionPass:
         return after if commit_as_owner(self._region.index, [Change(PassRow.KEY, before, after)]) else None
 
     def _steps(self, view: View, row: PassRow, on_pass: RetentionCallbacks) -> Iterator[tuple[PassRow, int]]:
-        regions = self._region.origins
+        regions = sorted(self._region.origins)  # the same before and after a region is removed: `number` counts them
         while row.number < len(regions):
             prefix = f"{regions[row.number]}/store/"
             page = self._region.objects.list(prefix, row.after, STORES_PER_PAGE)

@@ -55,9 +55,10 @@ DONE = "erasure#done"
 class WorkRow(Row):
     """How far the erasure of one store is in this region; it stands under `PENDING`, and at the end under `DONE`.
 
-    `stage` counts the places of `StorePurge.places`; `after` and `after_version` are the last S3 version looked at in
-    it. `erased` objects were blanked so far; `left` could not be on this way through, which is gone again then. `again`
-    marks the second time, a day after the first was done.
+    `stage` counts the places of `StorePurge.places`, and `place` names the one that is next: where the two do not
+    agree, the places are others than before, and the work begins again. `after` and `after_version` are the last S3
+    version looked at in it. `erased` objects were blanked so far; `left` could not be on this way through, which is
+    gone again then. `again` marks the second time, a day after the first was done.
     Stands in the control table, where a rebuild leaves it alone.
     """
 
@@ -69,6 +70,7 @@ class WorkRow(Row):
     left: int = 0
     again: bool = False
     done_at: int | None = None
+    place: str | None = None
 
     @staticmethod
     def key(partition: str, store_id: str) -> RowKey:
@@ -191,9 +193,9 @@ class StorePurge:
     def places(self, record: StoreRecord) -> list[str]:
         """List where a store's text is, in the order of its erasure: ``packs``, prefixes of keys, and ``rows``.
 
-        What a later release adds stands at the end: work that is under way has counted the places before it.
+        They are the same, in the same order, before and after a region is removed.
         """
-        homes = dict.fromkeys((*self._region.origins, *(parse_epoch(epoch).home for epoch in record.epochs)))
+        homes = sorted({*self._region.origins, *(parse_epoch(epoch).home for epoch in record.epochs)})
         logs = [f"{home}/log/{record.store_id}/" for home in homes]
         proposals = [f"{home}/proposal/{record.store_id}/" for home in homes]
         records = [f"{home}/{kind}/{record.store_id}/" for kind in ("store", "run") for home in homes]
@@ -203,6 +205,8 @@ class StorePurge:
 
     def _steps(self, record: StoreRecord, work: WorkRow) -> Iterator[WorkRow]:
         places = self.places(record)
+        if work.stage and work.place != _named(places, work.stage):
+            work = replace(work, stage=0, after=None, after_version=None)
         while work.stage < len(places):
             place = places[work.stage]
             if place == "rows":
@@ -219,6 +223,7 @@ class StorePurge:
                 work = replace(work, stage=work.stage + 1)
             else:
                 work = self._page(record.store_id, place, work)
+            work = replace(work, place=_named(places, work.stage))
             yield work
 
     def _page(self, store_id: str, prefix: str, work: WorkRow) -> WorkRow:
@@ -324,6 +329,11 @@ def rows_with_text(region: Region, view: View, table: str, store_id: str) -> Ite
     for index in view.indexes:
         for found in row_pages(index, Query(table, store_id, limit=ROWS_PER_PAGE)):
             yield [one.key for one in found if "path" in one.attributes or "content_sha256" in one.attributes]
+
+
+def _named(places: Sequence[str], stage: int) -> str:
+    """Return the place of this number; ``end`` after the last one."""
+    return places[stage] if stage < len(places) else "end"
 
 
 def _held(versions: Sequence[ObjectVersion]) -> list[_Held]:

@@ -211,10 +211,11 @@ class Verification:
         """
         if ids.STORE.fullmatch(store_id) is None:
             raise InvalidRequest("store_id", "must be the id of a memory_store")
-        places = [f"{region}/{kind}/{store_id}/" for region in self._region.origins for kind in KINDS]
+        origins = sorted(self._region.origins)  # the same before and after a region is removed: `number` counts them
+        places = [f"{region}/{kind}/{store_id}/" for region in origins for kind in KINDS]
         places += [PackKey.prefix(store_id), STEPS_PREFIX if needles.any else steps_prefix(store_id)]
         view = self._region.view([StoreRow.key(store_id)])
-        places += [f"{region}/transcript/{_workspace_in(view, store_id)}/" for region in self._region.origins]
+        places += [f"{region}/transcript/{_workspace_in(view, store_id)}/" for region in origins]
         number = 0 if at is None else int(at["number"])
         if number == len(places):
             return self._search_rows(view, store_id, needles, number, None if at is None else at.get("mark"))

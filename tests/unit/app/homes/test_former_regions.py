@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
 import pytest
 
+from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.memory import ManualClock, MemoryQueue
+from memolith.app.erasure import store_purge
+from memolith.app.erasure.store_purge import PENDING, StorePurge, WorkRow
+from memolith.app.erasure.verification import KINDS
 from memolith.app.kernel.results import Credentials, Memory, StoreToAttach
 from memolith.app.kernel.session_filter import SessionFilter
 from memolith.app.log.store_log import StoreLog
 from memolith.core.errors import NotFound, Unavailable
 from memolith.core.object_keys import RedactionKey, parse_key
+from memolith.ports.index import Change
 from tests.support.rebuilds import Operator
+from tests.unit.app.failing import hold_back
 from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
 
 GONE, STAYS = HOME, (AWAY, "ap-south-1")
 DAY_S = 24 * 3600
+T = TypeVar("T")
 
 
 def tick(scene: Scene) -> None:
@@ -171,6 +181,110 @@ def test_a_store_born_in_a_removed_region_can_be_deleted_and_is_erased(scene: Sc
             scene.read(memory, at=region)
 
 
+def interrupted(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store of the third region is being erased in the first, a page a sweep; the third's log is erased in part.
+
+    Returns the sweeping region.
+    """
+    here, home = HOME, STAYS[1]
+    monkeypatch.setattr(store_purge, "VERSIONS_PER_PAGE", 1)
+    scene.store = scene.create_store(at=home).id
+    for number in range(5):
+        scene.create(f"/{number}", "personal", at=home)
+    scene.deliver()
+    for site in scene.cloud.sites.values():
+        site.region.erase_delay_us = 0
+    scene.at(home).stores.delete(scene.call(), scene.store)
+    for event in hold_back(scene):
+        scene.cloud.buckets.replicate(event, here)
+    hold_back(scene)
+    work = StorePurge.work
+    with monkeypatch.context() as patch:
+        patch.setattr(StorePurge, "work", lambda self, store_id, _: work(self, store_id, lambda: True))
+        scene.cloud.peers.call(here, "eraser", {"call": "erase_store", "store_id": scene.store})
+        while not str(progress(scene, here).get("after", "")).startswith(f"{home}/log/"):
+            scene.cloud.peers.call(here, "eraser", {"call": "sweep"})
+    return here
+
+
+def progress(scene: Scene, region: str) -> Mapping[str, Any]:
+    call = {"call": "erasure.status", "store_id": scene.store, "id": scene.store}
+    found: Mapping[str, Any] = scene.cloud.peers.call(region, "eraser", call)["progress"]
+    return found
+
+
+def sweep_until_done(scene: Scene, region: str) -> None:
+    assert isinstance(scene.clock, ManualClock)
+    for _ in range(5):
+        scene.clock.advance(61)
+        scene.cloud.peers.call(region, "eraser", {"call": "sweep"})
+    assert progress(scene, region)["done_at"]
+    assert [key for key, body in scene.objects(region) if b"personal" in body] == []
+
+
+def test_a_store_is_erased_whole_though_a_region_is_removed_meanwhile(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = interrupted(scene, monkeypatch)
+    scene.cloud.remove(AWAY)
+    sweep_until_done(scene, here)
+
+
+def test_a_store_is_erased_whole_though_a_release_goes_through_it_in_another_order(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an older release has left it: it noted the number of a place, and had the places in another order."""
+    here = interrupted(scene, monkeypatch)
+    index, key = scene.cloud.sites[here].region.index, WorkRow.key(PENDING, scene.store)
+    noted = {name: value for name, value in index.read([key])[key].items() if name not in ("place", "after")}
+    index.commit([Change(key, None, {**noted, "stage": 6}, unconditional=True)])
+    sweep_until_done(scene, here)
+
+
+@pytest.mark.parametrize("interrupted_in", [HOME, AWAY, "ap-south-1"])
+def test_a_repair_of_a_store_misses_no_log_though_a_region_is_removed_meanwhile(
+    scene: Scene, interrupted_in: str
+) -> None:
+    """It was interrupted in some region's log, and goes on once another region is a former one."""
+    for to in (AWAY, "ap-south-1"):
+        scene.cloud.peers.call(to, "reconciler", {"call": "homes.move", "store_id": scene.store})
+        scene.deliver()
+    site, removed = scene.cloud.sites["ap-south-1"], AWAY if interrupted_in == HOME else HOME
+    listed: list[str] = []
+
+    def noting(call: PortCall, act: Callable[[], T]) -> T:
+        if call.name == "objects.list" and f"/log/{scene.store}/" in repr(call):
+            listed.append(next(one for one in (HOME, AWAY, "ap-south-1") if f"{one}/log/" in repr(call)))
+        return act()
+
+    with scene.intercepted_by(noting):
+        place: str | None = None
+        while interrupted_in not in listed:
+            place = site.indexing.repair_rows(scene.store, place, deadline_us=0)
+        scene.cloud.remove(removed)
+        assert site.indexing.repair_rows(scene.store, place) is None
+    assert set(listed) == {HOME, AWAY, "ap-south-1"}
+
+
+def test_a_days_pass_of_retention_misses_no_region_though_one_is_removed_meanwhile(scene: Scene) -> None:
+    here, listed = "ap-south-1", list[str]()
+
+    def slow(call: PortCall, act: Callable[[], T]) -> T:
+        region, _, rest = call.subjects[0].partition("/")
+        if call.name == "objects.list" and rest == "store/":
+            assert isinstance(scene.clock, ManualClock)
+            listed.append(region)
+            scene.clock.advance(300)
+        return act()
+
+    with scene.intercepted_by(slow):
+        for number in range(4):
+            if number == 2:
+                scene.cloud.remove(AWAY)
+            scene.cloud.peers.call(here, "eraser", {"call": "sweep"})
+    assert sorted(listed) == sorted((HOME, AWAY, here))
+
+
 def test_operators_see_and_move_stores_born_in_a_removed_region(scene: Scene) -> None:
     memory = written(scene)
     remove(scene)
@@ -200,16 +314,29 @@ def test_a_store_of_a_removed_region_is_found_in_the_bucket_where_the_index_lack
 def test_a_search_for_text_that_should_be_gone_covers_what_a_removed_region_wrote(scene: Scene) -> None:
     written(scene)
     remove(scene)
+    places = searched(scene, AWAY)
+    assert any(f"{GONE}/log/" in place for place in places), places
+
+
+def test_a_search_for_text_covers_every_region_though_one_is_removed_meanwhile(scene: Scene) -> None:
+    scene.store = scene.create_store(at="ap-south-1").id
+    scene.create("/a", "first", at="ap-south-1")
+    scene.deliver()
+    places = searched(scene, HOME, remove_at=2 * len(KINDS))
+    assert any("ap-south-1/log/" in place for place in places), places
+
+
+def searched(scene: Scene, region: str, remove_at: int = -1) -> list[str]:
     places: list[str] = []
-    at = None
-    while True:
+    at: Any = {"number": 0}
+    while at is not None:
+        if at["number"] == remove_at:
+            scene.cloud.remove(AWAY)
         call = {"call": "erasure.search", "store_id": scene.store, "at": at, "texts": ["first"]}
-        step = scene.cloud.peers.call(AWAY, "eraser", call)
+        step = scene.cloud.peers.call(region, "eraser", call)
         places += [str(one) for one in step["found"]]
         at = step["next"]
-        if at is None:
-            break
-    assert any(f"{GONE}/log/" in place for place in places), places
+    return places
 
 
 def test_nothing_is_put_into_the_bucket_of_a_removed_region(scene: Scene) -> None:
