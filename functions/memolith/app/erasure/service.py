@@ -16,6 +16,7 @@ from memolith.app.erasure.pack_removal import PackRemoval
 from memolith.app.erasure.proposal_erasure import ProposalErasure
 from memolith.app.erasure.repair import Repair
 from memolith.app.erasure.retention import RetentionCallbacks, RetentionPass
+from memolith.app.erasure.status import ErasureStatus
 from memolith.app.erasure.store_purge import StorePurge
 from memolith.app.erasure.transcript_purge import TranscriptPurge
 from memolith.app.erasure.verification import SearchTerms, Verification
@@ -53,6 +54,7 @@ class Erasures:
         stores: StorePurge,
         deadlines: Deadlines,
         versions: VersionPurge,
+        progress: ErasureStatus,
         remains: Verification,
         repairs: Repair,
         transcripts: TranscriptPurge,
@@ -67,6 +69,7 @@ class Erasures:
         self._stores = stores
         self._deadlines = deadlines
         self._versions = versions
+        self._progress = progress
         self._remains = remains
         self._repairs = repairs
         self._transcripts = transcripts
@@ -186,8 +189,8 @@ class Erasures:
         return lambda: self._region.clock.now_us() >= end_us
 
     def status(self, store_id: str, id: str) -> Mapping[str, Any]:
-        """Tell how far the erasure of a store, or of one version in it, has come (`Verification.status`)."""
-        return self._remains.status(store_id, id)
+        """Tell how far the erasure of a store, or of one version in it, has come (`ErasureStatus.status`)."""
+        return self._progress.status(store_id, id)
 
     def search(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         """Look for texts, paths and hashes that should be gone (`Verification.search`), and tell where they are."""
@@ -220,7 +223,8 @@ def make_erasures(region: Region, erasable: ErasableObjects, packs: Packs, day_u
     stores = StorePurge(region, erasable, eraser, removal, parts, proposals, transcripts)
     versions = VersionPurge(region, erasable, eraser, stores, transcripts)
     deadlines = Deadlines(region, parts.store_log)
-    remains = Verification(region, erasable, stores, packs, parts)
+    progress = ErasureStatus(region, erasable, stores, packs, parts)
+    remains = Verification(region, erasable, packs)
     repairs = Repair(region, erasable, eraser, packs)
     counts = CountRemoval(region, erasable)
     return Erasures(
@@ -231,6 +235,7 @@ def make_erasures(region: Region, erasable: ErasableObjects, packs: Packs, day_u
         stores,
         deadlines,
         versions,
+        progress,
         remains,
         repairs,
         transcripts,

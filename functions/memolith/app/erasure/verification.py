@@ -1,6 +1,6 @@
-"""Showing that something is gone: what a region still has of a version, a memory or a store; and a search for remains.
+"""Showing that something is gone: a search for what a region still has of texts, paths and hashes.
 
-Both read the bucket itself, every S3 version of it, and the tables; neither believes what an erasure said of itself.
+It reads the bucket itself, every S3 version of it, and the tables; it does not believe what an erasure said of itself.
 """
 
 from __future__ import annotations
@@ -8,18 +8,15 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from memolith.app.erasure.store_purge import StorePurge
 from memolith.app.erasure.transcript_purge import parts_of, stores_of
-from memolith.app.index.parts import IndexParts
-from memolith.app.kernel.listing import rows_of
 from memolith.app.kernel.region import Region, View
 from memolith.core import ids
-from memolith.core.errors import InvalidRequest, Unavailable
-from memolith.core.log_position import LogKey, LogRef
+from memolith.core.errors import InvalidRequest
+from memolith.core.log_position import LogKey
 from memolith.core.object_keys import ProposalKey, RunKey, StoreKey, TranscriptKey, parse_key
 from memolith.core.objects.dream_step import PREFIX as STEPS_PREFIX
 from memolith.core.objects.dream_step import named_dream, steps_prefix
@@ -31,10 +28,8 @@ from memolith.core.objects.search_pack import PackKey
 from memolith.core.objects.store_record import StoreRecord
 from memolith.core.objects.transcript import TranscriptPart
 from memolith.core.rows.base import Attributes
-from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.dreams import DreamRow
 from memolith.core.rows.identity import StoreRow
-from memolith.core.tables import BY_MEMORY
 from memolith.ports import errors as port_errors
 from memolith.ports.index import Index, Query
 from memolith.ports.objects import ErasableObjects, ObjectVersion, StoredObject
@@ -45,7 +40,6 @@ KINDS = ("log", "store", "cut", "redaction", "verdict", "proposal", "resolution"
 
 TABLES = ("paths", "memories", "logs", "versions", "verdicts")
 VERSIONS_PER_CALL = 200
-ROWS_PER_PAGE = 200
 ROWS_PER_CALL = 1_000
 NEEDLE_MIN_BYTES = 2
 
@@ -84,23 +78,6 @@ def _in_json(text: str) -> bytes:
     return json.dumps(text, ensure_ascii=False)[1:-1].encode()
 
 
-@dataclass(slots=True)
-class VersionStates:
-    """How many versions are in which state.
-
-    Attributes:
-        kept: no caller asked for their erasure, and retention keeps them.
-        pending: an order stands, or the store is deleted, and text is still here.
-        erased: the object is blank and has no older S3 version, and the row has no text.
-        unknown: their objects are not here.
-    """
-
-    kept: int = 0
-    pending: int = 0
-    erased: int = 0
-    unknown: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class Leftover:
     """One place where something was found: a key and its S3 version, or a table. `what` is a kind, never the text."""
@@ -122,81 +99,10 @@ class VerificationResult:
 class Verification:
     """Looks into one region, for an operator."""
 
-    def __init__(
-        self, region: Region, erasable: ErasableObjects, stores: StorePurge, packs: Packs, parts: IndexParts
-    ) -> None:
+    def __init__(self, region: Region, erasable: ErasableObjects, packs: Packs) -> None:
         self._region = region
         self._packs = packs
         self._erasable = erasable
-        self._stores = stores
-        self._logs = parts.logs
-        self._records = parts.store_log
-
-    # ---- status -----------------------------------------------------------------------------------------------------
-
-    def status(self, store_id: str, id: str) -> dict[str, Any]:
-        """Report how far the erasure of a version, memory or whole store (`id` is then the store's own) is here.
-
-        For each version of it a HEAD and a LIST, and a GET for the store's segment; a whole store is answered from its
-        progress alone.
-
-        Raises:
-            InvalidRequest: an id of another kind. Unavailable.
-        """
-        if id == store_id:
-            return self._status_of_store(store_id)
-        view = self._region.view([VersionRow.key(store_id, id)])
-        deleted = self._records.deletion(store_id) is not None
-        if ids.VERSION.fullmatch(id) is not None:
-            attributes = view.rows.get(VersionRow.key(store_id, id))
-            rows = [] if attributes is None else [VersionRow.from_attributes(attributes)]
-        elif ids.MEMORY.fullmatch(id) is not None:
-            rows = list(self._versions_of(view, store_id, id))
-        else:
-            raise InvalidRequest("id", "must be of a memory_version, a memory, or the store")
-        states = VersionStates()
-        packed = self._packed(store_id)
-        for state in self._region.parallel.run([partial(self._state, row, deleted, packed) for row in rows]):
-            setattr(states, state, getattr(states, state) + 1)
-        ordered = sum(row.redacted_at is not None for row in rows)
-        return {"state": _overall(states), "ordered": ordered, "deleted": deleted, **asdict(states)}
-
-    def _status_of_store(self, store_id: str) -> dict[str, Any]:
-        deleted = self._records.deletion(store_id) is not None
-        work = self._stores.progress(store_id)
-        known = StoreRow.key(store_id) in self._region.view([StoreRow.key(store_id)]).rows
-        newest = None if deleted else self._records.newest(store_id)
-        if newest is not None and newest.record.erase_after is not None:
-            return {"state": "waiting", "deleted": True, "erase_after": newest.record.erase_after}
-        if not deleted:
-            return {"state": "kept" if known else "unknown", "deleted": False}
-        state = "erased" if work is not None and work.done_at is not None else "pending"
-        progress = None if work is None else work.to_attributes()
-        return {"state": state, "deleted": True, "progress": progress}
-
-    def _versions_of(self, view: View, store_id: str, memory_id: str) -> Iterator[VersionRow]:
-        query = Query("versions", f"{store_id}#{memory_id}", index=BY_MEMORY.name, limit=ROWS_PER_PAGE)
-        return rows_of(view.index, query, VersionRow)
-
-    def _state(self, row: VersionRow, deleted: bool, packed: frozenset[str]) -> str:
-        wanted = deleted or row.redacted_at is not None or row.blank
-        if row.position is None:
-            return "unknown"
-        ref = LogRef.parse(row.position)
-        key = ref.key_in(row.store_id)
-        entry = self._logs.entry(key)
-        if entry is None:
-            return "unknown"
-        versions = [one for one in self._erasable.versions(str(key)).versions if one.key == str(key)]
-        head_key = MemoryRow.key(row.store_id, row.memory_id or "-")
-        key_of_row = VersionRow.key(row.store_id, row.version_id)
-        rows = self._region.read(self._region.index, [key_of_row, head_key])
-        shown = "path" in rows.get(key_of_row, {})
-        if entry.blank and len(versions) == 1 and not shown and row.version_id not in packed:
-            return "erased"
-        return "pending" if wanted or entry.blank else "kept"
-
-    # ---- search -----------------------------------------------------------------------------------------------------
 
     def search(self, store_id: str, needles: SearchTerms, at: Mapping[str, Any] | None) -> VerificationResult:
         """Search one step of everything that this region has of a store; `at` is the `next` of the step before.
@@ -281,24 +187,6 @@ class Verification:
             return b""
         stems = [" ".join(passage) for one in documents for passage in one.passages]
         return "\n".join([*texts, *stems, *(f"{one.path} {one.content_sha256}" for one in documents)]).encode()
-
-    def _packed(self, store_id: str) -> frozenset[str]:
-        """Return every version that any segment has. A LIST, and a GET for each segment. Raises Unavailable."""
-        found: set[str] = set()
-        page = self._erasable.versions(PackKey.prefix(store_id), None, VERSIONS_PER_CALL)
-        for version in page.versions:
-            stored = self._stored(version)
-            if stored is None:
-                raise Unavailable("a pack was removed while it was looked at", object=version.key, hint="try again")
-            try:
-                pack = self._packs.open(stored.body)
-            except DamagedPack:
-                continue
-            try:
-                found.update(pack.heads().values())
-            finally:
-                pack.close()
-        return frozenset(found)
 
     def _search_rows(
         self, view: View, store_id: str, needles: SearchTerms, number: int, mark: Sequence[Any] | None
@@ -389,12 +277,3 @@ def _texts_of(attributes: Mapping[str, Any]) -> Iterator[str]:
             yield from value
         else:
             yield str(value)
-
-
-def _overall(states: VersionStates) -> str:
-    """Return the word for a region: what is least done of it."""
-    if states.pending:
-        return "pending"
-    if states.erased and not states.kept:
-        return "erased"
-    return "kept" if states.kept else "unknown"
