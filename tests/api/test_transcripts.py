@@ -8,6 +8,8 @@ from typing import Any
 import anthropic
 import pytest
 
+from memolith.app.auth.session_trust import SessionTrust
+from memolith.core.errors import Unavailable
 from tests.api.harness import Backend, Reply
 from tests.api.test_limits import LAMBDA_ANSWER_MAX_BYTES
 
@@ -110,6 +112,26 @@ def test_a_session_that_lists_what_a_tool_gave_with_its_own_token_is_believed_le
     assert [event.type for event in own.beta.sessions.events.list(session)] == ["agent.tool_result"]
     after = own.beta.memory_stores.memories.create(store_id, path="/after.md", content="x")
     assert (before.to_dict()["trust"], after.to_dict()["trust"]) == ("agent", "tool_external")
+
+
+def test_a_write_whose_answer_may_not_be_shown_says_that_it_is_done_so_that_no_sdk_repeats_it(
+    backend: Backend, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A 503 says that nothing was done: the SDK sent the event again, and it was recorded twice."""
+    token = backend.raw("POST", f"/v1/sessions/{session}/token", body={}).body["token"]
+    result: Any = {"type": "user.custom_tool_result", "custom_tool_use_id": "sevt_1", "content": text("of the web")}
+
+    def throttled(*_: object) -> None:
+        raise Unavailable("the index is throttled")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SessionTrust, "lower", throttled)
+        with pytest.raises(anthropic.APIStatusError) as failed:
+            backend.client(api_key=token).beta.sessions.events.send(session, events=[result])
+    answer = failed.value.response
+    assert (answer.status_code, answer.headers.get("x-should-retry")) == (504, "false")
+    assert "is done, but the session's class is not recorded" in str(failed.value)
+    assert [event.type for event in backend.client().beta.sessions.events.list(session)] == [result["type"]]
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,12 @@ only beside a text: what a listing shows without contents lowers nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from memolith.app.api.service import Memolith
 from memolith.app.kernel.results import RequestContext, SessionCredentials
+from memolith.core.errors import once_done
 from memolith.core.trust import AGENT, least, of_name, rank
 
 _TEXTS = ("content", "text", "excerpt", "title")
@@ -26,7 +28,8 @@ def lower_class(memolith: Memolith, call: RequestContext, answer: Mapping[str, A
     No call for an API key, nor where the class is not lower. `writes`: this function may record it itself.
 
     Raises:
-        Unavailable, OutcomeUnknown: it may not be recorded, so the answer must not be given.
+        Unavailable, OutcomeUnknown: it may not be recorded, so the answer must not be given. Of what `writes`, only
+            OutcomeUnknown: it is done by then, and no client may repeat it.
     """
     credentials = call.credentials
     if not isinstance(credentials, SessionCredentials):
@@ -35,7 +38,12 @@ def lower_class(memolith: Memolith, call: RequestContext, answer: Mapping[str, A
     if rank(shown) < rank(AGENT) and (call.trust is None or rank(shown) < rank(call.trust)):
         trust = memolith.session_trust
         record = trust.lower if writes else trust.ask_to_lower
-        record(credentials.workspace_id, credentials.session_id, shown)
+        with (
+            once_done("what was asked for is done, but the session's class is not recorded")
+            if writes
+            else nullcontext()
+        ):
+            record(credentials.workspace_id, credentials.session_id, shown)
 
 
 def _classes(answer: object, excerpt: bool = False) -> Iterator[str | None]:
