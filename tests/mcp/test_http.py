@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,9 +19,12 @@ from mcp_types import TextContent
 
 from memolith.adapters.memory import ManualClock, MemoryPeers
 from memolith.adapters.system import SystemClock, SystemRandomness
+from memolith.core.errors import Unavailable as MemolithUnavailable
 from memolith.ports.errors import Unavailable
+from memolith.wire.mcp.bearers import Bearers
 from memolith.wire.mcp.invoking import mcp_on
 from memolith.wire.mcp.server import TOOLS, OpenStore, server_on
+from memolith.wire.memory_tool.tree import Reply
 from memolith.wire.wsgi import body_of, to_event
 from tests.memory_tool.conftest import Fresh
 
@@ -156,6 +160,27 @@ def test_a_token_or_a_key_that_is_made_up_reads_and_writes_nothing_and_is_not_to
             assert (answer["statusCode"], answer["headers"]["www-authenticate"]) == (401, 'Bearer realm="memolith"')
             assert "memory" not in answer["body"]
     assert remote.fresh.paths() == {}
+
+
+@pytest.mark.parametrize(
+    "stores", [["a/b"], [""], ["x" * 129], ["x/archive"], [f"memstore_useast1_{n:026}" for n in range(9)]]
+)
+def test_a_token_that_names_what_is_no_store_or_too_many_is_refused_before_the_api_is_asked(
+    fresh: Fresh, stores: list[str]
+) -> None:
+    """A path that no operation has is a 404 before the API looks at the bearer, and was taken for knowing it."""
+    claims = base64.urlsafe_b64encode(json.dumps({"acc": dict.fromkeys(stores, 1)}).encode()).decode().rstrip("=")
+    asked = Asked(fresh)
+    forged = f"st-memolith-eyJhbGciOiJub25lIn0.{claims}.AAAA"
+    assert (asked.status(request("tools/list"), forged, rawPath="/mcp"), asked.requests) == (401, 0)
+
+
+@pytest.mark.parametrize("status", [400, 405, 413])
+def test_an_answer_that_may_come_before_the_api_has_looked_at_the_bearer_lets_no_one_in(status: int) -> None:
+    bearers = Bearers(lambda *_: Reply(status, {"error": {"message": "no such request"}}), ManualClock())
+    for _ in range(2):
+        with pytest.raises(MemolithUnavailable, match="no such request"):
+            bearers.check(None, UNKNOWN_KEY)
 
 
 class Asked:

@@ -12,13 +12,18 @@ from collections.abc import Callable, Mapping
 
 from memolith.app.auth.session_tokens import PREFIX
 from memolith.app.kernel.recent import Recent
+from memolith.core import ids
 from memolith.core.errors import Unauthenticated, Unavailable
+from memolith.core.limits import SESSION_STORES_MAX
 from memolith.ports.clock import Clock
 from memolith.wire.memory_tool.texts import ToolFailure
 from memolith.wire.memory_tool.tree import Reply
 
 REMEMBERED_US = 60_000_000
 REMEMBERED_MAX = 1_000
+
+_KNOWN = (200, 403, 404, 429)
+"""What the API answers, where a path and an id are in form, only once it knows the bearer."""
 
 Ask = Callable[[str | None, str], Reply]
 """A store's id, or None for all, and a bearer to the API's answer; raises ToolFailure where there is none."""
@@ -53,7 +58,7 @@ class Bearers:
             raise Unavailable(str(failure)) from failure
         if reply.status == 401:
             raise Unauthenticated(str(reply.body["error"]["message"]))
-        if reply.status >= 500:
+        if reply.status not in _KNOWN:
             raise Unavailable(str(reply.body["error"]["message"]), hint="try again")
         self._good.note(digest)
 
@@ -61,14 +66,20 @@ class Bearers:
 def stores_in(token: str) -> list[str]:
     """List the stores that a token says it opens. It is not verified: the API does that, with each request.
 
+    What is no store's id would make another path, which the API answers before it looks at the token.
+
     Raises:
-        Unauthenticated: it is no token.
+        Unauthenticated: it is no token, or one that no session gets: of other things than stores, or of too many.
     """
     import jwt
 
+    no_token = Unauthenticated("this is not a token of Memolith")
     try:
         claims = jwt.decode(token.removeprefix(PREFIX), options={"verify_signature": False})
     except jwt.InvalidTokenError:
-        raise Unauthenticated("this is not a token of Memolith") from None
+        raise no_token from None
     access = claims.get("acc")
-    return [str(store_id) for store_id in access] if isinstance(access, Mapping) else []
+    stores = list(access) if isinstance(access, Mapping) else []
+    if len(stores) > SESSION_STORES_MAX or not all(ids.STORE.fullmatch(store_id) for store_id in stores):
+        raise no_token
+    return stores
