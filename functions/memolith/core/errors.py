@@ -84,10 +84,11 @@ class PathConflict(MemolithError):
     """The path is held by a memory, or is the ancestor or descendant of one.
 
     ``conflicting_memory_id`` is empty when the holder cannot be named, for instance while its creation is under way.
+    The path stands beside the message, which an edit's result keeps: it would outlive the memory's redaction there.
     """
 
     def __init__(self, conflicting_path: str, conflicting_memory_id: str = "") -> None:
-        super().__init__(f"{conflicting_path} is held by another memory")
+        super().__init__("the path is held by another memory")
         self.conflicting_path = conflicting_path
         self.conflicting_memory_id = conflicting_memory_id
 

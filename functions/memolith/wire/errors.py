@@ -157,6 +157,12 @@ def trace(error: BaseException) -> list[str]:
     return [*(trace(cause) if cause is not None else []), *frames, type(error).__qualname__]
 
 
+def message_of(error: Mapping[str, Any], otherwise: str = "") -> str:
+    """Return what a client shows of an error's JSON. Which path is held stands beside the message, not in it."""
+    held = error.get("conflicting_path")
+    return f"{held} is held by another memory" if held else str(error.get("message") or otherwise)
+
+
 def says_not_done(status: int, kind: str) -> bool:
     """Tell a client whether an error response says that nothing was done. `kind`: its `error.type`, empty for none.
 

@@ -193,7 +193,7 @@ def test_a_path_that_is_taken_stops_that_memory_alone(desk: Desk) -> None:
     report = json.loads(out)
     assert code == Exit.IN_PART
     assert report["results"] == {"created": 1, "refused": 1}
-    assert "/a is held by another memory" in str(report["rows"])
+    assert "the path is held by another memory" in str(report["rows"])
     assert desk.ok("cat", store, "/a") == "theirs"
     desk.ok("mv", store, "/a", "/theirs")
     desk.ok("import", "history.tar", "--store", store)

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 from memolith.ports.clock import Clock
-from memolith.wire.errors import may_be_done
+from memolith.wire.errors import may_be_done, message_of
 
 TIMEOUT_S = 35.0
 """A little more than the API itself may take."""
@@ -57,7 +57,7 @@ class ApiRefused(ApiError):
     @property
     def message(self) -> str:
         """What the API says of it."""
-        return str(self._told().get("message") or self)
+        return message_of(self._told(), str(self))
 
     def _told(self) -> Mapping[str, Any]:
         told = self.body.get("error") if isinstance(self.body, Mapping) else None

@@ -10,6 +10,7 @@ from typing import Any
 from memolith.clients.working_copy.store_client import Damaged, Denied, Gone, NoAnswer, StoreClientError
 from memolith.core import errors
 from memolith.ports.backup_places import PlaceMissing, PlaceUnanswered
+from memolith.wire.errors import message_of
 
 
 class Exit(IntEnum):
@@ -109,7 +110,7 @@ def refusal(status: int, body: object, *, maybe_done: bool = False) -> ApiFailed
     if not isinstance(told, Mapping):
         exit_code, advice = (Exit.UNKNOWN, CHECK_FIRST) if maybe_done else (Exit.FAILED, "Is the address right?")
         return ApiFailed(f"the answer was a {status}, and not as Memolith answers", exit_code, advice)
-    message, kind = str(told.get("message")), str(told.get("type"))
+    message, kind = message_of(told), str(told.get("type"))
     if findings := told.get("findings"):
         return ApiFailed(message, Exit.SCANNER, _findings(findings))
     if kind == "api_error" and status == 503:

@@ -28,7 +28,7 @@ from memolith.clients.working_copy.store_client import (
 )
 from memolith.core.times import parse_rfc3339, rfc3339
 from memolith.ports.clock import Clock
-from memolith.wire.errors import says_not_done
+from memolith.wire.errors import message_of, says_not_done
 
 PAGE = 100
 PAGE_WITH_TEXT = 20
@@ -197,7 +197,7 @@ class HttpStoreClient:
 
 def _refusal(answer: httpx2.Response, writes: bool) -> Exception:
     status, told = answer.status_code, _error_of(answer)
-    message = str(told.get("message") or f"the answer was a {status}, and not as Memolith answers")
+    message = message_of(told, f"the answer was a {status}, and not as Memolith answers")
     if status == 409:
         return Overtaken(message)
     if status == 404:

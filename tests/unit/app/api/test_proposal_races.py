@@ -19,7 +19,7 @@ from memolith.core.proposals import command_for
 from memolith.core.proposed_edits import EditRequest
 from memolith.core.rows.content import MemoryRow, VersionRow
 from tests.unit.app.api.proposal_desk import Desk, outcomes, texts
-from tests.unit.app.scene import HOME, INDEXED, Scene
+from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
 
 T = TypeVar("T")
 
@@ -328,3 +328,21 @@ def test_the_worlds_are_not_empty() -> None:
                 seen |= {edit.reversal.outcome for edit in shown.edits or () if edit.reversal}
     assert {"applied", "stale", "reverted", "changed_since"} <= seen
     assert people > 20
+
+
+def test_a_path_that_was_in_the_way_of_an_edit_is_erased_with_its_memory(desk: Desk) -> None:
+    """An edit's result says why it was not applied: the path itself would outlive the memory there in that record."""
+    scene = desk.scene
+    proposal = desk.open(EditRequest("create", "/people", content="a list"))
+    memory = scene.create("/people/jane-doe.md", "of Jane")
+    [edit] = desk.do("approve", proposal).edits or ()
+    assert edit.result is not None
+    assert (edit.result.outcome, edit.result.detail) == ("stale", "the path is held by another memory")
+    scene.delete(memory)
+    for version in scene.versions(memory_id=memory.id).items:
+        scene.redact(version.id)
+    scene.deliver()
+    for region in (HOME, AWAY):
+        keys = [key for key, _ in scene.objects(region)]
+        whole = [scene.cloud.buckets.current(region, key) for key in keys]
+        assert [key for key, one in zip(keys, whole, strict=True) if "jane-doe" in str(one)] == []
