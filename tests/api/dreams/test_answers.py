@@ -51,6 +51,22 @@ def test_a_dream_begins_pending_and_shows_what_was_asked_for(stage: Stage) -> No
     assert dream.id.startswith("drm_")
 
 
+def test_a_key_that_does_not_reach_both_stores_of_a_dream_is_shown_nothing_of_it(stage: Stage) -> None:
+    dream = stage.create()
+    [record] = [one for one in stage.runs() if one.run_id == dream.id]
+    stores = [record.store_id, record.output_store_id]
+    both, *each = [
+        stage.client_of(stage.scene.cloud.key(stores=only)) for only in (stores, *([store] for store in stores))
+    ]
+    assert [one.id for one in both.beta.dreams.list()] == [both.beta.dreams.retrieve(dream.id).id] == [dream.id]
+    for client in each:
+        assert list(client.beta.dreams.list()) == []
+        for ask in (client.beta.dreams.retrieve, client.beta.dreams.cancel, client.beta.dreams.archive):
+            with pytest.raises(anthropic.NotFoundError):
+                ask(dream.id)
+    assert both.beta.dreams.cancel(dream.id).status == "canceled"
+
+
 def test_a_dream_into_a_new_store_copies_consolidates_and_leaves_its_input_alone(stage: Stage) -> None:
     before = stage.texts()
     dream = stage.done(stage.create(instructions="be brief"))

@@ -278,7 +278,7 @@ class Dreams:
         for _ in range(PAGES_MAX):
             records = self._runs.newest(access.view, access.workspace_id, position, ROWS_PER_QUERY)
             for record in records:
-                if filter.shows(record) and access.reaches(record.store_id):
+                if filter.shows(record) and _is_reached(access, record):
                     if len(found) == limit:
                         return Page(tuple(map(self._whole, found)), DreamRow.position(found[-1].run_id))
                     found.append(record)
@@ -337,13 +337,18 @@ class Dreams:
                 self._region.require_whole(access.view, "keys")
             raise NotFound("dream", run_id)
         record = DreamRow.from_attributes(attributes).parsed
-        if record.workspace_id != access.workspace_id or not access.reaches(record.store_id):
+        if record.workspace_id != access.workspace_id or not _is_reached(access, record):
             raise NotFound("dream", run_id)
         return access, record
 
     def _whole(self, record: RunRecord) -> RunRecord:
         """Return a record with what its caller wrote, and what its edits rest on, which no row has."""
         return self._runs.whole(record)
+
+
+def _is_reached(access: Access, record: RunRecord) -> bool:
+    """Tell whether the caller's key reaches the store that a dream reads and the one that it writes."""
+    return access.reaches(record.store_id, record.output_store_id)
 
 
 def _left(made: str) -> AbstractContextManager[None]:
