@@ -32,6 +32,26 @@ def test_a_context_and_backlinks_follow_the_links_of_notes(server: Server) -> No
     assert failed and "url: must be a memory:// URL" in text
 
 
+def test_every_path_of_a_context_and_of_candidates_can_be_read(server: Server) -> None:
+    put(server, "/people/ada.md", "# Ada\n\n- works_with [[Charles]]\n- knows [[Twin]]\n")
+    put(server, "/people/charles.md", "# Charles\n")
+    for path in ("/memories/twin.md", "/other.md"):
+        put(server, path, f"# Twin\n\nof {path}\n")
+    [result] = (server.call("build_context", url="memory://people/ada")[1] or {})["results"]
+    related = result["related_results"]
+    [several] = [one["candidates"] for one in related if one["type"] == "relation" and one["candidates"]]
+    twins = (server.call("build_context", url="Twin")[1] or {})["candidates"]
+    assert twins == several == ["/memories/memories/twin.md", "/memories/other.md"]
+    entities = [one for one in related if one["type"] == "entity"]
+    paths = [result["primary_result"]["path"], *(one["path"] for one in entities), *twins]
+    assert paths[:2] == ["/memories/people/ada.md", "/memories/people/charles.md"]
+    for path in paths:
+        note = server.call("read_note", path=path)[1] or {}
+        assert note.get("path") == path
+    words, _, failed = server.call("backlinks", path="Twin")
+    assert failed and ", ".join(twins) in words
+
+
 def test_what_contradicts_each_other_is_listed_with_both_sides_and_when_each_holds(server: Server) -> None:
     put(server, "/ops/a.md", "# Plan\n\n- [day] @effective[2026-01-01,2026-07-01) We deploy on Thursdays\n")
     put(server, "/b.md", "- [day] [[Plan]]: We deploy on Fridays\n")

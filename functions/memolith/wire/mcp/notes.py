@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from memolith.core import ages
@@ -150,7 +150,8 @@ class Notes:
         query = asked.model_dump(exclude={"project"})
         as_of = _since("as_of", asked.as_of, self._clock.now_us())
         answer = self._tree.graph("context", query | {"url": _url(asked.url), "as_of": as_of})
-        return Context.model_validate({name: answer[name] for name in Context.model_fields})
+        shown = {"results": [_result(one) for one in answer["results"]], "candidates": _rooted(answer["candidates"])}
+        return Context.model_validate({name: answer[name] for name in Context.model_fields} | shown)
 
     def recall(self, query: str, recent_tools: list[str], loaded: list[str]) -> Recall:
         """Return the few notes that matter for what the query says, possibly none. One question."""
@@ -210,7 +211,7 @@ class Notes:
         except Gone:
             raise ToolFailure(tool_texts.VIEW_MISSING.format(path=path)) from None
         if answer["candidates"]:
-            raise ToolFailure(texts.SEVERAL_NOTES.format(path=path, paths=", ".join(answer["candidates"])))
+            raise ToolFailure(texts.SEVERAL_NOTES.format(path=path, paths=", ".join(_rooted(answer["candidates"]))))
         nodes = {node["memory_id"]: node for node in answer["nodes"]}
         edges = [edge for edge in answer["edges"] if edge["from"] in nodes]
         return Backlinks(
@@ -268,6 +269,22 @@ class Notes:
 def _url(text: str) -> str:
     """Return what the graph is asked for: a path of the memory tool as the store's, and anything else as it is."""
     return text[len(ROOT) :] if text.startswith(f"{ROOT}/") else text
+
+
+def _rooted(paths: Sequence[str]) -> list[str]:
+    return [f"{ROOT}{path}" for path in paths]
+
+
+def _result(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one note of a context, with the memory tool's paths."""
+    first = one["primary_result"]
+    related = [
+        {**beside, "path": f"{ROOT}{beside['path']}"}
+        if beside["type"] == "entity"
+        else {**beside, "candidates": _rooted(beside["candidates"])}
+        for beside in one["related_results"]
+    ]
+    return {**one, "primary_result": {**first, "path": f"{ROOT}{first['path']}"}, "related_results": related}
 
 
 def _written(file: File, outcome: Literal["created", "replaced", "unchanged"]) -> Written:
