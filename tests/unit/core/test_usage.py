@@ -29,8 +29,12 @@ def message(text: str) -> Event:
         (event(CITED, path="deploys"), ("/deploys", "/deploys.md"), True),
         (event("agent.tool_use", name="memory", input={"command": "view", "path": "/memories/a/b.md"}),
          ("/a/b.md", "/memories/a/b.md"), False),
-        (event("agent.mcp_tool_use", name="mcp__memolith__read_note", input={"identifier": "memory://a/b"}),
+        (event("agent.mcp_tool_use", name="mcp__memolith__read_note", input={"path": "/memories/a/b.md"}),
+         ("/a/b.md", "/memories/a/b.md"), False),
+        (event("agent.mcp_tool_use", name="mcp__basic-memory__read_note", input={"identifier": "memory://a/b"}),
          ("/a/b", "/a/b.md"), False),
+        *((event("agent.mcp_tool_use", name="mcp__memolith__build_context", input={name: "memory://a/b"}),
+           ("/a/b", "/a/b.md"), False) for name in ("url", "uri", "memory_url")),
         (message("Done.<oai-mem-citation>\n<citation_entries>\na/b.md:1-4|note=[how]\n</citation_entries>\n"
                  "</oai-mem-citation>"), ("/a/b.md",), True),
     ],

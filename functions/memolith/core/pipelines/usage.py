@@ -24,8 +24,15 @@ CITED = "agent.memory_citation"
 USES_PER_EVENT_MAX = 100
 
 _TOOL_USES = frozenset(("agent.tool_use", "agent.mcp_tool_use", "agent.custom_tool_use"))
-_READERS = {"memory": "path", "read_note": "identifier", "build_context": "url"}
-"""Tools that show one memory, by the last part of their names, and the field of their input that says which."""
+_READERS = {
+    "memory": ("path",),
+    "read_note": ("path", "identifier"),
+    "build_context": ("url", "uri", "memory_url"),
+}
+"""Tools that show one memory, by the last part of their names, and the fields of their input that may say which.
+
+``identifier`` is Basic Memory's; the others are in `memolith.wire.mcp.schemas`.
+"""
 
 _BLOCK = re.compile(r"<oai-mem-citation>(.*?)</oai-mem-citation>", re.S)
 _CITATION = re.compile(r"^\s*(?P<path>[^\s|<>][^|<>\n]*?):\d+-\d+\|note=", re.M)
@@ -62,7 +69,7 @@ def _target(fields: Mapping[str, Any]) -> object:
     tool = re.split(r"__|[./]", name)[-1] if isinstance(name, str) else ""
     if tool not in _READERS or not isinstance(given, Mapping) or given.get("command", "view") != "view":
         return None
-    return given.get(_READERS[tool])
+    return next((given[field] for field in _READERS[tool] if field in given), None)
 
 
 def _places(path: object) -> list[tuple[str, ...]]:
