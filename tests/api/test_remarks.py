@@ -44,6 +44,21 @@ def test_remarks_stand_in_the_log_of_the_day_in_their_order_and_each_is_a_versio
     assert [one.text for one in said] == [TEXT, "Two lines:\n- 00:00 this is no other remark"]
 
 
+@pytest.mark.parametrize(
+    "header",
+    [{"x-memolith-consistency": "home"}, {"x-memolith-min-version": "memver_01kb0000000000000000000000"}],
+    ids=lambda header: next(iter(header)),
+)
+def test_what_a_read_may_demand_is_ignored_by_a_remark_which_reads_the_log_first(
+    backend: Backend, store: str, header: dict[str, str]
+) -> None:
+    texts = ("first", "second", "third")
+    replies = [
+        backend.raw("POST", f"/v1/memory_stores/{store}/log", body={"text": text}, headers=header) for text in texts
+    ]
+    assert [(reply.status, reply.body.get("number")) for reply in replies] == [(200, 1), (200, 2), (200, 3)]
+
+
 @pytest.mark.parametrize("body", [{}, {"text": ""}, {"text": "x" * 2_001}, {"text": " \n"}, {"text": 1}, {"x": "y"}])
 def test_what_is_no_remark_is_refused(backend: Backend, store: str, body: dict[str, object]) -> None:
     reply = backend.raw("POST", f"/v1/memory_stores/{store}/log", body=body)

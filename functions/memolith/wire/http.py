@@ -113,7 +113,9 @@ class HttpApi:
         if request.raw_body and request.method != "GET":
             self._memolith.admit(call, ids)
         try:
-            call.demand = freshness.demand(request.headers)
+            demanded = freshness.demand(request.headers)
+            if request.method == "GET":  # a write is decided at the home anyway, whatever it reads first
+                call.demand = demanded
             call.shows_withheld = request.shows_withheld()
             request.query.allow_only(PARAMETERS.get(operation, ()))
             present = partial(auth.credentials, request.headers, self._verify)
