@@ -105,7 +105,19 @@ def test_a_read_that_demands_the_home_or_a_version_has_the_same_status_at_home_a
 
 
 @pytest.mark.parametrize("demand", DEMANDS, ids=lambda demand: next(iter(demand)))
-@pytest.mark.parametrize("operation", ["list_proposals", "retrieve_proposal", "prove_version", "list_usage"])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "list_proposals",
+        "retrieve_proposal",
+        "prove_version",
+        "list_usage",
+        "list_quarantine",
+        "retrieve_quarantined",
+        "list_divergent",
+        "retrieve_divergent",
+    ],
+)
 def test_a_read_of_one_store_that_no_home_is_asked_for_refuses_by_the_name_of_the_header(
     at_home: Asked, elsewhere: Asked, operation: str, demand: dict[str, str]
 ) -> None:

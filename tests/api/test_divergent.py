@@ -56,7 +56,7 @@ def test_a_divergent_version_is_listed_shown_and_restored(parted: Parted, region
     assert (listed["id"], listed["path"], listed["content"]) == (parted.lost.version_id, "/a", None)
     assert listed["created_by"]["type"] == "api_actor"
     one = f"/{listed['id']}"
-    shown: Any = parted.ask(region, "GET", one, **{"x-memolith-consistency": "home"}).body
+    shown: Any = parted.ask(region, "GET", one).body
     assert (shown["content"], shown["current"]["content"]) == ("theirs", "ours")
     restored = parted.ask(region, "POST", f"{one}/restore", "view=full").body
     assert (restored["id"], restored["memory"]["content"]) == (listed["id"], "theirs")

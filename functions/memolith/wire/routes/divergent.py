@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from memolith.wire import json_views
+from memolith.wire import freshness, json_views
 from memolith.wire.cursors import Listing
 from memolith.wire.exchange import Exchange, _check_no_body
 from memolith.wire.json_views import Json
 
 
 def list_divergent(exchange: Exchange) -> Json:
+    freshness.check_none(exchange.call.demand)
     listing: Listing = ("divergent", exchange.store_id)
     answer = exchange.memolith.divergent.page(
         exchange.call, exchange.store_id, limit=exchange.request.query.limit(), after=exchange.position(listing)
@@ -17,6 +18,7 @@ def list_divergent(exchange: Exchange) -> Json:
 
 
 def retrieve_divergent(exchange: Exchange) -> Json:
+    freshness.check_none(exchange.call.demand)
     return json_views.divergent_version(
         exchange.memolith.divergent.retrieve(exchange.call, exchange.store_id, exchange.item_id)
     )

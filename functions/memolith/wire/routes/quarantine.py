@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from memolith.wire import json_views
+from memolith.wire import freshness, json_views
 from memolith.wire.cursors import Listing
 from memolith.wire.exchange import Exchange, _check_no_body
 from memolith.wire.json_views import Json
 
 
 def list_quarantine(exchange: Exchange) -> Json:
+    freshness.check_none(exchange.call.demand)
     released = exchange.request.query.one_of("include_released", "true", "false") == "true"
     listing: Listing = ("quarantine", exchange.store_id, released)
     answer = exchange.memolith.quarantine.page(
@@ -22,6 +23,7 @@ def list_quarantine(exchange: Exchange) -> Json:
 
 
 def retrieve_quarantined(exchange: Exchange) -> Json:
+    freshness.check_none(exchange.call.demand)
     return json_views.quarantined_text(
         exchange.memolith.quarantine.retrieve(exchange.call, exchange.store_id, exchange.item_id)
     )
