@@ -262,19 +262,36 @@ def test_the_memory_that_a_callers_hostile_body_takes_is_bounded(region: Region,
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "query"),
+    ("method", "path", "query", "otherwise"),
     [
-        ("GET", "/v1/memory_stores", "limit=0"),
-        ("GET", "/v1/memory_stores", "page=x"),
-        ("DELETE", "/v1/memory_stores/memstore_x/memories/mem_x", "expected_content_sha256=x"),
+        ("GET", "/v1/memory_stores", "limit=0", 400),
+        ("GET", "/v1/memory_stores", "page=x", 400),
+        ("DELETE", "/v1/memory_stores/memstore_x/memories/mem_x", "expected_content_sha256=x", 400),
+        ("DELETE", "/v1/memory_stores/memstore_x/memories/mem_x", "", 404),
+        ("GET", "/v1/memory_stores/memstore_x/memories/mem_x", "", 404),
+        ("GET", "/v1/memory_stores/memstore_x/memory_versions/x", "", 404),
     ],
 )
-def test_a_stranger_is_told_that_before_what_else_is_wrong(region: Region, method: str, path: str, query: str) -> None:
+@pytest.mark.parametrize("who", ["a key that nobody issued", "a wrong secret", "a revoked key"])
+def test_a_stranger_is_told_that_before_what_else_is_wrong(
+    region: Region, who: str, method: str, path: str, query: str, otherwise: int
+) -> None:
     def status(key: str, **headers: str) -> int:
         event = to_event(method, path, query, [("authorization", f"Bearer {key}"), *headers.items()])
         return int(region.api.answer(event)["statusCode"])
 
-    unknown = str(STRANGERS["a key that nobody issued"][0](region))
-    assert (status(unknown), status(region.key)) == (401, 400)
-    freshness = {"x-memolith-consistency": "yesterday"}
-    assert (status(unknown, **freshness), status(region.key, **freshness)) == (401, 400)
+    unknown = str(STRANGERS[who][0](region))
+    assert (status(unknown), status(region.key)) == (401, otherwise)
+    for headers, refused in (
+        ({"x-memolith-consistency": "yesterday"}, 400),
+        ({"anthropic-workspace-id": "wrkspc_former"}, 403),
+    ):
+        assert (status(unknown, **headers), status(region.key, **headers)) == (401, refused)
+
+
+def test_a_token_that_is_not_enough_is_first_told_where_it_has_ended(region: Region) -> None:
+    _, token = region.token()
+    for text, refused in ((token, 403), (str(ended_token(region)), 401)):
+        for path in ("/v1/memory_stores", "/v1/sessions", "/v1/dreams"):
+            event = to_event("GET", path, "", [("authorization", f"Bearer {text}")])
+            assert region.api.answer(event)["statusCode"] == refused, path

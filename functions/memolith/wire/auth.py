@@ -33,8 +33,6 @@ def credentials(
 
     Raises:
         Unauthenticated: no key and no token, or two different ones.
-        PermissionDenied: ``anthropic-workspace-id`` names another workspace than the key's. The answer is the same
-            whether or not that workspace exists.
     """
     scheme, _, token = headers.get("authorization", "").strip().partition(" ")
     bearer = token.strip() if scheme.lower() == "bearer" else ""
@@ -43,10 +41,19 @@ def credentials(
     if len(keys) != 1:
         raise Unauthenticated(_why(presented, len(keys)))
     text = keys.pop()
-    found = verify(text) if text.startswith(PREFIX) else of_key(text)
-    if headers.get("anthropic-workspace-id", found.workspace_id) != found.workspace_id:
+    return verify(text) if text.startswith(PREFIX) else of_key(text)
+
+
+def check_workspace(headers: Mapping[str, str], workspace_id: str, admit: Callable[[], None]) -> None:
+    """Check that ``anthropic-workspace-id`` names the caller's own workspace, if any; `admit` looks the caller up.
+
+    Raises:
+        PermissionDenied: it names another. The answer is the same whether or not that workspace exists.
+        Whatever `admit` raises, which comes first.
+    """
+    if headers.get("anthropic-workspace-id", workspace_id) != workspace_id:
+        admit()
         raise PermissionDenied("anthropic-workspace-id names another workspace than the API key's")
-    return found
 
 
 def of_key(text: str) -> Credentials:

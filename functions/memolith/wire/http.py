@@ -19,7 +19,7 @@ from memolith.app.api.service import Memolith
 from memolith.app.auth.authorizer import AskHome
 from memolith.app.kernel.proposal_results import Staged
 from memolith.app.kernel.results import Credentials, RequestContext, SessionCredentials
-from memolith.core.errors import InvalidRequest
+from memolith.core.errors import InvalidRequest, NotFound
 from memolith.core.ids import ulid
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
@@ -110,6 +110,7 @@ class HttpApi:
         handling.operation = operation.__name__
         credentials = auth.credentials(request.headers, self._verify)
         handling.call = call = RequestContext(credentials)
+        auth.check_workspace(request.headers, credentials.workspace_id, partial(self._memolith.admit, call))
         if request.raw_body and request.method != "GET":
             self._memolith.admit(call, ids)
         try:
@@ -131,7 +132,7 @@ class HttpApi:
         except AskHome:  # a read that neither is passed on to the home nor refuses the demand by itself
             freshness.check_none(call.demand)
             raise
-        except InvalidRequest:
+        except (InvalidRequest, NotFound):
             if not call.admitted:
                 self._memolith.admit(call)
                 call.complete_until = None  # the refusal does not rest on what was read

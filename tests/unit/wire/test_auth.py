@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memolith.app.auth.api_keys import key_text
 from memolith.app.kernel.results import Credentials, SessionCredentials
 from memolith.core.errors import PermissionDenied, Unauthenticated
-from memolith.wire.auth import credentials
+from memolith.wire.auth import check_workspace, credentials
 
 ULID = "01kb0000000000000000000000"
 
@@ -34,9 +34,16 @@ def test_every_key_that_is_issued_is_taken_apart_into_what_it_was_made_of(
         assert isinstance(found, Credentials)
         assert (found.workspace_id, found.key_id) == (f"wrkspc_{workspace}", f"apikey_{region}_{ULID}")
         assert found.secret_sha256 == hashlib.sha256(text.encode()).hexdigest()
-        assert credentials({**headers, "anthropic-workspace-id": f"wrkspc_{workspace}"}, _no_token) == found
-        with pytest.raises(PermissionDenied):
-            credentials({**headers, "anthropic-workspace-id": f"wrkspc_{workspace}x"}, _no_token)
+
+
+def test_another_workspace_than_the_callers_is_refused_once_the_caller_is_known() -> None:
+    admitted: list[bool] = []
+    for named in ({}, {"anthropic-workspace-id": "wrkspc_main"}):
+        check_workspace(named, "wrkspc_main", lambda: admitted.append(True))
+    assert not admitted
+    with pytest.raises(PermissionDenied):
+        check_workspace({"anthropic-workspace-id": "wrkspc_mainx"}, "wrkspc_main", lambda: admitted.append(True))
+    assert admitted
 
 
 @given(headers=st.dictionaries(st.sampled_from(["authorization", "x-api-key", "anthropic-workspace-id"]), st.text()))

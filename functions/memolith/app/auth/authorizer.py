@@ -140,10 +140,10 @@ class Authorizer:
     ) -> Access:
         """Check an API key and its scope, and read `keys` in the same batch. A session's token is not enough.
 
-        Raises:
-            Unauthenticated, PermissionDenied, Unavailable.
+        Raises Unauthenticated, PermissionDenied, Unavailable.
         """
         if isinstance(call.credentials, SessionCredentials):
+            self.admit(call)
             raise PermissionDenied("a session's token opens its stores' memories and nothing else; use an API key")
         return self._enter(call, scope, keys, marked)
 
