@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memolith.wire import cursors
 from tests.api.harness import Backend
 
 
@@ -92,3 +93,10 @@ def test_a_key_that_may_only_read_sees_uses_and_cites_nothing(backend: Backend, 
     body = {"entries": [{"path": "/a.md"}]}
     assert backend.raw("GET", f"/v1/memory_stores/{store}/usage", headers=reader).status == 200
     assert backend.raw("POST", f"/v1/sessions/{session}/citations", body=body, headers=reader).status in (403, 404)
+
+
+def test_a_cursor_that_a_caller_made_up_is_no_server_error(backend: Backend, store: str) -> None:
+    for position in ("/" + "a" * 1_100, "a", ""):
+        cursor = cursors.issue(("wrkspc_main", "usage", store, False), position, backend.clock.now_us())
+        reply = backend.raw("GET", f"/v1/memory_stores/{store}/usage", f"page={cursor}")
+        assert (reply.status, reply.body.get("error", {}).get("message", "")[:5]) == (400, "page:"), position

@@ -11,6 +11,10 @@ _LAST = ("\U0010ffff", "\uffff", "\u07ff", "\x7f")
 """The highest character of four, three, two bytes and one."""
 
 
+PATH_POSITION = re.compile(r"/.+", re.DOTALL)
+"""A position in a listing by path."""
+
+
 def direct_child(prefix: str, path: str) -> str | None:
     """Return the folder directly below `prefix` that holds `path`; None when `path` itself is directly below it."""
     segment, slash, _ = path[len(prefix) :].partition("/")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -27,7 +26,7 @@ from memolith.core.commands import Command, CreateMemory, DeleteMemory, UpdateMe
 from memolith.core.errors import Busy, InvalidRequest, NotFound, Unavailable, in_doubt
 from memolith.core.fold import is_live
 from memolith.core.limits import CONTENT_MAX_BYTES, LIST_MAX_FULL, LIST_MAX_FULL_BYTES
-from memolith.core.listing import check_position
+from memolith.core.listing import PATH_POSITION, check_position
 from memolith.core.log_position import Slot
 from memolith.core.paths import check_path, check_path_prefix, path_hash
 from memolith.core.rows.base import RowKey
@@ -38,8 +37,6 @@ from memolith.core.store_records import MOVER, PlacedRecord, to_record
 SALTS_KEPT = 1_000
 ERASED_HEADS_MAX = 4
 """After how many heads that were superseded, and erased, while it was read a memory is said to be busy."""
-
-_POSITION = re.compile(r"/.+", re.DOTALL)
 
 
 class Memories:
@@ -332,7 +329,7 @@ class Memories:
         Raises:
             InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
-        prefix, after = check_path_prefix(path_prefix or "/"), check_position(after, _POSITION)
+        prefix, after = check_path_prefix(path_prefix or "/"), check_position(after, PATH_POSITION)
         access = self._authorizer.enter_store(call, Scope.read, store_id)
         access.view.require_complete()
         limit = min(limit, LIST_MAX_FULL) if full else limit

@@ -22,6 +22,7 @@ from memolith.app.kernel.results import Page, RequestContext
 from memolith.app.pipelines.job_log import epoch_number
 from memolith.app.pipelines.usage_log import UsageLog
 from memolith.core.errors import Damaged, InvalidRequest
+from memolith.core.listing import PATH_POSITION, check_position
 from memolith.core.object_keys import TranscriptKey
 from memolith.core.objects.transcript import Event
 from memolith.core.objects.usage_record import MemoryUse, UsageRecord
@@ -112,8 +113,9 @@ class MemoryUses:
         Two index reads, a query, and, where uses are counted, a LIST and a GET once a minute.
 
         Raises:
-            NotFound, Unavailable; Unauthenticated, PermissionDenied.
+            InvalidRequest, NotFound, Unavailable; Unauthenticated, PermissionDenied.
         """
+        check_position(after, PATH_POSITION)
         access = self._authorizer.enter_store(call, Scope.read, store_id)
         access.view.require_complete()
         policy = PipelinesPolicy.of(access.store.pipelines)
