@@ -11,7 +11,7 @@ from functools import partial
 from memolith.app.auth.key_searches import KeySearches
 from memolith.app.auth.newest_first import newest
 from memolith.app.index.ack_journal import commit_joined_everywhere
-from memolith.app.kernel.listing import rows_of
+from memolith.app.kernel.listing import keys_of, rows_of
 from memolith.app.kernel.port_calls import find, require
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Credentials, IssuedKey
@@ -183,8 +183,8 @@ class ApiKeys:
         if ids.birth_region(key_id, self._region.origins) is None or ids.WORKSPACE.fullmatch(workspace_id) is None:
             return row
         for region in self._region.origins:
-            for key in self._region.objects.list(f"{region}/key/{workspace_id}/{key_id}/").keys:
-                row = joined(row, ApiKeyRecord.from_json(require(self._region.objects, key).body))
+            for key in keys_of(self._region.objects, ApiKeyKey, f"{region}/key/{workspace_id}/{key_id}/"):
+                row = joined(row, ApiKeyRecord.from_json(require(self._region.objects, str(key)).body))
         return row
 
     def with_its_end(self, view: View, row: ApiKeyRow) -> ApiKeyRow:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.listing import keys_of, keys_under
 from memolith.app.kernel.port_calls import find_head, require
 from memolith.app.kernel.region import Region
 from memolith.app.log.conditional_put import ConditionalPut
@@ -26,7 +26,7 @@ from memolith.app.log.log_reader import LogReader
 from memolith.core.epochs import current_epoch, has_snapshot, homes_of
 from memolith.core.errors import OutcomeUnknown, Unavailable, in_doubt
 from memolith.core.log_position import LogKey, LogRef, Slot, epoch_number_text
-from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.object_keys import StoreKey
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.rows.identity import StoreRow
 from memolith.core.sync_replica import is_stand_in, second_of
@@ -126,10 +126,10 @@ class SyncReplica:
         prefix = f"{second}/store/{store.store_id}/"
         older = f"{prefix}{epoch_number_text(own.number - 1)}-~"
         try:
-            put_there = list(map(parse_key, keys_under(self._region.objects, prefix, after=older, region=second)))
+            put_there = list(keys_of(self._region.objects, StoreKey, prefix, after=older, region=second))
         except Unavailable as error:
             raise in_doubt(f"{second} does not say whether it is the home now", error) from error
-        if any(isinstance(key, StoreKey) and key.slot.epoch.rank > own.rank for key in put_there):
+        if any(key.slot.epoch.rank > own.rank for key in put_there):
             raise OutcomeUnknown(f"the store's home has moved to {second} meanwhile; read before trying again")
 
     # ---- what a region holds that is to take over ---------------------------------------------------------------

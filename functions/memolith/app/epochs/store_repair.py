@@ -15,7 +15,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.core.epochs import has_snapshot, homes_of
 from memolith.core.log_position import LogKey, LogRef
-from memolith.core.object_keys import parse_key
+from memolith.core.object_keys import parsed_key
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import LATE_PREFIX, LogRow, MemoryRow, VersionRow
 from memolith.core.rows.identity import StoreRow
@@ -141,7 +141,7 @@ class StoreRepair:
             prefix = f"{region}/log/{store.store_id}/"
             page = self._region.objects.list(prefix, after)
             for text in page.keys:
-                key = parse_key(text)
+                key = parsed_key(text)
                 if isinstance(key, LogKey) and self._snapshots.is_straggler(store, key.path_hash, key.slot):
                     project_again(text)
             after = page.next_after

@@ -9,13 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from memolith.app.index.epoch_rows import EpochRows
-from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.listing import keys_of
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
 from memolith.core.epochs import current_epoch, has_snapshot
 from memolith.core.log_position import Epoch, LogKey, LogRef, Slot
-from memolith.core.object_keys import parse_key
 from memolith.core.objects.entry import Entry
 from memolith.core.objects.store_record import parse_epoch
 from memolith.core.rows.content import MemoryRow, VersionRow
@@ -173,8 +172,7 @@ class Stragglers:
 
     def _logged(self, store: StoreRow, path_hash: str) -> list[LogKey]:
         places = [f"{region}/log/{store.store_id}/{path_hash}/" for region in self._region.origins]
-        keys = [parse_key(text) for place in places for text in keys_under(self._region.objects, place)]
-        return [key for key in keys if isinstance(key, LogKey)]
+        return [key for place in places for key in keys_of(self._region.objects, LogKey, place)]
 
 
 def _was_another_closed(store: StoreRow, epoch: Epoch) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.listing import keys_of
 from memolith.app.kernel.port_calls import find_head, require
 from memolith.app.kernel.region import Region
 from memolith.app.log.store_log import StoreLog
@@ -37,8 +37,8 @@ class ProposalErasure:
             return False
         for home in self._region.origins:
             prefix = f"{home}/proposal/{name.store_id}/{name.proposal_id}/"
-            for one in list(keys_under(self._region.objects, prefix)):
-                self.blank(one)
+            for one in list(keys_of(self._region.objects, ProposalKey, prefix)):
+                self.blank(str(one))
         return True
 
     def blank(self, key: str) -> bool:

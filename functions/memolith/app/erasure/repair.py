@@ -18,6 +18,7 @@ from functools import partial
 
 from memolith.app.erasure.eraser import Eraser
 from memolith.app.kernel.batching import batches
+from memolith.app.kernel.listing import next_store
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region
 from memolith.app.log.copy import put_copy
@@ -25,7 +26,6 @@ from memolith.app.log.verified_reads import copy_at
 from memolith.core.errors import Damaged, Unavailable
 from memolith.core.integrity import Acknowledged, Damage, damage_of
 from memolith.core.log_position import LogKey
-from memolith.core.object_keys import StoreKey, parse_key
 from memolith.core.objects.entry import Entry
 from memolith.core.objects.search_pack import PackKey
 from memolith.core.objects.store_record import StoreState
@@ -102,13 +102,8 @@ class Repair:
 
     def _store_after(self, store_id: str) -> str:
         """Return the id of the next store, in order of ids; an empty text at the end. A LIST for each region."""
-        found: list[str] = []
-        for home in self._region.regions:
-            prefix = f"{home}/store/"
-            page = self._region.objects.list(prefix, after=f"{prefix}{store_id}/~" if store_id else None, limit=1)
-            with suppress(ValueError):
-                found += [key.store_id for key in map(parse_key, page.keys) if isinstance(key, StoreKey)]
-        return min(found, default="")
+        found = [next_store(self._region.objects, home, store_id) for home in self._region.regions]
+        return min((key.store_id for key in found if key is not None), default="")
 
     # ---- one version --------------------------------------------------------------------------------------------
 

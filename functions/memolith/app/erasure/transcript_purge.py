@@ -22,7 +22,7 @@ from memolith.app.erasure.dream_step_removal import DreamStepRemoval
 from memolith.app.index.resumable_scan import ScanProgress, resume_scan
 from memolith.app.index.transcript_log import has_order
 from memolith.app.kernel.damage_report import report_damage
-from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.listing import keys_of
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region, View
 from memolith.core.errors import Damaged, InvalidRequest
@@ -174,9 +174,9 @@ class TranscriptPurge:
 
     def _parts(self, workspace_id: str, session_id: str) -> Iterator[TranscriptKey]:
         for region in self._region.origins:
-            for key in keys_under(self._region.objects, TranscriptKey.prefix(region, workspace_id, session_id)):
-                name = parse_key(key)
-                if isinstance(name, TranscriptKey) and not name.is_erasure:
+            prefix = TranscriptKey.prefix(region, workspace_id, session_id)
+            for name in keys_of(self._region.objects, TranscriptKey, prefix):
+                if not name.is_erasure:
                     yield name
 
     def _blank(self, keys: Iterable[TranscriptKey], *, keep_ids: bool) -> int:

@@ -17,11 +17,12 @@ from memolith.app.homes.snapshot_progress import SnapshotProgress
 from memolith.app.homes.store_backfill import StoreBackfill
 from memolith.app.homes.transfer import Transfer, TransferStep
 from memolith.app.indexer.service import make_indexer
+from memolith.app.kernel.listing import next_store
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.store_log import StoreLog
 from memolith.core.errors import Damaged, NotFound
 from memolith.core.log_position import Slot
-from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.object_keys import StoreKey
 from memolith.core.objects.store_record import StoreState
 from memolith.core.rows.identity import StoreRow
 from memolith.core.sync_replica import is_stand_in, second_of
@@ -107,17 +108,14 @@ class Homes:
 
     def _ids(self, birth: str, last: str) -> tuple[list[str], str | None]:
         """List stores that were born in a region: their first record is under its prefix."""
-        prefix, ids = f"{birth}/store/", list[str]()
-        after = f"{prefix}{last}/~" if last else None
+        ids = list[str]()
         while len(ids) < STORES_PER_PAGE:
-            page = self._region.objects.list(prefix, after, 1)
-            if not page.keys:
+            key = next_store(self._region.objects, birth, last)
+            if key is None:
                 return ids, None
-            key = parse_key(page.keys[0])
-            if isinstance(key, StoreKey):
-                after = f"{prefix}{key.store_id}/~"
-                if key.slot.epoch.number == 1:
-                    ids.append(key.store_id)
+            last = key.store_id
+            if key.slot.epoch.number == 1:
+                ids.append(last)
         return ids, f"{birth} {ids[-1]}"
 
 

@@ -20,7 +20,7 @@ from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
 from memolith.core.epochs import current_epoch, has_snapshot, homes_of
 from memolith.core.log_position import LogKey, LogRef, Slot
-from memolith.core.object_keys import parse_key
+from memolith.core.object_keys import parsed_key
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.epoch_cut import Cut
 from memolith.core.rows.identity import StoreRow
@@ -238,4 +238,4 @@ def _follows(after: Entry, entry: Entry) -> bool:
 
 
 def _log_keys(keys: Iterable[str]) -> list[LogKey]:
-    return [key for key in map(parse_key, keys) if isinstance(key, LogKey)]
+    return [key for key in map(parsed_key, keys) if isinstance(key, LogKey)]

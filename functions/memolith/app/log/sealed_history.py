@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memolith.app.kernel.batching import gallop
-from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.listing import keys_of
 from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region
 from memolith.core.audit import Finding, Flaw
 from memolith.core.errors import Damaged, Unavailable
 from memolith.core.merkle import Frontier
-from memolith.core.object_keys import CheckpointKey, parse_key
+from memolith.core.object_keys import CheckpointKey
 from memolith.core.objects.checkpoint import Checkpoint, Named, grown, part_from_json, sha256_of
 from memolith.ports.sealing import Sealing
 
@@ -69,10 +69,8 @@ class SealedHistory:
         """
         after = str(CheckpointKey(home, since - 1)) + "/~" if since > 1 else None
         last = since - 1
-        for key in keys_under(self._region.objects, f"{home}/checkpoint/", after):
-            named = parse_key(key)
-            if isinstance(named, CheckpointKey):
-                last = named.period
+        for key in keys_of(self._region.objects, CheckpointKey, f"{home}/checkpoint/", after):
+            last = key.period
         return last
 
     def first_since(self, home: str, at_us: int) -> int:

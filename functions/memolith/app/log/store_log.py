@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from memolith.app.kernel.listing import keys_under
+from memolith.app.kernel.listing import keys_of
 from memolith.app.kernel.port_calls import find, require
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
 from memolith.core import ids
 from memolith.core.late_records import LateRecord, is_straggler
 from memolith.core.log_position import Epoch, Slot
-from memolith.core.object_keys import StoreKey, parse_key
+from memolith.core.object_keys import StoreKey
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.store_record import StoreRecord, StoreState, parse_epoch
 from memolith.core.rows.identity import StoreRow
@@ -68,8 +68,7 @@ class StoreLog:
 
     def _keys(self, store_id: str, region: str | None) -> list[StoreKey]:
         prefixes = [f"{home}/store/{store_id}/" for home in self._region.origins]
-        listed = [key for prefix in prefixes for key in keys_under(self._region.objects, prefix, region=region)]
-        return [key for key in map(parse_key, listed) if isinstance(key, StoreKey)]
+        return [key for one in prefixes for key in keys_of(self._region.objects, StoreKey, one, region=region)]
 
     def at(self, store_id: str, slot: Slot) -> StoreRecord | None:
         """Return the record in a slot of this bucket; None while it is free here. One GET. Raises Unavailable."""
@@ -83,9 +82,9 @@ class StoreLog:
         """
         for region in self._region.origins:
             prefix = f"{region}/store/{store_id}/"
-            last = {key.rpartition(".")[0]: key for key in keys_under(self._region.objects, prefix)}
+            last = {key.slot.epoch: key for key in keys_of(self._region.objects, StoreKey, prefix)}
             for key in last.values():
-                record = StoreRecord.from_json(require(self._region.objects, key).body)
+                record = StoreRecord.from_json(require(self._region.objects, str(key)).body)
                 if record.state is StoreState.DELETED:
                     return record
         return None

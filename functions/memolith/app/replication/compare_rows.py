@@ -15,12 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memolith.app.index.resumable_scan import ScanProgress, resume_scan
+from memolith.app.kernel.listing import next_store
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.core import fold
 from memolith.core.epochs import has_snapshot
 from memolith.core.log_position import LogKey, Slot
-from memolith.core.object_keys import StoreKey, parsed_key
+from memolith.core.object_keys import StoreKey
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.store_record import StoreState
 from memolith.core.paths import path_hash
@@ -108,13 +109,10 @@ class CompareRows:
 
     def _first_store(self, homes: Sequence[str], after_id: str) -> _Place | None:
         for home in homes:
-            prefix = f"{home}/store/"
-            page = self._region.objects.list(prefix, after=f"{prefix}{after_id}/~" if after_id else None, limit=1)
+            key = next_store(self._region.objects, home, after_id)
+            if key is not None:
+                return _Place(home, key.store_id, COMPARED[0], "")
             after_id = ""
-            for key in page.keys:
-                parsed = parsed_key(key)
-                if isinstance(parsed, StoreKey):
-                    return _Place(home, parsed.store_id, COMPARED[0], "")
         return None
 
     def _rows(self, view: View, place: _Place) -> tuple[list[Attributes], str | None]:

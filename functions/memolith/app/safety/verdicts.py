@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from memolith.app.index.ack_journal import commit_joined_everywhere
+from memolith.app.kernel.listing import keys_of
 from memolith.app.kernel.port_calls import find, require
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.conditional_put import Put, put_if_absent
@@ -198,8 +199,8 @@ class Verdicts:
         """
         records: list[VerdictRecord] = []
         for region in regions:
-            keys = self._region.objects.list(f"{region}/verdict/{store_id}/{version_id}/").keys
-            records += [VerdictRecord.from_json(require(self._region.objects, key).body) for key in keys]
+            keys = keys_of(self._region.objects, VerdictKey, f"{region}/verdict/{store_id}/{version_id}/")
+            records += [VerdictRecord.from_json(require(self._region.objects, str(key)).body) for key in keys]
         return records
 
     def row(self, index: Index, store_id: str, content_hmac: str) -> VerdictRow | None:

@@ -76,6 +76,17 @@ def test_a_damaged_object_is_restored_byte_for_byte_from_the_other_region(
     assert repair(scene, HOME) == repair(scene, AWAY) == []
 
 
+@pytest.mark.parametrize("foreign", ["", "0-x", "0-x and a thousand more"])
+def test_objects_among_the_records_of_stores_hide_no_store_from_a_repair(
+    scene: Scene, memory: Memory, foreign: str
+) -> None:
+    damage(scene, key_of(scene, memory), CHANGES["altered"], HOME)
+    for number in range(1_100 if foreign.endswith("more") else 1):
+        scene.cloud.sites[HOME].region.objects.put_if_absent(f"{HOME}/store/{foreign[:3]}{number or ''}", b"", {})
+    scene.drop_events()
+    assert [one["version_id"] for one in repair(scene, HOME, look_only=True)] == [memory.version_id]
+
+
 def test_an_older_version_in_the_same_bucket_is_a_whole_copy(scene: Scene, memory: Memory) -> None:
     key = key_of(scene, memory)
     whole = scene.cloud.buckets.current(HOME, key)

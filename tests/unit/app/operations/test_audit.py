@@ -46,6 +46,15 @@ def test_a_home_with_every_kind_of_write_is_intact(scene: Scene, durability: str
     assert report.sealed_until_us is not None
 
 
+def test_a_folder_among_the_checkpoints_of_a_home_ends_no_audit(scene: Scene) -> None:
+    scene.create("/a", "first")
+    sealed(scene)
+    scene.cloud.sites[HOME].region.objects.put_if_absent(f"{HOME}/checkpoint/", b"", {})
+    scene.drop_events()
+    report = audited(scene)
+    assert (report.findings, report.looked_at > 0) == ([], True)
+
+
 def test_an_audit_from_an_instant_begins_with_the_period_that_can_name_it(scene: Scene) -> None:
     for number in range(4):
         scene.create(f"/{number}")

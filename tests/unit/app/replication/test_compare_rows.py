@@ -109,6 +109,16 @@ def test_a_store_that_is_being_failed_over_does_not_keep_the_others_from_being_c
     assert (intact, "/lost") in paths and (begun, "/lost") not in paths
 
 
+@pytest.mark.parametrize("foreign", ["0-x", "zz"])
+def test_an_object_among_the_records_of_stores_keeps_no_store_from_being_compared(scene: Scene, foreign: str) -> None:
+    before = tables(scene)
+    scene.cloud.sites[HOME].region.objects.put_if_absent(f"{HOME}/store/{foreign}", b"", {})
+    scene.drop_events()
+    put(scene, PathRow.key(scene.store, "/kept"), None)
+    walked = Rows(scene).run()
+    assert (walked.repaired, walked.finished) == (1, True) and tables(scene) == before
+
+
 def test_a_comparison_of_rows_goes_on_where_time_ran_out_and_begins_again_after_a_day(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
