@@ -18,11 +18,14 @@ from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.region import Region
 from memolith.app.log.epoch_snapshot import EpochSnapshots
 from memolith.app.log.log_reader import LogReader
+from memolith.app.log.verified_reads import REPAIR
 from memolith.core.epochs import current_epoch, has_snapshot, homes_of
+from memolith.core.errors import Damaged
 from memolith.core.log_position import LogKey, LogRef, Slot
 from memolith.core.object_keys import parsed_key
 from memolith.core.objects.entry import Entry, Operation
 from memolith.core.objects.epoch_cut import Cut
+from memolith.core.objects.schema import LaterSchema
 from memolith.core.rows.identity import StoreRow
 
 HEADS_AT_ONCE = 32
@@ -187,8 +190,23 @@ class EpochSnapshotBuilder:
         return None if place is None else place.key_in(store.store_id)
 
     def _entry(self, scan: LogScan, key: LogKey) -> Entry | None:
-        """Read the entry there. A slot once taken stays taken, and what is read of it here is never erased."""
-        entry = scan.entries.get(key) or self._logs.entry(key)
+        """Read the entry there. A slot once taken stays taken, and what is read of it here is never erased.
+
+        Raises:
+            Damaged: it cannot be read. To go past it could lose a version that a later release wrote, or whose copy
+                here alone is damaged.
+        """
+        try:
+            entry = scan.entries.get(key) or self._logs.entry(key)
+        except ValueError as error:
+            hint = "deploy the release that reads it in this region" if isinstance(error, LaterSchema) else REPAIR
+            raise Damaged(
+                "an entry of a log cannot be read, so that the head at its path is not known",
+                region=self._region.name,
+                object=str(key),
+                cause=str(error),
+                hint=f"{hint}, and repeat the call",
+            ) from error
         if entry is not None:
             scan.entries[key] = entry
         return entry

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from memolith.app.log.store_log import StoreLog
@@ -49,6 +51,29 @@ def test_a_folder_among_a_stores_logs_and_records_keeps_it_from_no_new_home(scen
     scene.deliver()
     for region in (HOME, AWAY, THIRD):
         assert scene.paths(at=region) == ["/a", "/b"]
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"), [({}, "memolith repair"), ({"schema": "2"}, "deploy the release that reads it")]
+)
+def test_a_failover_that_meets_an_entry_that_it_cannot_read_names_it_and_is_finished_once_that_is_whole(
+    scene: Scene, change: dict[str, str], hint: str
+) -> None:
+    """It goes past none: a version that a later release wrote, or whose copy here alone is damaged, would be lost."""
+    [key] = scene.log_keys()
+    whole = scene.cloud.buckets.current(AWAY, key)
+    assert whole is not None
+    metadata = {**whole.metadata, **change} if change else {}
+    scene.cloud.buckets.damage(AWAY, key, replace(whole, metadata=metadata))
+    call = {"call": "homes.fail_over", "old": HOME, "store_id": scene.store}
+    error = scene.cloud.peers.call(AWAY, "reconciler", call)["error"]
+    fields = error["fields"]
+    assert (error["type"], fields["object"], fields["region"]) == ("Damaged", key, AWAY)
+    assert hint in fields["hint"]
+    scene.cloud.peers.call(AWAY, "eraser", {"call": "repair.page", "store_id": None, "at": None, "look_only": False})
+    assert scene.cloud.buckets.current(AWAY, key) == whole
+    assert fail_over(scene)["state"] == "moved"
+    assert scene.paths(at=AWAY) == ["/a"]
 
 
 def test_a_folder_among_a_stores_logs_keeps_no_late_version_from_being_replayed(scene: Scene) -> None:
