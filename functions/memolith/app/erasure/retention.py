@@ -22,6 +22,7 @@ from memolith.app.kernel.port_calls import commit_as_owner
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.core import ids
+from memolith.core.errors import Damaged
 from memolith.core.integrity import Damage
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import StoreKey, parse_key
@@ -175,7 +176,7 @@ class RetentionPass:
             for store_id, last in _stores(page.keys):
                 try:
                     within, count = self._store(view, store_id, row.within, on_pass)
-                except ValueError as error:
+                except (ValueError, Damaged) as error:
                     facts = {"store_id": store_id, "reason": str(error)}
                     _log.error("the retention of a store is left out: a record cannot be read", extra=facts)
                     within, count = None, 0
@@ -259,7 +260,7 @@ class RetentionPass:
                 if entry is None or entry.version_id != version.row.version_id:
                     return False
                 blank(entry)
-            except ValueError:
+            except (ValueError, Damaged):
                 report_damage(self._region, {(version.key, self._region.name): Damage.UNREADABLE})
                 return False
             return True

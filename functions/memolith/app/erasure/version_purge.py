@@ -21,6 +21,7 @@ from memolith.app.erasure.store_purge import StorePurge
 from memolith.app.erasure.transcript_purge import TranscriptPurge
 from memolith.app.index.resumable_scan import ScanProgress, resume_scan
 from memolith.app.kernel.region import Region, View
+from memolith.core.errors import Damaged
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import ProposalKey, StoreKey, TranscriptKey, parse_key
 from memolith.core.rows.base import RowKey
@@ -71,8 +72,11 @@ class VersionPurge:
         return scanned, json.dumps([number + 1, None]) if number + 1 < len(prefixes) else None
 
     def _mend(self, key: str) -> bool:
-        """Erase where there is a reason; the eraser's own look decides. Return whether it did. Raises Unavailable."""
-        with suppress(ValueError):
+        """Erase where there is a reason; the eraser's own look decides. Return whether it did. Raises Unavailable.
+
+        What cannot be read is left: every reader reports it.
+        """
+        with suppress(ValueError, Damaged):
             name = parse_key(key)
             if isinstance(name, LogKey):
                 return self._eraser.erase(key)

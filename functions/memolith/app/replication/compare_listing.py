@@ -27,6 +27,7 @@ from memolith.app.log.log_reader import LogReader
 from memolith.app.replication.missed_erasures import ListedEntry, MissedErasures
 from memolith.app.replication.missing_objects import MissingObjects
 from memolith.app.replication.version_positions import VersionPositions
+from memolith.core.errors import Damaged
 from memolith.core.log_position import LogKey
 from memolith.core.object_keys import (
     LOCAL_PREFIX,
@@ -226,7 +227,7 @@ class CompareListing:
                 return ListedEntry(entry, Named(str(key), entry.moved_version_id))
             if entry.operation is Operation.MOVED_IN and any(one.void for one in self._logs.resolve(entry)):
                 return ListedEntry(entry, None)
-        except ValueError:
+        except (ValueError, Damaged):
             return None
         return ListedEntry(entry, Named(str(key), entry.version_id))
 

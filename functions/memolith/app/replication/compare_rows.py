@@ -20,6 +20,7 @@ from memolith.app.kernel.region import Region, View
 from memolith.app.log.log_reader import LogReader
 from memolith.core import fold
 from memolith.core.epochs import has_snapshot
+from memolith.core.errors import Damaged
 from memolith.core.log_position import LogKey, Slot
 from memolith.core.object_keys import StoreKey
 from memolith.core.objects.entry import Entry, Operation
@@ -161,7 +162,7 @@ class CompareRows:
                 before = Slot(entry.slot.epoch, entry.slot.sequence - 1)
                 entry = self._logs.entry(LogKey(store.store_id, hash, before))
                 keys += [] if entry is None else [entry.key]
-        except ValueError:
+        except (ValueError, Damaged):
             return []
         return keys
 

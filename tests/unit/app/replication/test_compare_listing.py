@@ -10,9 +10,11 @@ import pytest
 from memolith.adapters.memory import MemoryIndex, MemoryQueue
 from memolith.app.index.resumable_scan import EVERY_US
 from memolith.app.replication.service import make_comparisons
+from memolith.core.errors import Damaged
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import PathRow, VersionRow
 from memolith.ports.index import Change
+from memolith.ports.objects import StoredObject
 from tests.unit.app.scene import HOME, Scene
 
 NEVER_US = 1 << 62
@@ -85,6 +87,27 @@ def test_a_comparison_with_the_listing_goes_on_where_time_ran_out(scene: Scene) 
         while not seen[-1].finished:
             seen.append(one.comparing.run(0))
     assert sum(compared.looked_at for compared in seen) == whole and len(seen) > 2
+
+
+def test_an_entry_whose_file_is_damaged_keeps_no_other_from_being_compared(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [scene.create("/a"), scene.create("/b")]
+    scene.deliver()
+    keys = scene.log_keys()
+    forget(scene, *(VersionRow.key(scene.store, memory.version_id) for memory in made))
+    region = scene.cloud.sites[HOME].region
+    find = region.objects.head
+
+    def head(key: str, region: str | None = None) -> StoredObject:
+        if key == keys[0]:
+            raise Damaged("the first line is not what was put")
+        return find(key, region)
+
+    monkeypatch.setattr(region.objects, "head", head)
+    one = Pass(scene)
+    assert one.comparing.run(NEVER_US).finished
+    assert one.sent() == keys[1:]
 
 
 def test_a_path_and_its_ancestor_that_are_both_live_are_counted(scene: Scene) -> None:
