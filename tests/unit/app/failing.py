@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
+import pytest
+
 from memolith.adapters.memory import PutEvent
+from memolith.app.indexer.writer_client import WriterClient
 from memolith.app.kernel.results import Memory
+from memolith.core.errors import Unavailable
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 
@@ -33,3 +39,16 @@ def diverged(scene: Scene, theirs: str = "theirs") -> tuple[Memory, Memory]:
     scene.cloud.pending.extend(held)
     scene.deliver()
     return memory, lost
+
+
+def fail_replays(patch: pytest.MonkeyPatch, store_id: str, meanwhile: Callable[[], object] = lambda: None) -> None:
+    """Have the home fail to replay anything of one store."""
+    replay = WriterClient._replay
+
+    def failing(self: WriterClient, payload: Mapping[str, str]) -> None:
+        if store_id in str(payload):
+            meanwhile()
+            raise Unavailable("a straggler was not replayed yet; try again")
+        replay(self, payload)
+
+    patch.setattr(WriterClient, "_replay", failing)

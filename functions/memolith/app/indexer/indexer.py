@@ -250,15 +250,17 @@ class Indexer:
     ) -> str | None:
         """Repair a store's rows, as many as there is time for; return the place to go on `after`, None at the end.
 
+        `view`: of tables that do not serve yet; what came late is replayed once they do.
+
         Raises:
             Unavailable, OutcomeUnknown: try again later.
         """
-        view = view or self._region.view()
+        is_serving, view = view is None, view or self._region.view()
         attributes = self._region.read(view.index, [StoreRow.key(store_id)]).get(StoreRow.key(store_id))
         if attributes is None:
             return None
         store = StoreRow.from_attributes(attributes)
-        if after is None and len(store.epochs) > 1 and self._is_home(store):
+        if is_serving and after is None and len(store.epochs) > 1 and self._is_home(store):
             self._writer.replay_records(store_id)
         project_again = partial(self._project_again, view, store)
         for place in self._store_repair.repair_all(view, store, project_again, after):

@@ -14,6 +14,7 @@ two who run it at once goes on, the earlier is told.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,9 +27,10 @@ from memolith.app.kernel.listing import keys_under
 from memolith.app.kernel.object_events import send_object_events
 from memolith.app.kernel.port_calls import commit_as_owner
 from memolith.app.kernel.region import Region, View
-from memolith.core.errors import Busy, Unavailable
+from memolith.core import ids
+from memolith.core.errors import Busy, MemolithError, Unavailable
 from memolith.core.rows.base import Attributes, RowKey, mark_key
-from memolith.core.rows.control import CompletenessRow, ControlRow, RebuildRow
+from memolith.core.rows.control import CompletenessRow, ControlRow, RebuildRow, SweepRow
 from memolith.core.rows.identity import StoreRow
 from memolith.core.rows.journal import JournalStateRow
 from memolith.core.tables import TABLES
@@ -41,6 +43,7 @@ ORDERS_AT_ONCE = 100
 CLOCKS_APART = 2.0
 """How much faster the ticks of this process may be than another's."""
 
+_log = logging.getLogger(__name__)
 _MARKS = tuple(mark_key(table.name) for table in TABLES if table.generational)
 
 
@@ -148,7 +151,7 @@ class Rebuild:
             while keys := self._region.objects.list(prefix, after, 1).keys:
                 store_id = keys[0].removeprefix(prefix).partition("/")[0]
                 after = f"{prefix}{store_id}/~"
-                if store_id not in seen:
+                if store_id not in seen and ids.STORE.fullmatch(store_id) is not None:
                     seen.add(store_id)
                     yield store_id
 
@@ -203,27 +206,36 @@ class Rebuild:
             for some in batches(keys_under(self._region.objects, f"{origin}/redaction/"), ORDERS_AT_ONCE):
                 send_object_events(self._queue, some)
 
-    def _replay_stragglers(self, report: Callable[[Progress], None]) -> None:
+    def _replay_stragglers(self, control: ControlRow, report: Callable[[Progress], None]) -> None:
         """Have what came late while the tables were incomplete replayed, in stores at home here.
 
-        Incomplete tables cannot say whether a late version may be replayed, so its event had left it divergent. A LIST
-        for each store whose home has changed, and region; of those at home here what `Indexer.repair_rows` costs.
+        Incomplete tables cannot say whether a late version may be replayed, so its event had left it divergent. A store
+        in which that fails, as while a region that has to hold its writes is gone, is noted for the region's reconciler
+        (`SweepRow`), which repeats it: the old tables know nothing that it needs. A LIST for each store whose home has
+        changed, and region; of those at home here what `Indexer.repair_rows` costs.
 
         Raises:
-            Unavailable: some were replayed; run the rebuild again.
+            Unavailable: some were replayed or noted; run the rebuild again.
         """
         report(Progress("replaying what came late"))
         for store_id in self._moved_stores():
             key = StoreRow.key(store_id)
             attributes = self._region.read(self._region.view().index, [key]).get(key)
             if attributes is not None and attributes["home"] == self._region.name:
-                self._indexer.repair_rows(store_id, None)
+                try:
+                    self._indexer.repair_rows(store_id, None)
+                except (MemolithError, ValueError) as error:
+                    facts = {"store_id": store_id, "reason": str(error)}
+                    _log.warning("what came late in a store is not replayed; the reconciler repeats it", extra=facts)
+                    noted = SweepRow(noted_at=self._region.clock.now_us()).to_attributes()
+                    note = Change(SweepRow.key(store_id), None, noted, unconditional=True)
+                    self._commit(control.serving, [note])
 
     def _retire(self, control: ControlRow, report: Callable[[Progress], None]) -> ControlRow:
         """Drop the tables that served before, once no call can be reading them any more."""
         report(Progress("switched; waiting for calls under way to end"))
         self._region.clock.pause(self._settling_s)
-        self._replay_stragglers(report)
+        self._replay_stragglers(control, report)
         report(Progress("dropping the old tables"))
         if control.run is not None:
             self._forget(control.run)

@@ -1,4 +1,4 @@
-"""Rows of a region's own state: the generation that serves, a rebuild, completeness, the reconciler."""
+"""Rows of a region's own state: the serving generation, a rebuild, stores to sweep, completeness, the reconciler."""
 
 from __future__ import annotations
 
@@ -50,6 +50,20 @@ class RebuildRow(Row):
     counted: bool = False
 
     KEY: ClassVar[RowKey] = RowKey("control", "control", "rebuild")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRow(Row):
+    """A store that is to be judged again, since when, and after what its sweep goes on, once it has begun."""
+
+    noted_at: int
+    after: str | None = None
+
+    PARTITION: ClassVar[str] = "sweep#pending"
+
+    @staticmethod
+    def key(store_id: str) -> RowKey:
+        return RowKey("control", SweepRow.PARTITION, store_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,14 @@ from typing import TypeVar
 import pytest
 
 from memolith.adapters.layered import Call as PortCall
-from memolith.app.homes.epoch_sweep import EpochSweep, SweepRow
+from memolith.app.homes.epoch_sweep import EpochSweep
+from memolith.core.errors import Unavailable
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.content import MemoryRow
+from memolith.core.rows.control import SweepRow
 from memolith.ports.index import Change
 from tests.support.rebuilds import Killed
-from tests.unit.app.failing import fail_over, hold_back
+from tests.unit.app.failing import fail_over, fail_replays, hold_back
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 THIRD = "ap-south-1"
@@ -132,3 +134,55 @@ def test_a_sweep_that_was_noted_with_a_clock_that_was_ahead_is_made_a_life_of_ca
         sweeps.run(deadline_us=scene.clock.now_us() + 1_000_000)
         assert bool(site.region.index.read([key])) is is_noted
         scene.clock.advance(31)
+
+
+def failed_over(scene: Scene) -> list[str]:
+    """Two stores that were failed over and are to be swept once more, in the order in which a query has them."""
+    stores = sorted([scene.store, scene.create_store("other").id])
+    for store_id in stores:
+        scene.create("/a", "one", store=store_id)
+    scene.deliver()
+    for store_id in stores:
+        payload = {"call": "homes.fail_over", "store_id": store_id, "old": HOME}
+        assert scene.cloud.peers.call(AWAY, "reconciler", payload)["state"] == "moved"
+    scene.deliver()
+    minutes(scene)  # so that no checkpoint notes them again
+    site = scene.cloud.sites[AWAY]
+    noted = SweepRow(noted_at=scene.clock.now_us()).to_attributes()
+    changes = [Change(SweepRow.key(store_id), None, noted, unconditional=True) for store_id in stores]
+    site.region.index.commit(changes)
+    return stores
+
+
+def noted(scene: Scene) -> list[str]:
+    """The stores that are still to be swept at the new home."""
+    return sorted(sk for pk, sk in scene.cloud.rows(AWAY, "control") if pk == SweepRow.PARTITION)
+
+
+@pytest.mark.parametrize("page", [1, 100])
+def test_a_store_whose_replay_fails_keeps_no_other_from_its_second_sweep(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
+    monkeypatch.setattr("memolith.app.homes.epoch_sweep.STORES_AT_ONCE", page)
+    stores = failed_over(scene)
+    scene.clock.advance(61)
+    with monkeypatch.context() as patch:
+        fail_replays(patch, stores[0])
+        assert scene.cloud.sites[AWAY].reconciling.tick().failures == ["Unavailable"]
+    assert noted(scene) == stores[:1]
+    scene.clock.advance(61)
+    assert scene.cloud.sites[AWAY].reconciling.tick().failures == []
+    assert noted(scene) == []
+
+
+def test_a_store_whose_replay_takes_all_the_time_and_fails_lets_the_others_go_first_the_next_time(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores = failed_over(scene)
+    sweeps = EpochSweep(scene.cloud.sites[AWAY].region, scene.cloud.sites[AWAY].indexing)
+    fail_replays(monkeypatch, stores[0], lambda: scene.clock.advance(50))
+    scene.clock.advance(61)
+    for left in (stores, stores[:1]):
+        with pytest.raises(Unavailable, match="not replayed"):
+            sweeps.run(scene.clock.now_us() + 45_000_000)
+        assert noted(scene) == left

@@ -6,11 +6,13 @@ import pytest
 
 from memolith.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
 from memolith.adapters.memory import MemoryIndex
+from memolith.app.homes.epoch_sweep import EpochSweep
 from memolith.core.errors import Busy, Unavailable
-from memolith.core.rows.control import ControlRow
+from memolith.core.rows.control import ControlRow, SweepRow
 from memolith.ports.index import Change
+from tests.unit.app.failing import fail_over, fail_replays, hold_back
 from tests.unit.app.indexer.rebuilds.rebuilding import Rebuilding, rows
-from tests.unit.app.scene import HOME, Scene
+from tests.unit.app.scene import AWAY, HOME, Scene
 
 
 def test_a_batch_that_comes_twice_or_late_changes_nothing(scene: Scene) -> None:
@@ -106,3 +108,33 @@ def test_a_port_that_does_not_answer_ends_it_in_words_and_it_may_be_run_again(sc
         Rebuilding(scene).run()
     Rebuilding(scene).run()
     assert rows(scene) == before
+
+
+def test_a_store_whose_replay_fails_keeps_no_rebuild_from_its_end_and_is_replayed_later(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = scene.create("/late", "one")
+    scene.deliver()
+    scene.update(memory, "two")
+    held = hold_back(scene)
+    fail_over(scene)
+    rebuilding = Rebuilding(scene, AWAY)
+
+    def arrive() -> None:
+        rebuilding.meanwhile = lambda: None
+        scene.cloud.pending.extend(held)
+        scene.deliver()
+
+    rebuilding.meanwhile = arrive
+    with monkeypatch.context() as patch:
+        fail_replays(patch, scene.store)
+        assert rebuilding.run() == 2
+    assert scene.read(memory, at=AWAY).content == "one", "otherwise this tests nothing"
+    control = ControlRow.from_attributes(scene.cloud.rows(AWAY, "control")["control", "index"])
+    assert (control.complete, control.retired) == (True, None)
+    key = SweepRow.key(scene.store)
+    assert (key.pk, key.sk) in scene.cloud.rows(AWAY, "control")
+    sweeps = EpochSweep(scene.cloud.sites[AWAY].region, scene.cloud.sites[AWAY].indexing)
+    scene.clock.advance(61)
+    sweeps.run(scene.clock.now_us() + 1_000_000)
+    assert scene.read(memory, at=AWAY).content == "two"
