@@ -55,6 +55,7 @@ from memolith.core.objects.proposal_record import ProposalRecord
 from memolith.core.objects.redaction_order import Redaction
 from memolith.core.objects.resolution_record import ResolutionRecord
 from memolith.core.objects.run_record import RunRecord
+from memolith.core.objects.schema import LaterSchema
 from memolith.core.objects.search_pack import PREFIX as PACKS_PREFIX
 from memolith.core.objects.search_pack import PackKey
 from memolith.core.objects.session_record import SessionRecord
@@ -73,17 +74,19 @@ EPOCH_REPAIR_US = 10_000_000
 
 
 class Malformed(Exception):
-    """An object that no version of Memolith made: for the dead-letter queue, with the reason, never retried.
+    """An object that this release cannot read: for the dead-letter queue, with the reason, never retried.
 
     Attributes:
         key: the object's. It holds no path and no content.
         reason: what of it cannot be read.
+        is_later: whether a later release reads it.
     """
 
-    def __init__(self, key: str, reason: str) -> None:
+    def __init__(self, key: str, reason: str, *, is_later: bool = False) -> None:
         super().__init__(f"{key}: {reason}")
         self.key = key
         self.reason = reason
+        self.is_later = is_later
 
 
 class Indexer:
@@ -135,7 +138,7 @@ class Indexer:
         two rows are read and nothing else.
 
         Raises:
-            Malformed: it cannot be read, and never will be. Unavailable, OutcomeUnknown: try again later.
+            Malformed: this release cannot read it. Unavailable, OutcomeUnknown: try again later.
         """
         if key.startswith(LOCAL_PREFIX):
             self._local_arrived(key)
@@ -192,7 +195,7 @@ class Indexer:
             elif isinstance(name, RedactionKey):
                 return self._fold_redaction(view, Redaction.from_json(body), own)
         except ValueError as error:
-            raise Malformed(key, str(error)) from error
+            raise Malformed(key, str(error), is_later=isinstance(error, LaterSchema)) from error
         except Damaged as error:
             raise Malformed(key, error.message) from error
         return []

@@ -35,6 +35,7 @@ from memolith.core.object_keys import (
     TranscriptKey,
     parsed_key,
 )
+from memolith.core.objects import schema
 from memolith.core.objects.checkpoint import Named
 from memolith.core.objects.store_record import StoreState
 from memolith.core.proposals import shows
@@ -58,7 +59,7 @@ class RepairOutcome(Enum):
 
     `FOLDED`: it was here, and is in the tables now. `FETCHED`: as well, once it was copied from its home.
     `DISCHARGED`: it never will be, and nothing is missing for it: its store is deleted, it is gone at its home too, or
-    it cannot be read. `WAITING`: it has not arrived, or could not be folded; look again.
+    no release reads it. `WAITING`: it has not arrived, could not be folded, or a later release reads it; look again.
     """
 
     FOLDED = "folded"
@@ -220,8 +221,11 @@ class MissingObjects:
 
         What stands at home may have been changed since the checkpoint was sealed: then a whole copy of another region
         is taken, and False returned where there is none.
+
+        Raises:
+            Unavailable: what stands there is of a later schema, so that this release cannot compare it.
         """
-        key = parsed_key(name.key)
+        key, is_later = parsed_key(name.key), False
         for at in dict.fromkeys((home, *self._region.regions)):
             found = None if at == self._region.name else find(self._region.objects, name.key, at)
             if found is None and at == home:
@@ -231,15 +235,20 @@ class MissingObjects:
             if not isinstance(key, LogKey) or _is_as_sealed(name, key, found, salt):
                 put_copy(self._region, found)
                 return True
-            report_damage(self._region, {(key, at): Damage.REPLACED})
+            if schema.is_later(found.metadata.get("schema")):
+                is_later = True
+            else:
+                report_damage(self._region, {(key, at): Damage.REPLACED})
+        if is_later:
+            raise Unavailable("an object of a later schema was not copied", object=name.key, hint="deploy its release")
         return False
 
     def _fold(self, view: View, key: str, done: RepairOutcome) -> RepairOutcome:
         """Project as its event would have: with all that follows from it."""
         try:
             reactions: Sequence[Callable[[], object]] = self._indexer.fold_object(view, key, journal=False)
-        except Malformed:
-            return RepairOutcome.DISCHARGED
+        except Malformed as error:
+            return RepairOutcome.WAITING if error.is_later else RepairOutcome.DISCHARGED
         for react in reactions:
             react()
         return done

@@ -12,7 +12,7 @@ from typing import Any
 
 from memolith.core.limits import FLAGS_MAX_BYTES
 from memolith.core.log_position import LogKey, LogRef, Slot
-from memolith.core.objects.schema import SCHEMA, check_schema
+from memolith.core.objects.schema import SCHEMA, LaterSchema, check_schema
 
 
 class Operation(StrEnum):
@@ -173,7 +173,11 @@ class Entry:
 
     @classmethod
     def from_metadata(cls, key: LogKey, metadata: Mapping[str, str]) -> Entry:
-        """Parse what `to_metadata` made. Raises ValueError for metadata that no writer of this schema made."""
+        """Parse what `to_metadata` made.
+
+        Raises:
+            ValueError: no writer of this schema made the metadata. LaterSchema: one of a later schema did.
+        """
         try:
             check_schema(metadata.get("schema"))
             return cls(
@@ -201,7 +205,8 @@ class Entry:
                 trust=metadata.get("tr"),
             )
         except (KeyError, ValueError) as error:
-            raise ValueError(f"{key}: metadata cannot be read ({error})") from error
+            kind = LaterSchema if isinstance(error, LaterSchema) else ValueError
+            raise kind(f"{key}: metadata cannot be read ({error})") from error
 
 
 def body_without_text(operation: Operation, version_id: str) -> bytes:
