@@ -115,7 +115,7 @@ def claim(
 
 
 def _is_running(state: JobRecord, who: Claimant) -> bool:
-    """Tell whether a worker has the job: one that the claimant sees, or any of a later epoch, of which it has not heard.
+    """Tell whether a worker has the job: as the claimant sees it, or in a later epoch, of which it has not heard.
 
     A claim from `LEASE_US` ahead holds nothing: its clock has been set right.
     """
