@@ -256,8 +256,7 @@ class PackCache:
         if gone:
             held.pack.change((), gone)
         if put:
-            for documents in self._heads.documents(put, _text_bound(held.pack, put)):
-                held.pack.change(documents, [])
+            self._heads.update(held.pack, put, _text_bound(held.pack, put))
         held.complete_until = until
 
     def _newest_since(self, access: StoreAccess, complete_until: int) -> dict[str, VersionRow]:

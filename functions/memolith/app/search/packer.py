@@ -161,8 +161,7 @@ class Packer:
         bound = text_max_bytes([head.content_size_bytes or 0 for head in heads.values()])
         if gone:
             pack.change((), gone)
-        for documents in self._heads.documents(put, bound):
-            pack.change(documents, [])
+        self._heads.update(pack, put, bound)
         return bool(put or gone)
 
     def _put(self, key: PackKey, body: bytes, manifest: Manifest) -> bool:

@@ -6,7 +6,7 @@ the heads that the index has now. So no order of events can bring back what is o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, takewhile
@@ -135,21 +135,19 @@ class Heads:
                 return True
         return False
 
-    def documents(self, rows: Iterable[MemoryRow], text_max_bytes: int) -> Iterator[list[Document]]:
-        """Yield what a segment takes of these, some at a time, without erased and damaged texts. A GET for each.
+    def update(self, pack: Pack, put: Sequence[MemoryRow], text_max_bytes: int) -> None:
+        """Put these memories into a segment, some at a time. Where a text was erased or is damaged, remove what the
+        segment had of the memory: it is of an older version, which may have to be erased. A GET for each.
 
         Raises:
             Unavailable: a text is not here, and its home does not answer.
         """
-        left = list(rows)
-        for start in range(0, len(left), AT_ONCE):
-            some = left[start : start + AT_ONCE]
+        for start in range(0, len(put), AT_ONCE):
+            some = put[start : start + AT_ONCE]
             texts = self._region.parallel.run([partial(self._text, row) for row in some])
-            yield [
-                self.document(row, text, text_max_bytes)
-                for row, text in zip(some, texts, strict=True)
-                if text is not None
-            ]
+            read = [(row, text) for row, text in zip(some, texts, strict=True) if text is not None]
+            lost = [row.memory_id for row, text in zip(some, texts, strict=True) if text is None]
+            pack.change([self.document(row, text, text_max_bytes) for row, text in read], lost)
 
     def _text(self, row: MemoryRow) -> str | None:
         """Read a text; None where it was erased, or is damaged: that is counted by then, and found by no search."""

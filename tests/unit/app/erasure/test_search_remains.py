@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -235,3 +236,26 @@ def test_older_packs_are_removed_by_the_next_packer_where_the_one_that_made_the_
     assert len(scene.packs()) == 2
     assert packer.pack(scene.store, changed_us if told_since else None) == 2
     assert [PackKey.parse(key).number for key in scene.packs()] == [2]
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["by the packer", "by a reader"])
+def test_no_pack_keeps_a_text_that_was_redacted_though_its_memorys_head_is_damaged(packed: bool) -> None:
+    scene = Searched((HOME,))
+    first = scene.create("/a.md", SECRET)
+    scene.deliver()
+    scene.pack()
+    assert scene.search(SECRET) == ["/a.md"]
+    scene.update(first, "another")
+    [key] = [key for key, body in scene.objects() if body == b"another"]
+    whole = scene.cloud.buckets.current(HOME, key)
+    assert whole is not None
+    scene.cloud.buckets.damage(HOME, key, replace(whole, body=b"altered"))
+    scene.redact(first.version_id)
+    scene.deliver()
+    if packed:
+        scene.pack()
+        [made] = [body for key, body in scene.objects() if key in scene.packs()]
+        assert SqlitePacks().open(made).heads() == {}
+    else:
+        assert scene.search("another") == []
+        assert scene.at(HOME)._pack_cache._held[scene.store].pack.heads() == {}
