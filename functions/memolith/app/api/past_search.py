@@ -66,7 +66,8 @@ class FormerTexts:
         self._heads = heads
 
     def of(self, access: StoreAccess, as_of: int) -> list[tuple[Memory, Document]]:
-        """Return the memories that have changed since, as they were and may be shown. Costs `Snapshots.changed_since`.
+        """Return the memories that have changed since, as they were, without what is withheld now, whoever asks. Costs
+        `Snapshots.changed_since`.
 
         Raises:
             InvalidRequest: the instant is in the future, or there is too much to look at. SnapshotIncomplete,
@@ -74,7 +75,7 @@ class FormerTexts:
         """
         self._snapshots.require(access, as_of)
         changed = self._snapshots.changed_since(access, as_of, CHANGED_MAX)
-        shown = [(one, one.content) for one in changed if one.content is not None and one.path]
+        shown = [(one, one.content) for one in changed if one.content is not None and one.path and one.withheld is None]
         bound = text_max_bytes([one.content_size_bytes for one, _ in shown], TEXT_BUDGET_BYTES)
         return [(one, self._heads.document(one, text, bound)) for one, text in shown]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from memolith.app.api import past_search, snapshots
@@ -58,11 +61,16 @@ def hits(scene: Searched, query: str, as_of: int) -> tuple[Hit, ...]:
     return scene.at(HOME).search.search(scene.call(), scene.store, query=query, limit=10, as_of=as_of).items
 
 
-def test_what_was_redacted_or_withheld_since_is_not_found_in_the_past() -> None:
+@pytest.mark.parametrize("asks_withheld", [False, True])
+def test_what_was_redacted_or_withheld_since_is_not_found_in_the_past(
+    asks_withheld: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor in the graph of the past, by any caller: an admin is shown withheld texts where they are read by name."""
     scene = Searched()
+    monkeypatch.setattr(scene, "call", lambda: replace(scene.cloud.call(scene.api_key), shows_withheld=asks_withheld))
     erased = scene.create("/erased.md", "The wombat is erased.")
-    hidden = scene.create("/hidden.md", "The wombat is hidden.")
-    scene.create("/shown.md", "The wombat is shown.")
+    hidden = scene.create("/hidden.md", "- [size] The wombat is hidden.")
+    scene.create("/shown.md", "- [size] The wombat is shown.")
     then = settle(scene)
     scene.update(erased, "Nothing.")
     scene.update(hidden, "Nothing either.")
@@ -70,6 +78,9 @@ def test_what_was_redacted_or_withheld_since_is_not_found_in_the_past() -> None:
     scene.judge(hidden)
     settle(scene)
     assert set(past(scene, "wombat", then)) == {"/shown.md"}
+    asked: Any = {"category": None, "tag": None, "valid_at": None, "query": None, "limit": 10}
+    graph = scene.at(HOME).graph.observations(scene.call(), scene.store, as_of=then, **asked)
+    assert [one.text for one in graph.observations] == ["The wombat is shown."]
 
 
 def test_what_cannot_be_searched_within_bounds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
