@@ -102,6 +102,10 @@ class Pack(GraphPack, VectorPack, Protocol):
     def size_bytes(self) -> int:
         """What it takes in memory, or on the disk."""
 
+    @property
+    def changes(self) -> int:
+        """How often it was changed: what several reads give is of one state if this is as it was before them."""
+
     def extent(self) -> tuple[int, float]:
         """Return how many memories it has, and how many stems they have on the average."""
 

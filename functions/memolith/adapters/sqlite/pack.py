@@ -75,6 +75,7 @@ class SqlitePack(graph_tables.GraphTables, vector_table.VectorTable):
         self._database = database
         self._extent: tuple[int, float] | None = None
         self._size_bytes: int | None = None
+        self.changes = 0
 
     @classmethod
     def new(cls) -> SqlitePack:
@@ -242,6 +243,7 @@ class SqlitePack(graph_tables.GraphTables, vector_table.VectorTable):
                 yield connection
             finally:
                 self._extent = self._size_bytes = None
+                self.changes += 1
 
 
 @contextmanager

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
+from memolith.app.search.packs import in_one_state
 from memolith.app.search.traversal import Traversal
 from memolith.core.graph.conflicts import CONTRADICTS, SUPERSEDES, Stated, contradicting
 from memolith.core.graph.disputes import DECLARED, VALUES, conflict_id, statement_id
@@ -71,6 +73,10 @@ def pairs_of(pack: Pack, among: Sequence[str] | None = None) -> Pairs:
     """Find pairs of statements that contradict each other; of these memories, if some are given. No call but to the
     pack.
     """
+    return in_one_state(pack, partial(_found, among=among))
+
+
+def _found(pack: Pack, among: Sequence[str] | None) -> Pairs:
     groups = pack.claims_that_differ(GROUPS_MAX + 1, among)
     declared = pack.relations_of_types((*CONTRADICTS, *SUPERSEDES), DECLARED_MAX)
     if not groups and not declared:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from memolith.app.api.disputes import Disputes
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
@@ -31,12 +31,12 @@ from memolith.app.kernel.results import Memory, RequestContext
 from memolith.app.log.log_reader import LogReader
 from memolith.app.search.former_paths import FormerPaths
 from memolith.app.search.pack_cache import PackCache
-from memolith.app.search.packs import Heads, acknowledged_texts
+from memolith.app.search.packs import Heads, acknowledged_texts, in_one_state
 from memolith.app.search.traversal import Edge, Reached, Traversal
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, NotFound
 from memolith.core.graph.grammar import Observation
-from memolith.core.graph.urls import parse_url
+from memolith.core.graph.urls import Asked, parse_url
 from memolith.core.limits import CONTEXT_PAGE_MAX, GRAPH_MAX_BYTES, LIST_MAX_FULL_BYTES
 from memolith.core.rows.content import MemoryRow
 from memolith.ports.graph import NoteRow, ObservationFilter
@@ -46,6 +46,21 @@ OBSERVATIONS_LOOKED_AT = 5_000
 """How many observations are looked at for the words of a query."""
 
 _MARKED = ["memories", "versions"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """What a segment has of a note, or of a page of a folder's notes: these `roots`, what is around each of them, and
+    what it states. `meant` are the notes that a name means; `more` says that the folder has further ones.
+    """
+
+    meant: Sequence[str]
+    roots: Sequence[str]
+    more: bool
+    around: Sequence[Reached]
+    notes: Mapping[str, NoteRow]
+    observations: Sequence[Sequence[tuple[str, Observation]]]
+    contents: Mapping[str, str]
 
 
 class Graph:
@@ -99,11 +114,15 @@ class Graph:
         """
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=_MARKED)
         former = self._former(access, as_of)
-        with self._pack(access, as_of) as (pack, was):
+
+        def read(pack: Pack) -> tuple[list[str], Reached, dict[str, NoteRow]]:
             traversal = Traversal(pack, former)
             roots = _meant(pack, root, traversal)
             reached = traversal.reach(roots[:1], depth, direction, frozenset(types), limit).cut()
-            notes = _by_id(pack.notes([*roots, *reached.memory_ids]))
+            return roots, reached, _by_id(pack.notes([*roots, *reached.memory_ids]))
+
+        with self._pack(access, as_of) as (pack, was):
+            roots, reached, notes = in_one_state(pack, read)
         heads = self._current(access, notes.values(), was, as_of)
         if len(roots) > 1:
             return GraphAnswer((), candidates=_candidates(roots, notes, heads))
@@ -142,37 +161,32 @@ class Graph:
             raise InvalidRequest("url", str(rule)) from None
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=_MARKED)
         former = self._former(access, as_of)
-        with self._pack(access, as_of) as (pack, was):
-            traversal = Traversal(pack, former)
-            skip, more = (page - 1) * page_size, False
-            if asked.prefix is None:
-                meant = _meant(pack, asked.target, traversal)
-                roots = meant[skip : skip + page_size] if len(meant) == 1 else []
-            else:
-                meant = []
-                listed = [one for one in pack.newest_notes(skip + page_size + 1, asked.prefix) if _is_new(one, since)]
-                more = len(listed) > skip + page_size
-                roots = [one.memory_id for one in listed[skip : skip + page_size]]
-            around = _around(
-                pack, roots, depth, max_related, since, traversal if asked.prefix is None else Traversal(pack)
-            )
+
+        def read(pack: Pack) -> _Surroundings:
+            traversal = Traversal(pack, former if asked.prefix is None else None)
+            meant, roots, more = _asked_for(pack, asked, traversal, since, (page - 1) * page_size, page_size)
+            around = _around(pack, roots, depth, max_related, since, traversal)
             notes = _by_id(pack.notes([*meant, *(id for reached in around for id in reached.memory_ids)]))
-            found_of = [pack.observations(ObservationFilter(memory_ids=[id])) for id in roots]
-            contents = pack.contents(roots[:CONTEXT_PAGE_MAX])
+            observed = [pack.observations(ObservationFilter(memory_ids=[id])) for id in roots]
+            return _Surroundings(meant, roots, more, around, notes, observed, pack.contents(roots[:CONTEXT_PAGE_MAX]))
+
+        with self._pack(access, as_of) as (pack, was):
+            found = in_one_state(pack, read)
+        notes = found.notes
         heads = self._current(access, notes.values(), was, as_of)
-        contents = acknowledged_texts(contents, {id: one.content_sha256 for id, one in heads.items()})
-        if len(meant) > 1:
-            return GraphContext((), _candidates(meant, notes, heads))
+        contents = acknowledged_texts(found.contents, {id: one.content_sha256 for id, one in heads.items()})
+        if len(found.meant) > 1:
+            return GraphContext((), _candidates(found.meant, notes, heads))
         room = Room()
         items = [
-            bounded(_answer(reached, notes, heads, found), room)
-            for id, reached, found in zip(roots, around, found_of, strict=True)
+            bounded(_answer(reached, notes, heads, observed), room)
+            for id, reached, observed in zip(found.roots, found.around, found.observations, strict=True)
             if id in heads
         ]
         room.left += LIST_MAX_FULL_BYTES - GRAPH_MAX_BYTES
         items = [_with_content(one, contents, room) for one in items]
         disputes = self._disputed(access, as_of, [node.memory_id for one in items for node in one.nodes])
-        return GraphContext(tuple(with_disputes(one, disputes) for one in items), more=more)
+        return GraphContext(tuple(with_disputes(one, disputes) for one in items), more=found.more)
 
     @forwarded("observations")
     @once_more
@@ -201,14 +215,18 @@ class Graph:
         """
         words = (query or "").casefold().split()
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=_MARKED)
-        with self._pack(access, as_of) as (pack, was):
+
+        def read(pack: Pack) -> tuple[list[tuple[str, Observation]], bool, dict[str, NoteRow]]:
             most = OBSERVATIONS_LOOKED_AT + 1 if words else limit + 1
             found = pack.observations(ObservationFilter(category, tag, valid_at, limit=most))
             more = len(found) == most
             if words:
                 found = found[:OBSERVATIONS_LOOKED_AT]
                 found = [one for one in found if all(word in one[1].text.casefold() for word in words)]
-            notes = _by_id(pack.notes([id for id, _ in found[: limit + 1]]))
+            return found, more, _by_id(pack.notes([id for id, _ in found[: limit + 1]]))
+
+        with self._pack(access, as_of) as (pack, was):
+            found, more, notes = in_one_state(pack, read)
         heads = self._current(access, notes.values(), was, as_of)
         shown = [(id, one) for id, one in found[: limit + 1] if id in heads]
         kept = shown[:limit]
@@ -259,6 +277,17 @@ def _meant(pack: Pack, root: str, traversal: Traversal) -> list[str]:
     return [one.memory_id for one in traversal.resolve([root])[root]]
 
 
+def _asked_for(
+    pack: Pack, asked: Asked, traversal: Traversal, since: int | None, skip: int, most: int
+) -> tuple[list[str], list[str], bool]:
+    """Return what a name means, the roots of this page, and whether there are more."""
+    if asked.prefix is None:
+        meant = _meant(pack, asked.target, traversal)
+        return meant, meant[skip : skip + most] if len(meant) == 1 else [], False
+    listed = [one.memory_id for one in pack.newest_notes(skip + most + 1, asked.prefix) if _is_new(one, since)]
+    return [], listed[skip : skip + most], len(listed) > skip + most
+
+
 def _is_new(note: NoteRow, since: int | None) -> bool:
     return since is None or note.updated_at >= since
 
@@ -271,7 +300,8 @@ def _around(
     for root in roots:
         reached = traversal.reach([root], depth, "both", frozenset(), most).cut()
         notes = _by_id(pack.notes(list(reached.distances)))
-        kept = {id: far for id, far in reached.distances.items() if not far or _is_new(notes[id], since)}
+        new = {id for id, note in notes.items() if _is_new(note, since)}
+        kept = {id: far for id, far in reached.distances.items() if not far or id in new}
         most -= len(kept) - 1
         found.append(replace(reached, distances=kept))
     return found

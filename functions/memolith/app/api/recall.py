@@ -13,7 +13,7 @@ from memolith.app.kernel.graph_results import GraphAnswer, GraphNode, with_dispu
 from memolith.app.kernel.results import RequestContext
 from memolith.app.pipelines.usage_log import UsageLog
 from memolith.app.search.pack_cache import PackCache
-from memolith.app.search.packs import Heads, whole_texts
+from memolith.app.search.packs import Heads, in_one_state, whole_texts
 from memolith.app.search.retrieval import retrieve
 from memolith.app.search.traversal import Traversal
 from memolith.core.errors import InvalidRequest
@@ -109,11 +109,15 @@ class Recall:
         if len(query) > SEARCH_QUERY_MAX_CHARS:
             raise InvalidRequest("query", f"must be at most {SEARCH_QUERY_MAX_CHARS} characters")
         access = self._authorizer.enter_store(call, Scope.read, store_id, marked=["memories", "versions"])
+
+        def read(pack: Pack) -> tuple[list[_Candidate], dict[str, NoteRow], Mapping[str, str]]:
+            found = list(self._candidates(pack, query, frozenset(loaded)))
+            ids = list(dict.fromkeys(id for one in found for id in one.memory_ids))
+            return found, {one.memory_id: one for one in pack.notes(ids)}, pack.contents(ids)
+
         with self._pack_cache.pack(access) as pack:
-            candidates = list(self._candidates(pack, query, frozenset(loaded)))
-            ids = list(dict.fromkeys(id for one in candidates for id in one.memory_ids))
-            notes = {one.memory_id: one for one in pack.notes(ids)}
-            texts = pack.contents(ids)
+            candidates, notes, texts = in_one_state(pack, read)
+        ids = list(dict.fromkeys(id for one in candidates for id in one.memory_ids))
         rows = self._heads.of(access.view, access.store, ids) if ids else {}
         rows = {id: row for id, row in rows.items() if id in notes and row.version_id == notes[id].version_id}
         texts = whole_texts(texts, rows.values())

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, takewhile
+from typing import TypeVar
 
 from memolith.app.kernel.listing import keys_under, row_pages, rows_of
 from memolith.app.kernel.port_calls import find, find_head
@@ -37,6 +38,11 @@ ROWS_PER_QUERY = 1_000
 ROWS_PER_READ = 100
 AT_ONCE = 128
 """How many texts are fetched at a time: as much as may be in memory beside the pack."""
+
+READ_ATTEMPTS = 3
+"""How often an answer is read from a segment that changes meanwhile, before it is copied."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +194,22 @@ class Heads:
         texts = takewhile(lambda one: "#" not in one.sort_key, found)
         judged = (VerdictRow.from_attributes(one.attributes) for one in texts)
         return {row.content_hmac for row in judged if withholdings(row)}
+
+
+def in_one_state(pack: Pack, read: Callable[[Pack], T]) -> T:
+    """Return what several reads of a segment give of one state of it, though other calls may bring it up to date
+    meanwhile: read again where they did, at last from a copy.
+    """
+    for _ in range(READ_ATTEMPTS):
+        before = pack.changes
+        found = read(pack)
+        if pack.changes == before:
+            return found
+    copy = pack.copy()
+    try:
+        return read(copy)
+    finally:
+        copy.close()
 
 
 def whole_texts(texts: Mapping[str, str], rows: Iterable[MemoryRow]) -> dict[str, str]:
