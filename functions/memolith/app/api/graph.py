@@ -36,6 +36,7 @@ from memolith.app.search.traversal import Edge, Reached, Traversal
 from memolith.core import ids
 from memolith.core.errors import InvalidRequest, NotFound
 from memolith.core.graph.grammar import Observation
+from memolith.core.graph.note import OBSERVATIONS_MAX
 from memolith.core.graph.urls import Asked, parse_url
 from memolith.core.limits import CONTEXT_PAGE_MAX, GRAPH_MAX_BYTES, LIST_MAX_FULL_BYTES
 from memolith.core.rows.content import MemoryRow
@@ -167,7 +168,7 @@ class Graph:
             meant, roots, more = _asked_for(pack, asked, traversal, since, (page - 1) * page_size, page_size)
             around = _around(pack, roots, depth, max_related, since, traversal)
             notes = _by_id(pack.notes([*meant, *(id for reached in around for id in reached.memory_ids)]))
-            observed = [pack.observations(ObservationFilter(memory_ids=[id])) for id in roots]
+            observed = [pack.observations(ObservationFilter(memory_ids=[id], limit=OBSERVATIONS_MAX)) for id in roots]
             return _Surroundings(meant, roots, more, around, notes, observed, pack.contents(roots[:CONTEXT_PAGE_MAX]))
 
         with self._pack(access, as_of) as (pack, was):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from memolith.core.graph.note import OBSERVATIONS_MAX
 from memolith.core.limits import GRAPH_MAX_BYTES, LIST_MAX_FULL_BYTES
 from memolith.wire import graph_views
 from tests.unit.app.scene import HOME
@@ -72,3 +73,12 @@ def test_conflicts_fit_into_an_answer_with_both_sides_of_each(scene: Searched) -
     assert 5 < len(answer.items) < 60
     assert answer.truncated
     assert bytes_of(graph_views.conflicts(answer, 0)) < 1.2 * GRAPH_MAX_BYTES
+
+
+def test_a_context_has_every_observation_of_its_memory() -> None:
+    scene = Searched()
+    scene.create("/many.md", "".join(f"- [fact] {number}\n" for number in range(OBSERVATIONS_MAX)))
+    asked: dict[str, Any] = {"depth": 1, "since": None, "page": 1, "page_size": 10, "max_related": 10}
+    [item] = scene.at(HOME).graph.context(scene.call(), scene.store, url="many.md", **asked).items
+    assert [one.text for one in item.observations] == [str(number) for number in range(OBSERVATIONS_MAX)]
+    assert not item.truncated
