@@ -76,9 +76,11 @@ class GraphPack(Protocol):
     def observations(self, wanted: ObservationFilter) -> list[tuple[str, Observation]]:
         """Return observations, each with its note."""
 
-    def claims_that_differ(self, limit: int, among: Sequence[str] | None = None) -> list[Sequence[ClaimRow]]:
-        """Return groups of statements that claim values for the same, not all the same; the newest notes' first. Only
-        those in which one of these memories has a statement, if some are given.
+    def claims_that_differ(
+        self, limit: int, statements: int, among: Sequence[str] | None = None
+    ) -> list[Sequence[ClaimRow]]:
+        """Return groups of statements that claim values for the same, not all the same; the newest notes' first, and of
+        each group so many `statements`. Only those in which one of these memories has a statement, if some are given.
         """
 
     def relations_of_types(self, types: Sequence[str], limit: int) -> list[tuple[str, Relation]]:

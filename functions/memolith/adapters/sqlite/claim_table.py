@@ -23,8 +23,6 @@ CREATE TABLE claim (
 ) WITHOUT ROWID;
 CREATE INDEX claim_doc ON claim (doc);
 """
-STATEMENTS_MAX = 20
-"""How many statements with one key are read, those of the newest notes."""
 
 _KEYS = """
 SELECT key, max(updated_at) FROM claim JOIN doc ON doc.id = claim.doc
@@ -59,12 +57,14 @@ def insert(connection: sqlite3.Connection, doc: int, path: str, note: Note) -> N
         _insert(connection, doc, -1 - number, of_relation(relation, subjects))
 
 
-def differing(connection: sqlite3.Connection, limit: int, among: Sequence[str] | None) -> list[Sequence[ClaimRow]]:
-    """Read the statements of keys that have several values, those of the newest notes first. A query for each key."""
+def differing(
+    connection: sqlite3.Connection, limit: int, statements: int, among: Sequence[str] | None
+) -> list[Sequence[ClaimRow]]:
+    """Read some statements of each key that has several values, the newest notes' first. A query for each key."""
     found: list[Sequence[ClaimRow]] = []
     asked = (_KEYS, [limit]) if among is None else (_KEYS_AMONG, [json.dumps(among), limit])
     for key, _ in connection.execute(*asked).fetchall():
-        found.append([_claim(row) for row in connection.execute(_STATEMENTS, [key, STATEMENTS_MAX])])
+        found.append([_claim(row) for row in connection.execute(_STATEMENTS, [key, statements])])
     return found
 
 

@@ -219,9 +219,11 @@ class GraphTables:
         with self._asking() as connection:
             return observations(connection, wanted)
 
-    def claims_that_differ(self, limit: int, among: Sequence[str] | None = None) -> list[Sequence[ClaimRow]]:
+    def claims_that_differ(
+        self, limit: int, statements: int, among: Sequence[str] | None = None
+    ) -> list[Sequence[ClaimRow]]:
         with self._asking() as connection:
-            return claim_table.differing(connection, limit, among)
+            return claim_table.differing(connection, limit, statements, among)
 
     def relations_of_types(self, types: Sequence[str], limit: int) -> list[tuple[str, Relation]]:
         with self._asking() as connection:

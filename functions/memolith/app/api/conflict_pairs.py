@@ -21,8 +21,11 @@ GROUPS_MAX = 200
 DECLARED_MAX = 500
 """How many relations are looked at by which notes say that they contradict or supersede another."""
 
-PAIRS_MAX = 10
-"""Of one group."""
+STATEMENTS_MAX = 20
+"""How many statements of one group are looked at, those of the newest notes."""
+
+FIRST_PAIRS = 10
+"""How many pairs of each group come before all others."""
 
 Statement = Observation | Relation | None
 
@@ -77,10 +80,13 @@ def pairs_of(pack: Pack, among: Sequence[str] | None = None) -> Pairs:
 
 
 def _found(pack: Pack, among: Sequence[str] | None) -> Pairs:
-    groups = pack.claims_that_differ(GROUPS_MAX + 1, among)
-    declared = pack.relations_of_types((*CONTRADICTS, *SUPERSEDES), DECLARED_MAX)
+    groups = pack.claims_that_differ(GROUPS_MAX + 1, STATEMENTS_MAX + 1, among)
+    declared = pack.relations_of_types((*CONTRADICTS, *SUPERSEDES), DECLARED_MAX + 1)
     if not groups and not declared:
         return Pairs()
+    more = len(groups) > GROUPS_MAX or len(declared) > DECLARED_MAX
+    more = more or any(len(group) > STATEMENTS_MAX for group in groups)
+    groups, declared = [group[:STATEMENTS_MAX] for group in groups[:GROUPS_MAX]], declared[:DECLARED_MAX]
     targets = _resolved(pack, [relation for _, relation in declared])
     newer = {
         (source, targets[relation.target])
@@ -89,11 +95,11 @@ def _found(pack: Pack, among: Sequence[str] | None) -> Pairs:
     }
     ids = [one.memory_id for group in groups for one in group]
     notes = {one.memory_id: one for one in pack.notes([*ids, *targets.values(), *(id for id, _ in declared)])}
-    pairs = [*_declared(declared, targets), *_contradicting(groups[:GROUPS_MAX], notes)]
+    pairs = [*_declared(declared, targets), *_contradicting(groups, notes)]
     known = [one for one in pairs if all(id in notes for id in one.memory_ids)]
     asked = None if among is None else set(among)
     kept = known if asked is None else [one for one in known if asked & {*one.memory_ids}]
-    return Pairs(kept, notes, newer, len(groups) > GROUPS_MAX)
+    return Pairs(kept, notes, newer, more)
 
 
 def _resolved(pack: Pack, relations: Iterable[Relation]) -> dict[str, str]:
@@ -110,9 +116,13 @@ def _declared(declared: Iterable[tuple[str, Relation]], targets: Mapping[str, st
             yield Pair(DECLARED, ((source, relation), (target, None)))
 
 
-def _contradicting(groups: Iterable[Sequence[ClaimRow]], notes: Mapping[str, NoteRow]) -> Iterator[Pair]:
-    """Yield statements that contradict each other, each pair once: a note is a subject by several names."""
+def _contradicting(groups: Iterable[Sequence[ClaimRow]], notes: Mapping[str, NoteRow]) -> list[Pair]:
+    """Return statements that contradict each other, each pair once: a note is a subject by several names. The first of
+    every group come before the others, so that a large group keeps no other one out of what is bounded.
+    """
     seen = set()
+    first_pairs: list[Pair] = []
+    others: list[Pair] = []
     for group in groups:
         known = [one for one in group if one.memory_id in notes]
         stated = [
@@ -122,9 +132,11 @@ def _contradicting(groups: Iterable[Sequence[ClaimRow]], notes: Mapping[str, Not
         for number, (first, second) in enumerate(contradicting(stated)):
             one, other = known[first], known[second]
             place = frozenset(((one.memory_id, one.statement.line), (other.memory_id, other.statement.line)))
-            if number < PAIRS_MAX and place not in seen:
+            if place not in seen:
                 seen.add(place)
-                yield Pair(VALUES, ((one.memory_id, one.statement), (other.memory_id, other.statement)))
+                pair = Pair(VALUES, ((one.memory_id, one.statement), (other.memory_id, other.statement)))
+                (first_pairs if number < FIRST_PAIRS else others).append(pair)
+    return [*first_pairs, *others]
 
 
 def _valid(one: ClaimRow, note: NoteRow) -> tuple[int | None, int | None] | None:

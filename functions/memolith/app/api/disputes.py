@@ -5,8 +5,9 @@ Nothing is hidden or ranked lower for it. What a person has resolved, or a memor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from memolith.app.api.conflict_pairs import Pair, Pairs, pairs_of
 from memolith.app.auth.authorizer import StoreAccess
@@ -19,6 +20,8 @@ from memolith.app.search.packs import Heads
 from memolith.core.rows.resolutions import ResolutionRow
 
 ROWS_PER_READ = 100
+MARKED_MAX = 2_000
+"""How many conflicts one answer names, so that it can be sent: some 70 bytes for each side."""
 
 
 def decisions(region: Region, access: StoreAccess, pairs: Pairs, some: Sequence[Pair]) -> dict[str, ResolutionRow]:
@@ -65,15 +68,21 @@ class Disputes:
         rows = self._heads.of(access.view, access.store, ids)
         current = {id for id, row in rows.items() if row.version_id == pairs.notes[id].version_id}
         pending = [one for one in pending if current.issuperset(one.memory_ids)]
-        salt, decided = salt_of(access), decisions(self._region, access, pairs, pending)
         found: dict[str, dict[Dispute, None]] = {}
-        for one in pending:
-            conflict_id = pairs.id_of(salt, one)
-            if conflict_id not in decided:
-                for memory_id, said in one.sides:
-                    line = None if said is None else said.line
-                    found.setdefault(memory_id, {})[Dispute(conflict_id, line)] = None
+        for conflict_id, one in islice(self._open(access, pairs, pending), MARKED_MAX):
+            for memory_id, said in one.sides:
+                line = None if said is None else said.line
+                found.setdefault(memory_id, {})[Dispute(conflict_id, line)] = None
         return {id: tuple(found[id]) for id in memory_ids if id in found}
+
+    def _open(self, access: StoreAccess, pairs: Pairs, pending: Sequence[Pair]) -> Iterator[tuple[str, Pair]]:
+        """Yield what no person has decided, with the conflict's id."""
+        salt = salt_of(access)
+        for some in batches(pending, ROWS_PER_READ):
+            decided = decisions(self._region, access, pairs, some)
+            for one in some:
+                if (conflict_id := pairs.id_of(salt, one)) not in decided:
+                    yield conflict_id, one
 
     def marked(self, accesses: Sequence[StoreAccess], hits: Sequence[Hit]) -> tuple[Hit, ...]:
         """Return what a search of these stores has found, with the disputes of each. Costs `of` for each store."""
