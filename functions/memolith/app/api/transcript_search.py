@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 from memolith.app.auth.authorizer import Access, Authorizer, Scope
@@ -132,14 +132,18 @@ class TranscriptSearch:
     def _searched(
         self, call: RequestContext, session_id: str | None, store_id: str | None
     ) -> tuple[Access, list[SessionRecord], bool]:
-        """Return the sessions to look at, the newest first, and whether there are more."""
-        credentials = call.credentials
-        if session_id is not None and not isinstance(credentials, SessionCredentials):
+        """Return the sessions to look at, that of the caller's token and then the newest first, and whether there are
+        more.
+        """
+        credentials, own = call.credentials, None
+        is_another = isinstance(credentials, SessionCredentials) and credentials.session_id != session_id
+        if session_id is not None and not is_another:
             access, record, _ = self._sessions.enter(call, session_id)
-            return access, [record], False
+            return access, [record] if store_id is None or record.has_store(store_id) else [], False
         if isinstance(credentials, SessionCredentials):
             access = self._authorizer.enter_any(call, Scope.read)
-            is_the_callers = partial(_is_a_sessions, credentials, _began_with(access, credentials))
+            own = _own(access, credentials)
+            is_the_callers = partial(_is_a_sessions, credentials, None if own is None else own.key_id)
         else:
             access = self._authorizer.enter(call, Scope.admin)
             is_the_callers = partial(is_reached, access)
@@ -150,8 +154,9 @@ class TranscriptSearch:
             return (store_id is None or record.has_store(store_id)) and is_the_callers(record)
 
         rows = self._records.newest(access.view, access.workspace_id, None, LISTED_MAX + 1)
-        known = (record_of(row) for row in rows[:LISTED_MAX])
-        found = list(islice((record for record in known if may_be_read(record)), SESSIONS_MAX + 1))
+        first = [] if own is None else [own]
+        others = (record_of(row) for row in rows[:LISTED_MAX] if own is None or row.session_id != own.session_id)
+        found = list(islice(filter(may_be_read, chain(first, others)), SESSIONS_MAX + 1))
         return access, found[:SESSIONS_MAX], len(found) > SESSIONS_MAX or len(rows) > LISTED_MAX
 
     # ---- what was said ------------------------------------------------------------------------------------------
@@ -222,13 +227,13 @@ class TranscriptSearch:
         )
 
 
-def _began_with(access: Access, credentials: SessionCredentials) -> str | None:
-    """Return the API key that began the caller's session; None where the session's row has not arrived.
+def _own(access: Access, credentials: SessionCredentials) -> SessionRecord | None:
+    """Return the session of the caller's token; None where its row has not arrived. Its key is the one that began it.
 
     Not the keys that its token names: another key that renewed the token is among them, so that the token ends with it.
     """
     row = access.view.rows.get(SessionRow.key(credentials.workspace_id, credentials.session_id))
-    return None if row is None else record_of(SessionRow.from_attributes(row)).key_id
+    return None if row is None else record_of(SessionRow.from_attributes(row))
 
 
 def _is_a_sessions(credentials: SessionCredentials, key_id: str | None, record: SessionRecord) -> bool:

@@ -99,6 +99,28 @@ def test_a_sessions_token_finds_those_of_its_key_of_which_it_has_every_store(sce
     assert search(scene, call=by_another, session_id=foreign.session_id).hits == ()
 
 
+def test_a_sessions_token_finds_its_own_session_behind_however_many_newer_ones(
+    scene: Scene, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = token(scene, session)
+    scene.clock.advance(1)
+    begin(scene)
+    monkeypatch.setattr(transcript_search, "LISTED_MAX", 1)
+    hits = search(scene, call=own)
+    assert (found(hits), hits.sessions, hits.truncated) == ({session}, 2, True)
+    hits = search(scene, call=own, session_id=session)
+    assert (found(hits), hits.sessions, hits.truncated) == ({session}, 1, False)
+    assert search(scene, call=own, session_id=session, store_id="memstore_other").hits == ()
+    monkeypatch.setattr(transcript_search, "LISTED_MAX", 2)
+    hits = search(scene, call=own)
+    assert (found(hits), hits.sessions, hits.truncated) == ({session}, 2, False), "each is looked at once"
+
+
+def test_one_session_is_searched_only_if_the_store_that_is_named_is_attached(scene: Scene, session: str) -> None:
+    assert found(search(scene, session_id=session, store_id=scene.store)) == {session}
+    assert search(scene, session_id=session, store_id="memstore_other").hits == ()
+
+
 def test_what_was_erased_with_its_session_or_after_its_time_is_found_nowhere(scene: Scene, session: str) -> None:
     kept = begin(scene)
     record(scene, kept, said(SPOKEN, "k"))
