@@ -1,6 +1,7 @@
 """Searching conversations: what was said in sessions, as their transcripts are at that moment.
 
     sessions that the caller may read -> their newest parts, out of the bucket -> the events with words of the query
+       or of a time that it names
     -> a search segment of these alone, which is forgotten with the answer
 
 Nothing is kept for it, so that what was erased, or is not recorded yet, is in no derived object, and an erased event is
@@ -23,7 +24,7 @@ from memolith.app.index.transcript_log import TranscriptLog, is_ordered
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import RequestContext, SessionCredentials
 from memolith.app.kernel.transcript_results import TranscriptHit, TranscriptHits
-from memolith.app.search.retrieval import retrieve
+from memolith.app.search.retrieval import DATED_MAX, INTERVALS_MAX, retrieve
 from memolith.core.errors import Damaged, InvalidRequest
 from memolith.core.limits import SEARCH_QUERY_MAX_CHARS
 from memolith.core.object_keys import TranscriptKey
@@ -33,6 +34,7 @@ from memolith.core.rows.identity import SessionRow
 from memolith.core.rows.transcripts import TranscriptRow
 from memolith.core.search import analysis
 from memolith.core.search.excerpts import excerpt
+from memolith.core.search.query_dates import named_intervals
 from memolith.core.search.words import silenced
 from memolith.core.transcripts import counting, text_of
 from memolith.ports.packs import Document, Packs
@@ -48,11 +50,11 @@ PARTS_MAX_BYTES = 24_000_000
 """How much of their transcripts is read, the newest parts first."""
 
 EVENTS_MAX = 1_000
-"""How many events with words of the query are put in order, the newest ones."""
+"""How many events with words of the query are put in order, the newest ones; and `DATED_MAX` of the time it names."""
 
 AT_ONCE = 32
 BEGINNING_CHARS = 4
-"""So many characters of a word have to stand in an event: its forms differ behind that."""
+"""So many characters of a word, or of its stem, have to stand in an event: most of its forms differ behind that."""
 
 EXCERPT_MAX_CHARS = 400
 SAID_MAX_CHARS = 20_000
@@ -64,11 +66,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class _Spoken:
-    """An event, its session and its text."""
+    """An event, its session and its text; without words of the query, it is of a time that this names."""
 
     record: SessionRecord
     event: Event
     text: str
+    has_words: bool
 
 
 class TranscriptSearch:
@@ -122,10 +125,21 @@ class TranscriptSearch:
         if len(query) > SEARCH_QUERY_MAX_CHARS:
             raise InvalidRequest("query", f"must be at most {SEARCH_QUERY_MAX_CHARS} characters")
         access, found, more = self._searched(call, session_id, store_id)
-        spoken, cut = self._spoken(access, found, _looking_for(query, since, until))
+        has_words = _looking_for(query, self._packs.stem)
+        times = named_intervals(query, self._region.clock.now_us())[:INTERVALS_MAX]
+
+        def wanted(event: Event, text: str) -> bool | None:
+            if (since is not None and event.at < since) or (until is not None and event.at > until):
+                return None
+            return has_words(text) or (False if any(first <= event.at < end for first, end in times) else None)
+
+        spoken, cut = self._spoken(access, found, wanted)
         self._region.require_whole(access.view, "keys")
-        hits = self._ranked(query, spoken[:EVENTS_MAX], limit)
-        return TranscriptHits(tuple(hits), len(found), more or cut or len(spoken) > EVENTS_MAX)
+        with_words = [one for one in spoken if one.has_words]
+        dated = [one for one in spoken if not one.has_words]
+        cut = cut or len(with_words) > EVENTS_MAX or len(dated) > DATED_MAX
+        hits = self._ranked(query, [*with_words[:EVENTS_MAX], *dated[:DATED_MAX]], limit)
+        return TranscriptHits(tuple(hits), len(found), more or cut)
 
     # ---- which sessions -----------------------------------------------------------------------------------------
 
@@ -162,9 +176,11 @@ class TranscriptSearch:
     # ---- what was said ------------------------------------------------------------------------------------------
 
     def _spoken(
-        self, access: Access, records: Sequence[SessionRecord], wanted: Callable[[Event, str], bool]
+        self, access: Access, records: Sequence[SessionRecord], wanted: Callable[[Event, str], bool | None]
     ) -> tuple[list[_Spoken], bool]:
-        """Return the events that are wanted, the newest first, and whether not all parts were read."""
+        """Return the events that are wanted, the newest first, and whether not all parts were read. `wanted` says of
+        each whether it has words of the query; None where it is left out.
+        """
         by_session = self._in_parallel(
             partial(self._log.rows, access.view, record.workspace_id, record.session_id) for record in records
         )
@@ -178,11 +194,11 @@ class TranscriptSearch:
         read = _within(live)
         parts = self._in_parallel(partial(self._events, row) for row, _ in read)
         spoken = [
-            _Spoken(record, event, text)
+            _Spoken(record, event, text, has_words)
             for (row, record), events in zip(read, parts, strict=True)
             for event in events or ()
             if counts[record.session_id].get(event.id_end) == (row.region, row.sequence)
-            if (text := _said(event)) and wanted(event, text)
+            if (text := _said(event)) and (has_words := wanted(event, text)) is not None
         ]
         spoken.sort(key=lambda one: (-one.event.at, one.event.id))
         return spoken, len(read) < len(live) or None in parts
@@ -259,17 +275,19 @@ def _key(row: TranscriptRow) -> TranscriptKey:
     return TranscriptKey(row.region, row.workspace_id, row.session_id, row.sequence)
 
 
-def _looking_for(query: str, since: int | None, until: int | None) -> Callable[[Event, str], bool]:
-    """Return what tells whether an event may be found: it has the beginning of a word that looks for something."""
-    beginnings = {_plain(word)[:BEGINNING_CHARS] for word in analysis.query_words(query, str).telling}
+def _looking_for(query: str, stem: Callable[[str], str]) -> Callable[[str], bool]:
+    """Return what tells whether a text may be found by words: it has the beginning of one that looks for something, as
+    it is written, or of a form of it.
+    """
+    written = analysis.query_words(query, str).telling
+    forms = (one for word in written for one in analysis.beginnings(stem(word)))
+    wanted = {_plain(word)[:BEGINNING_CHARS] for word in (*written, *forms)}
 
-    def wanted(event: Event, text: str) -> bool:
-        if (since is not None and event.at < since) or (until is not None and event.at > until):
-            return False
+    def has_words(text: str) -> bool:
         plain = _plain(text)
-        return any(beginning in plain for beginning in beginnings)
+        return any(beginning in plain for beginning in wanted)
 
-    return wanted
+    return has_words
 
 
 def _plain(text: str) -> str:

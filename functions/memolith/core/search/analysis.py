@@ -144,6 +144,14 @@ class QueryWords:
     lowers: frozenset[str]
 
 
+def beginnings(stem: str) -> tuple[str, ...]:
+    """Return how forms of an English word with this stem begin: as the stem does, or but for its last letters, which
+    differ in ``deny`` and ``denied`` (`deni`), ``move`` and ``moving`` (`move`), ``die`` and ``dying`` (`die`).
+    """
+    ends = {"i": ("y",), "e": ("i",)}.get(stem[-1:], ())
+    return (stem, *(f"{stem[:-1]}{end}" for end in ends), *([f"{stem[:-2]}y"] if stem.endswith("ie") else []))
+
+
 def query_words(query: str, stem: Stem) -> QueryWords:
     """Analyse a query. What it does without, it does without only where something else is left."""
     found = [word for word in words(query) if not (word.extra and len(word.lower) == 1)]

@@ -61,6 +61,37 @@ def test_what_was_said_is_found_in_each_region_with_its_session_and_the_place_th
     assert search(scene, store_id="memstore_other").hits == ()
 
 
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("deny", "Access denied by policy"),
+        ("copied", "We copy it by hand"),
+        ("move", "Moving the files"),
+        ("used", "Using the queue"),
+        ("dying", "The workers die"),
+        ("die", "The workers are dying"),
+        ("bugs", "That is a bug"),
+        ("Sitzungen", "Die Sitzung ist um"),
+    ],
+)
+def test_forms_of_a_word_count_as_one(scene: Scene, session: str, query: str, text: str) -> None:
+    record(scene, session, said(text, "f"))
+    assert [one.excerpt for one in search(scene, query).hits] == [text]
+
+
+def test_a_date_finds_what_was_said_then_and_puts_none_out_that_has_the_querys_words(
+    scene: Scene, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.clock.advance(DAY_S)
+    record(scene, session, said("Nothing of interest", "n"), said("The gateway is up", "g"))
+    assert {one.excerpt for one in search(scene, "yesterday").hits} >= {SPOKEN, "We like tea."}
+    assert search(scene, "tea yesterday").hits[0].excerpt == "We like tea."
+    monkeypatch.setattr(transcript_search, "EVENTS_MAX", 1)
+    monkeypatch.setattr(transcript_search, "DATED_MAX", 1)
+    hits = search(scene, "interest yesterday")
+    assert (hits.hits[0].excerpt, len(hits.hits), hits.truncated) == ("Nothing of interest", 2, True)
+
+
 def test_an_event_that_two_regions_were_sent_is_found_once(scene: Scene, session: str) -> None:
     again = said("The kangaroo is out", "k")
     record(scene, session, again)
