@@ -24,6 +24,11 @@ def is_same_term(one: StoreRow, other: StoreRow) -> bool:
     return (one.epochs, one.cuts) == (other.epochs, other.cuts)
 
 
+def term_of(store: StoreRow) -> str:
+    """Return what tells the present term, and the snapshot that it begins with, from every other."""
+    return " ".join((store.epochs[-1], *(store.cuts or ())[-1:]))
+
+
 def homes_of(store: StoreRow) -> tuple[str, ...]:
     """Return the regions that have been the store's home, each once, the first one first."""
     return tuple(dict.fromkeys(parse_epoch(epoch).home for epoch in store.epochs))

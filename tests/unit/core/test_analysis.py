@@ -198,9 +198,14 @@ def test_texts_are_taken_as_far_as_the_budget_goes_and_short_ones_whole(sizes: l
     assert sum(sizes) > budget or bound >= max(sizes, default=0)
 
 
-@given(st.integers(0, 10**16), st.one_of(st.none(), st.integers(0, 10**16)), st.integers(0, 10**6))
-def test_a_manifest_comes_back_as_it_was(began_at: int, until: int | None, count: int) -> None:
-    manifest = Manifest(began_at, until, count, "0" * 64)
+@given(
+    st.integers(0, 10**16),
+    st.one_of(st.none(), st.integers(0, 10**16)),
+    st.integers(0, 10**6),
+    st.sampled_from([None, "0002:eu-west-1:1 cut_1"]),
+)
+def test_a_manifest_comes_back_as_it_was(began_at: int, until: int | None, count: int, term: str | None) -> None:
+    manifest = Manifest(began_at, until, count, "0" * 64, term)
     assert Manifest.from_metadata(manifest.to_metadata()) == manifest
 
 

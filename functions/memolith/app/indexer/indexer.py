@@ -240,6 +240,7 @@ class Indexer:
         if memory_id is None:
             deadline_us = self._region.clock.now_us() + EPOCH_REPAIR_US if view is None else None
             self.repair_rows(store_id, None, deadline_us, view)
+            self._segments.send(store_id)  # an older version may be head again, of which readers hear nothing
             return
         view = view or self._region.view()
         keys = [StoreRow.key(store_id), MemoryRow.key(store_id, memory_id)]

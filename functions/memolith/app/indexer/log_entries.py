@@ -204,7 +204,10 @@ class LogEntries:
             return [] if entry.path is None else [lambda: self._erasures.erase(entry.key)]
         departure = next((one.entry for one in raw if one.entry.operation is Operation.MOVED_OUT), None)
         self._repair.mark_straggler(view, store, version, departure)
-        reactions: list[Callable[[], object]] = [lambda: self._erasures.erase_all(view, raw)]
+        reactions: list[Callable[[], object]] = [
+            lambda: self._erasures.erase_all(view, raw),
+            lambda: self._segments.send(store.store_id),
+        ]
         if view.complete and store.home == self._region.name:
             reactions.append(lambda: self._writer.replay(version.key))
         return reactions

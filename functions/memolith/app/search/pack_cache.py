@@ -21,6 +21,7 @@ from memolith.app.kernel.port_calls import repeatable
 from memolith.app.kernel.region import Region
 from memolith.app.search.packs import Heads, KeptPacks, differences
 from memolith.core import ids
+from memolith.core.epochs import term_of
 from memolith.core.errors import Unavailable
 from memolith.core.limits import ACKNOWLEDGED_WITHIN_US
 from memolith.core.objects.search_pack import Manifest, PackKey, text_max_bytes
@@ -47,7 +48,8 @@ ROWS_PER_QUERY = 1_000
 
 @dataclass(slots=True)
 class _Held:
-    """A pack in use. `complete_until` is up to when it has everything; None where that is not known.
+    """A pack in use. `complete_until` is up to when it has everything; None where that is not known. `term` is that of
+    its store by then, where that is known.
 
     `verify` is there until its bytes are known to be those that were put.
     """
@@ -57,6 +59,7 @@ class _Held:
     complete_until: int | None
     looked_at: int
     verify: Callable[[], None] | None = None
+    term: str | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 
@@ -203,7 +206,7 @@ class PackCache:
         if opened is None:
             return None
         held.pack, held.key, held.verify = opened.pack, opened.key, opened.verify
-        held.complete_until = opened.manifest.complete_until
+        held.complete_until, held.term = opened.manifest.complete_until, opened.manifest.term
         return since[0] if since else None
 
     def _verified(self, access: StoreAccess, held: _Held, newest: Newest | None) -> Newest | None:
@@ -233,7 +236,15 @@ class PackCache:
     def _update(
         self, access: StoreAccess, held: _Held, until: int | None, since: Newest | None = None, *, may_ask: bool
     ) -> None:
-        """Bring the segment up to `until`. `since` is what came since, where that has been asked for already."""
+        """Bring the segment up to `until`. `since` is what came since, where that has been asked for already.
+
+        Where the store's home has changed, all of it is compared: a head that the new home never had gives way to an
+        older version, of which no new row tells.
+        """
+        term = term_of(access.store)
+        if held.term not in (None, term):
+            held.complete_until = None
+        held.term = term
         if held.complete_until is None:
             has = held.pack.heads()
             heads = self._heads.all(access.view, access.store)

@@ -23,7 +23,7 @@ from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.packs import Heads, KeptPacks, OpenedPack, differences
 from memolith.app.search.passage_vectors import encode_passages
 from memolith.core import ids
-from memolith.core.epochs import homes_of
+from memolith.core.epochs import homes_of, term_of
 from memolith.core.errors import Busy, InvalidRequest
 from memolith.core.objects.search_pack import SIZE_MAX_BYTES, Manifest, PackKey, text_max_bytes
 from memolith.core.objects.store_record import StoreState
@@ -123,7 +123,8 @@ class Packer:
             changed = self._update(pack, self._heads.all(view, store))
             encoded, left = encode_passages(self._packs, pack, self._region.clock, ENCODED_WITHIN_US)
             changed = changed or encoded
-            if opened is not None and not changed and not is_due(opened.manifest.began_at, began_at, STALE_US):
+            term = term_of(store)
+            if opened is not None and not changed and _is_current(opened.manifest, term, began_at):
                 return opened.key.number
             if pack.size_bytes > SIZE_MAX_BYTES and opened is not None:
                 return self._attempt(store_id, newest, from_scratch=True)
@@ -131,7 +132,7 @@ class Packer:
             body, count = pack.to_bytes(), pack.extent()[0]
             until = view.complete_until_of(homes)
             known_until = None if until is None else min(until, began_at)
-            manifest = Manifest(began_at, known_until, count, hashlib.sha256(body).hexdigest())
+            manifest = Manifest(began_at, known_until, count, hashlib.sha256(body).hexdigest(), term)
             key = PackKey(store_id, 1) if newest is None else newest.following
             if not self._put(key, body, manifest):
                 return None
@@ -178,6 +179,11 @@ class Packer:
     def _remove_others(self, store_id: str) -> None:
         """Remove older segments; of a store that was deleted meanwhile, this one too. The eraser decides for itself."""
         ask_eraser(self._region, {"call": "erase_packs", "store_id": store_id})
+
+
+def _is_current(manifest: Manifest, term: str, now_us: int) -> bool:
+    """Tell whether readers can go on from a segment in which nothing would change, as cheaply as from the next one."""
+    return manifest.term in (None, term) and not is_due(manifest.began_at, now_us, STALE_US)
 
 
 def make_packer(region: Region, packs: Packs, later: Queue | None = None) -> Packer:

@@ -65,16 +65,19 @@ class Manifest:
         complete_until: up to when that index had everything that was acknowledged anywhere; None if it did not know.
         count: how many memories it has.
         sha256: of its bytes.
+        term: that of its store by then (`core.epochs.term_of`); None in packs of earlier releases.
     """
 
     began_at: int
     complete_until: int | None
     count: int
     sha256: str
+    term: str | None = None
 
     def to_metadata(self) -> dict[str, str]:
         """Write printable US-ASCII, as S3 has it."""
         known = {} if self.complete_until is None else {"complete-until": str(self.complete_until)}
+        known |= {} if self.term is None else {"term": self.term}
         return {"began-at": str(self.began_at), "count": str(self.count), "sha256": self.sha256, **known}
 
     @staticmethod
@@ -82,7 +85,11 @@ class Manifest:
         """Parse what `to_metadata` made. Raises ValueError, KeyError."""
         until = metadata.get("complete-until")
         return Manifest(
-            int(metadata["began-at"]), None if until is None else int(until), int(metadata["count"]), metadata["sha256"]
+            int(metadata["began-at"]),
+            None if until is None else int(until),
+            int(metadata["count"]),
+            metadata["sha256"],
+            metadata.get("term"),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,8 +12,12 @@ from hypothesis import strategies as st
 
 from memolith.adapters.layered import CallCounts
 from memolith.app.api.search import CONFIRMED_SPARE
+from memolith.app.indexer.indexer import Indexer
+from memolith.app.search.pack_cache import LOOKED_FOR_EVERY_US
 from memolith.core.objects import search_pack
 from tests.support.examples import examples
+from tests.unit.app.failing import fail_over, hold_back
+from tests.unit.app.scene import AWAY, HOME
 from tests.unit.app.searched import Searched
 
 LONG = 1_500
@@ -136,3 +141,54 @@ def test_a_search_asks_the_index_for_little_more_than_it_shows_and_for_the_rest_
         if memory.path in best:
             scene.judge(memory)
     assert sorted(scene.search("zeppelin", limit=3)) == sorted({one.path for one in made} - set(best))[:3]
+
+
+def renamed_in_vain(packed: bool, packs_by_events: bool = False) -> Searched:
+    """A store of which a region has searched a memory at the path to which it was renamed; its new home never had
+    that rename.
+    """
+    scene = Searched(packs_by_events=packs_by_events)
+    memory = scene.create("/a.md", "The wombat stays.")
+    scene.deliver()
+    scene.clock.advance(3_600)
+    assert scene.search("wombat") == ["/a.md"]
+    scene.update(memory, "The numbat leaves.", path="/b.md")
+    assert (scene.search("wombat"), scene.search("numbat")) == ([], ["/b.md"])
+    if packed:
+        scene.pack()
+        scene.cold()
+    hold_back(scene)
+    fail_over(scene)
+    for region in (HOME, AWAY):
+        scene.cloud.claim_complete(region, scene.clock.now_us())
+    return scene
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["by a reader", "by the packer"])
+def test_a_head_that_a_failover_took_back_is_found_where_the_lost_one_had_been_searched(packed: bool) -> None:
+    scene = renamed_in_vain(packed)
+    scene.deliver()
+    assert scene.paths() == ["/a.md"]
+    assert (scene.search("wombat"), scene.search("numbat")) == (["/a.md"], [])
+    asked: dict[str, Any] = {"root": "/a.md", "direction": "both", "depth": 1, "types": [], "limit": 9}
+    assert [one.path for one in scene.at(HOME).graph.reach(scene.call(), scene.store, **asked).nodes] == ["/a.md"]
+    with scene.intercepted_by(counts := CallCounts()):
+        scene.search("wombat")
+    assert counts.requests["dynamodb.Query"] == 1, "it is compared as a whole once"
+
+
+def test_a_search_that_runs_before_the_rows_are_repaired_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = renamed_in_vain(packed=True, packs_by_events=True)
+    repair = Indexer.repair_rows
+
+    def searched_before(self: Indexer, *given: Any) -> str | None:
+        scene.search("wombat")
+        return repair(self, *given)
+
+    monkeypatch.setattr(Indexer, "repair_rows", searched_before)
+    scene.cloud.pack_all()
+    scene.deliver()
+    scene.clock.advance(search_pack.REFRESH_DELAY_S)
+    scene.cloud.pack_all()
+    scene.clock.advance(LOOKED_FOR_EVERY_US // 1_000_000)
+    assert (scene.search("wombat"), scene.search("numbat")) == (["/a.md"], [])
