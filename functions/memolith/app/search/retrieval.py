@@ -18,6 +18,13 @@ from memolith.ports.packs import ALL, Document, Matching, Pack, Packs, Restricti
 from memolith.ports.vectors import Encoder
 
 CANDIDATES_MAX = 60
+WIDER = 4
+WIDEST_MAX = 960
+"""How many candidates are looked at, four times as many each time, where phrases leave fewer than `ENOUGH`."""
+
+ENOUGH = 50
+"""As many as one answer has at most."""
+
 NAMED_MAX = 50
 DATED_MAX = 50
 INTERVALS_MAX = 3
@@ -93,7 +100,7 @@ class Found:
     """Candidates in their order, and their documents by id.
 
     `cosines` says how near the first of them are to the query, where there is a model of meanings; `near` are those
-    that it alone has found.
+    that it alone has found. `more` says that there may be further candidates.
     """
 
     question: Question
@@ -101,16 +108,23 @@ class Found:
     documents: Mapping[str, Document]
     cosines: Mapping[str, float] = field(default_factory=dict)
     near: Sequence[Ranked] = ()
+    more: bool = False
 
 
-def retrieve(packs: Packs, pack: Pack, query: str, now_us: int, within: Restriction = ALL) -> Found:
-    """Return what a pack has for a query, the best first. No call but to the pack. Raises DamagedPack."""
+def retrieve(
+    packs: Packs, pack: Pack, query: str, now_us: int, within: Restriction = ALL, most: int = CANDIDATES_MAX
+) -> Found:
+    """Return what a pack has for a query, the best first, of the `most` that match best. No call but to the pack.
+
+    Raises:
+        DamagedPack.
+    """
     question = understand(packs, pack, query, now_us, within)
-    documents = _with_phrases(pack, _documents(pack, _candidates(pack, question)), question.phrases)
+    documents, more = _candidates(pack, question, most)
     candidates = [candidate_of(one.memory_id, one) for one in documents.values()]
     ranked = ranking.rank(candidates, question.stems, question.names, question.intervals, question.corpus)
     if packs.encoder is None:
-        return Found(question, ranked, documents)
+        return Found(question, ranked, documents, more=more)
     first = [one.memory_id for one in ranked[: ranking.REORDERED_MAX]]
     likeness = packs.encoder.likeness(query, pack.vectors(packs.encoder.name, first))
     cosines = {id: one.cosine for id, one in likeness.items()}
@@ -119,12 +133,28 @@ def retrieve(packs: Packs, pack: Pack, query: str, now_us: int, within: Restrict
         near = _near(packs.encoder, pack, query, within, known=documents)
         documents |= _documents(pack, [one.memory_id for one in near])
         near = [one for one in near if one.memory_id in documents]
-    return Found(question, [*ranked, *near], documents, cosines, near)
+    return Found(question, [*ranked, *near], documents, cosines, near, more)
 
 
 def candidate_of(name: str, document: Document) -> Candidate:
     """Return a document as ranking sees it, under a name."""
     return Candidate(name, document.passages, document.length, document.names, document.created_at, document.updated_at)
+
+
+def _candidates(pack: Pack, question: Question, most: int) -> tuple[dict[str, Document], bool]:
+    """Return candidates that have every phrase, and whether there may be more.
+
+    The index knows of a phrase less than the text does: where its words stand, and none of those that carry nothing.
+    Where few of the best candidates have it, as in ``"on call"``, more are looked at.
+    """
+    found = _matching(pack, question, most)
+    documents, looked_at = _with_phrases(pack, _documents(pack, found), question.phrases), set(found)
+    while question.phrases and len(looked_at) >= most and len(documents) < ENOUGH and most < WIDEST_MAX:
+        most = min(most * WIDER, WIDEST_MAX)
+        further = [id for id in _matching(pack, question, most) if id not in looked_at]
+        documents |= _with_phrases(pack, _documents(pack, further), question.phrases)
+        looked_at.update(further)
+    return documents, len(looked_at) >= most
 
 
 def _with_phrases(pack: Pack, documents: dict[str, Document], phrases: Sequence[Phrase]) -> dict[str, Document]:
@@ -243,9 +273,9 @@ def _slip(pack: Pack, stem: str) -> Mapping[str, int]:
     return {first: slips[first]}
 
 
-def _candidates(pack: Pack, question: Question) -> list[str]:
+def _matching(pack: Pack, question: Question, most: int) -> list[str]:
     """Find candidates by the words; by words and names; by the time that is named, with words and without."""
-    looking = Matching(question.looking, near=question.near, within=question.within, limit=CANDIDATES_MAX)
+    looking = Matching(question.looking, near=question.near, within=question.within, limit=most)
     found = pack.matching(looking)
     if question.names and question.looking:
         found += pack.matching(replace(looking, names=sorted(question.names), limit=NAMED_MAX))
