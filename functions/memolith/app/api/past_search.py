@@ -99,13 +99,16 @@ class PastSearch:
         self._texts = texts
         self._packs = packs
 
-    def search(self, access: StoreAccess, query: str, within: Restriction, as_of: int) -> Past:
-        """Search the memories that have changed since, as they were. Costs and raises as `FormerTexts.of`."""
+    def search(self, access: StoreAccess, query: str, within: Restriction, as_of: int, most: int) -> Past:
+        """Search the memories that have changed since, as they were, for the `most` that match best.
+
+        Costs and raises as `FormerTexts.of`.
+        """
         shown = self._texts.of(access, as_of)
         pack = self._packs.new()
         try:
             pack.change([document for _, document in shown], [])
-            found = retrieve(self._packs, pack, query, as_of, within)
+            found = retrieve(self._packs, pack, query, as_of, within, most)
         finally:
             pack.close()
         return Past(found, {one.id: one for one, _ in shown})

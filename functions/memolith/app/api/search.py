@@ -18,27 +18,24 @@ from memolith.app.api.past_search import PastSearch, once_more, unchanged_since
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Hit, Page, RequestContext, SessionCredentials
-from memolith.app.kernel.search_filter import NO_FILTER, SearchFilter
+from memolith.app.kernel.search_filter import NO_FILTER, SearchFilter, restriction_of
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.one_order import in_one_order
 from memolith.app.search.pack_cache import PackCache
 from memolith.app.search.packs import whole_texts
-from memolith.app.search.retrieval import Found, retrieve
+from memolith.app.search.retrieval import CANDIDATES_MAX, Found, retrieve
 from memolith.core.errors import Damaged, InvalidRequest, NotFound
 from memolith.core.fold import is_live
 from memolith.core.integrity import Acknowledged
 from memolith.core.limits import (
-    SEARCH_FILTER_MAX_CHARS,
     SEARCH_QUERY_MAX_CHARS,
-    SEARCH_TAGS_ASKED_MAX,
     SESSION_STORES_MAX,
 )
 from memolith.core.paths import check_path_prefix
 from memolith.core.rows.content import MemoryRow, VersionRow
 from memolith.core.rows.safety import VerdictRow
 from memolith.core.search.excerpts import excerpt
-from memolith.core.search.frontmatter_fields import filter_value
 from memolith.core.search.ranking import Ranked
 from memolith.core.trust import rank
 from memolith.core.verdicts import withholdings
@@ -49,6 +46,10 @@ from memolith.ports.rerank import Reranker
 CONFIRMED_AT_ONCE = 40
 CONFIRMED_WITH_AUTHORS = 30
 """Three rows each, and a read has a hundred."""
+
+FILTERED_MAX = 600
+"""How many candidates are found, instead of `CANDIDATES_MAX`, where the index leaves out so many of these that an
+answer is not full: each read compares `CONFIRMED_AT_ONCE` of them."""
 
 CONFIRMED_SPARE = 5
 """How many more than are asked for are compared with the index at first: almost all of them are still there."""
@@ -62,8 +63,6 @@ RERANKED_MAX_CHARS = 1_000
 
 MARKED = ["memories", "versions"]
 
-LAST_US = 2**62
-
 _log = logging.getLogger(__name__)
 
 
@@ -76,6 +75,16 @@ class _Asked:
     min_trust: str | None
     within: Restriction
     author: str | None
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether the index alone knows which candidates are asked for."""
+        return self.author is not None or self.min_trust is not None
+
+    @property
+    def candidates(self) -> int:
+        """How many candidates are taken where they are found once only."""
+        return FILTERED_MAX if self.is_filtered else CANDIDATES_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +156,10 @@ class Search:
         """Return the memories that answer best, the best first; at most `limit`, none where nothing matches.
 
         With `min_trust`, none whose text is of a lower class; with an author, none that others wrote last. These are
-        left out of the candidates, so fewer may be found.
+        left out of the candidates, `FILTERED_MAX` at most, so fewer may be found.
 
-        One index read, what `PackCache.pack` costs, and one read of the hits' rows; a GET for an excerpt of a text that
+        One index read, what `PackCache.pack` costs, and one read of the hits' rows, or of each 40 candidates (30 with
+        an author) until there are enough of these classes or of this author; a GET for an excerpt of a text that
         is too long for the search segment. With `as_of`, of the store as it was at that instant, in its own order, what
         `PastSearch.search` costs besides; refused where too much has changed since, and with an author.
 
@@ -225,34 +235,44 @@ class Search:
         if len(query) > SEARCH_QUERY_MAX_CHARS:
             raise InvalidRequest("query", f"must be at most {SEARCH_QUERY_MAX_CHARS} characters")
         prefix = None if path_prefix is None else check_path_prefix(path_prefix)
-        return _Asked(query, limit, min_trust, _restriction(prefix, filter), filter.author)
+        return _Asked(query, limit, min_trust, restriction_of(prefix, filter), filter.author)
 
     def _best(self, accesses: Sequence[StoreAccess], asked: _Asked) -> tuple[Hit, ...]:
+        if not accesses:
+            return ()
+        most = asked.limit if self._reranker is None else max(asked.limit, RERANKED_MAX)
+        hits, more = self._found(accesses, asked, most, CANDIDATES_MAX)
+        if more and len(hits) < most and asked.is_filtered:
+            hits, _ = self._found(accesses, asked, most, FILTERED_MAX)
+        hits = self._reranked(asked.query, self._with_texts(hits[:most]))
+        return self._disputes.marked(accesses, [self._hit(one) for one in hits[: asked.limit]])
+
+    def _found(
+        self, accesses: Sequence[StoreAccess], asked: _Asked, most: int, candidates: int
+    ) -> tuple[list[_Confirmed], bool]:
+        """Return what may be shown of the best candidates of each store, and whether a store may have further ones."""
         stores = []
         for access in accesses:
             now_us = self._region.clock.now_us()
-            find = partial(retrieve, self._packs, query=asked.query, now_us=now_us, within=asked.within)
+            find = partial(
+                retrieve, self._packs, query=asked.query, now_us=now_us, within=asked.within, most=candidates
+            )
             stores.append(_Searched(access, self._pack_cache.ask(access, find)))
-        if not stores:
-            return ()
-        most = asked.limit if self._reranker is None else max(asked.limit, RERANKED_MAX)
         hits: list[_Confirmed] = []
-        ordered = in_one_order([one.found for one in stores])
-        for some in _parts(ordered, *_sizes(asked, most)):
+        for some in _parts(in_one_order([one.found for one in stores]), *_sizes(asked, most)):
             now = self._confirmed(stores, some, asked.author)
             hits += [one for one in now if rank(one.row.trust) >= rank(asked.min_trust)]
             if len(hits) >= most:
                 break
-        hits = self._reranked(asked.query, self._with_texts(hits[:most]))
-        return self._disputes.marked(accesses, [self._hit(one) for one in hits[: asked.limit]])
+        return hits, any(one.found.more for one in stores)
 
     @once_more
     def _best_at(self, access: StoreAccess, asked: _Asked, as_of: int) -> tuple[Hit, ...]:
         """Search the store as it was. The pack comes first: what changes meanwhile is then found as it was, once."""
         with self._pack_cache.pack(access) as pack:
             unchanged = unchanged_since(asked.within, as_of)
-            store = _Searched(access, retrieve(self._packs, pack, asked.query, as_of, unchanged))
-        past = self._past.search(access, asked.query, asked.within, as_of)
+            store = _Searched(access, retrieve(self._packs, pack, asked.query, as_of, unchanged, most=asked.candidates))
+        past = self._past.search(access, asked.query, asked.within, as_of, asked.candidates)
         hits: list[Hit] = []
         for some in _parts(in_one_order([store.found, past.found]), CONFIRMED_AT_ONCE):
             rows = self._rows(store, [one.memory_id for number, one in some if not number], None)
@@ -357,29 +377,6 @@ def _passage(document: Document, number: int, text: str) -> str:
     starts = document.starts
     start = starts[number - 1] if 0 < number <= len(starts) else 0
     return f"{document.path}\n{text[start : start + RERANKED_MAX_CHARS]}"
-
-
-def _restriction(prefix: str | None, filter: SearchFilter) -> Restriction:
-    """Read a filter. Raises InvalidRequest."""
-    if len(filter.tags) > SEARCH_TAGS_ASKED_MAX:
-        raise InvalidRequest("tags", f"must be at most {SEARCH_TAGS_ASKED_MAX}")
-    asked = [("type", "type", filter.type)] if filter.type is not None else []
-    asked += [("tags", "tag", tag) for tag in filter.tags]
-    for field, _, value in asked:
-        if not filter_value(value):
-            raise InvalidRequest(field, "must not be empty")
-        if len(value) > SEARCH_FILTER_MAX_CHARS:
-            raise InvalidRequest(field, f"must be at most {SEARCH_FILTER_MAX_CHARS} characters")
-    return Restriction(
-        prefix,
-        tuple((name, filter_value(value)) for _, name, value in asked),
-        _interval(filter.created_at_gte, filter.created_at_lte),
-        _interval(filter.updated_at_gte, filter.updated_at_lte),
-    )
-
-
-def _interval(since: int | None, until: int | None) -> tuple[int, int] | None:
-    return None if since is None and until is None else (since or 0, LAST_US if until is None else until + 1)
 
 
 def _sizes(asked: _Asked, most: int) -> tuple[int, int]:
