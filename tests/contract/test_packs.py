@@ -123,6 +123,11 @@ def test_a_document_comes_back_as_it_was_but_for_its_text_which_is_asked_for(pac
     assert pack.contents(["a", "b", "none"]) == {"a": "red door", "b": "blue door|red"}
 
 
+def test_texts_of_which_a_pack_has_the_beginning_are_listed_as_far_as_they_are_short_enough(pack: Pack) -> None:
+    pack.change([replace(document(str(size), "red" * size), content=None) for size in (1, 2, 3)], [])
+    assert (sorted(pack.cut(6)), pack.cut(2)) == (["1", "2"], [])
+
+
 def test_a_pack_that_was_kept_is_the_same_and_can_be_changed_on(pack: Pack) -> None:
     opened = PACKS.open(pack.to_bytes())
     assert opened.heads() == pack.heads()

@@ -115,6 +115,9 @@ class Pack(GraphPack, VectorPack, Protocol):
     def sizes(self) -> Mapping[str, int]:
         """Return by memory how many bytes its text has, whether or not the pack has all of it."""
 
+    def cut(self, text_max_bytes: int) -> list[str]:
+        """List memories that it has the beginning of, and whose text is not longer than this."""
+
     def change(self, put: Sequence[Document], gone: Sequence[str]) -> None:
         """Put these in place of what it had of them, and remove those. All or nothing; repeatable."""
 

@@ -119,6 +119,12 @@ class SqlitePack(graph_tables.GraphTables, vector_table.VectorTable):
         with self._asking() as connection:
             return dict(connection.execute("SELECT memory_id, content_size_bytes FROM doc").fetchall())
 
+    def cut(self, text_max_bytes: int) -> list[str]:
+        """List them. One pass over the rows."""
+        query = "SELECT memory_id FROM doc WHERE content_size_bytes <= ? AND content IS NULL"
+        with self._asking() as connection:
+            return [memory_id for (memory_id,) in connection.execute(query, (text_max_bytes,))]
+
     def change(self, put: Sequence[Document], gone: Sequence[str]) -> None:
         """Apply the changes in one transaction."""
         with self._changing() as connection, connection:

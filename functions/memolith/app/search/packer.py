@@ -162,6 +162,7 @@ class Packer:
         bound = text_max_bytes([head.content_size_bytes or 0 for head in heads.values()])
         if gone:
             pack.change((), gone)
+        put += [heads[id] for id in pack.cut(bound) if has[id] == heads[id].version_id]  # there was no room for them
         self._heads.update(pack, put, bound)
         return bool(put or gone)
 

@@ -57,6 +57,23 @@ def test_of_a_store_that_is_too_large_a_reader_searches_as_much_as_the_packer(mo
     assert 0 < len(found) < len(changed[::50])
 
 
+def test_a_text_that_was_cut_is_searched_as_a_whole_once_the_store_is_small_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(search_pack.text_max_bytes, "__defaults__", (20_000,))
+    scene = Searched()
+    texts = [words_of(range(start, start + LONG)) for start in (0, 10_000, 20_000, 30_000)]
+    made = [scene.create(f"/{number}.md", " ".join(text)) for number, text in enumerate(texts)]
+    scene.pack()
+    for memory in made[:3]:
+        scene.delete(memory)
+    scene.pack()
+    scene.cold()
+    assert scene.search(texts[3][-1]) == ["/3.md"]
+    scene.pack()
+    assert len(scene.packs()) == 1 and scene.packs()[0].endswith("2"), "and then it stays as it is"
+
+
 @dataclass
 class Written:
     """What is in the store, and every word that ever was."""
