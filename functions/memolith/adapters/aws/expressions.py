@@ -25,7 +25,7 @@ from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 from memolith.adapters.limits import after_all
 from memolith.core.rows.base import Attributes, Row, RowKey
 from memolith.core.rows.content import LogRow, MemoryRow, PathRow, VersionRow
-from memolith.core.rows.control import CompletenessRow, ControlRow, RebuildRow, ReconcileRow
+from memolith.core.rows.control import CompletenessRow, ControlRow, RebuildRow, ReconcileRow, SweepRow
 from memolith.core.rows.identity import ApiKeyRow, SessionRow, StoreRow
 from memolith.core.rows.journal import JournalRow, JournalStateRow, PeriodRow
 from memolith.core.rows.proposals import DueProposalRow, ProposalRow, ProposedVersionRow
@@ -43,7 +43,7 @@ ROWS_OF: dict[str, tuple[type[Row], ...]] = {
     "stores": (StoreRow, ProposalRow, DueProposalRow, ProposedVersionRow, ResolutionRow),
     "keys": (ApiKeyRow, SessionRow),
     "journal": (JournalRow, PeriodRow, JournalStateRow),
-    "control": (ControlRow, RebuildRow, CompletenessRow, ReconcileRow),
+    "control": (ControlRow, RebuildRow, CompletenessRow, ReconcileRow, SweepRow),
 }
 """Which rows stand in which table."""
 

@@ -18,12 +18,13 @@ from memolith.app.api.past_search import PastSearch, once_more, unchanged_since
 from memolith.app.auth.authorizer import Authorizer, Scope, StoreAccess
 from memolith.app.kernel.region import Region
 from memolith.app.kernel.results import Hit, Page, RequestContext, SessionCredentials
-from memolith.app.kernel.search_filter import NO_FILTER, SearchFilter, restriction_of
+from memolith.app.kernel.search_filter import NO_FILTER, SearchFilter
 from memolith.app.safety.text_access import TextReader
 from memolith.app.safety.verdicts import Verdicts
 from memolith.app.search.one_order import in_one_order
 from memolith.app.search.pack_cache import PackCache
 from memolith.app.search.packs import whole_texts
+from memolith.app.search.restrictions import restriction_of
 from memolith.app.search.retrieval import CANDIDATES_MAX, Found, retrieve
 from memolith.core.errors import Damaged, InvalidRequest, NotFound
 from memolith.core.fold import is_live
