@@ -185,12 +185,16 @@ def end_job(jobs: JobLog, held: JobRecord, record: RunRecord) -> None:
 def end_left(jobs: JobLog, runs: RunLog, view: View, store: StoreRow) -> None:
     """End the job that a worker left, at the store's home, once it had ended its dream: that dream counts as done.
 
-    A worker still goes on beside a dream that was canceled: its job is not ended for it. A LIST and a GET; an index
-    read where a worker has the job. Raises as `end_job`.
+    The job is left to its lease where a worker may still go on, beside a dream that was canceled, that a former home
+    ended, or that counts already: who claimed it again had read the dream before. A LIST and a GET; an index read where
+    a worker has the job. Raises as `end_job`.
     """
     held = jobs.state(store, job_of(store.store_id))
     if held is None or not held.is_held or held.epoch != epoch_number(store):
         return
     record = runs.read(view, held.worker)
-    if record is not None and record.status in (DreamStatus.COMPLETED, DreamStatus.FAILED):
+    counts = (held.run_id, held.outcome) == (held.worker, DreamStatus.COMPLETED.value)
+    if record is None or counts or record.epoch != held.epoch:
+        return
+    if record.status in (DreamStatus.COMPLETED, DreamStatus.FAILED):
         end_job(jobs, held, record)

@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 
 from memolith.adapters.layered import Call
-from memolith.app.api.dream_run import Taken
+from memolith.app.api.dream_run import Taken, job_of
 from memolith.app.api.dreams import DreamRequest
 from memolith.app.api.memories import Memories
 from memolith.app.kernel.results import Memory, RequestContext
+from memolith.app.pipelines.job_log import JobLog
 from memolith.app.pipelines.run_log import RunLog
 from memolith.core.commands import Command, CreateMemory
 from memolith.core.errors import OutcomeUnknown, Unavailable
 from memolith.core.objects.run_record import UPDATE_EXISTING, DreamStatus
 from memolith.core.rows.dreams import DreamRow
+from memolith.core.rows.identity import StoreRow
 from memolith.ports.index import Change
 from tests.api.dreams.stage import Stage, do
 from tests.unit.app.homes.test_transfer import at_the_cut, move
@@ -121,6 +123,46 @@ def test_a_worker_that_hears_of_the_end_at_the_new_home_before_it_hears_of_that_
     assert sorted(stage.texts()) == sorted(TEXTS)
     assert records(stage, "run", HOME) == ["pending", "running"]
     assert stage.client.beta.dreams.retrieve(dream.id).status == "completed"
+
+
+def test_a_job_that_was_claimed_again_for_a_dream_that_is_done_does_not_count_as_done_once_more() -> None:
+    """Its worker had read the dream's row before the end was indexed."""
+    stage = Stage()
+    stage.fill(TEXTS)
+    dream = stage.done(stage.update())
+    assert records(stage, "job", HOME) == ["claimed", "done"]
+    claim(stage, HOME, dream.id)
+    assert stage.runner is not None
+    assert stage.runner.take_up(dream.id) is Taken.ENDED
+    assert records(stage, "job", HOME) == ["claimed", "done", "claimed"]
+
+
+def test_a_job_that_the_new_home_claimed_does_not_count_as_done_by_the_late_end_of_the_former_home() -> None:
+    stage = Stage()
+    stage.fill(TEXTS)
+    dream = stage.update()
+    home, key = stage.scene.cloud.sites[HOME].region, StoreRow.key(stage.scene.store)
+    before = StoreRow.from_attributes(home.view([key]).rows[key])
+    stage.scene.deliver()
+    move(stage.scene)
+    claim(stage, AWAY, dream.id)
+    runs = RunLog(home)
+    record = runs.read(home.view([]), dream.id)
+    assert record is not None
+    ended = replace(record, sequence=record.sequence + 1, status=DreamStatus.COMPLETED, ended_at=record.created_at)
+    assert runs.put(home.view([]), before, ended)
+    stage.scene.deliver()
+    away = stage.scene.at(AWAY)
+    away._models = stage.model
+    assert away.dream_runner(60_000_000).take_up(dream.id) is Taken.ENDED
+    assert records(stage, "job", AWAY) == ["claimed"]
+
+
+def claim(stage: Stage, region: str, run_id: str) -> None:
+    """A worker claims the store's job in a region for a dream, and gets no further."""
+    at, key = stage.scene.cloud.sites[region].region, StoreRow.key(stage.scene.store)
+    store = StoreRow.from_attributes(at.view([key]).rows[key])
+    assert JobLog(at).claim(store, job_of(store.store_id), run_id, at.clock.now_us(), requested=True).record
 
 
 def test_a_dream_that_stopped_for_a_move_that_was_given_up_carries_out_the_plan_that_it_had() -> None:
