@@ -185,16 +185,13 @@ def end_job(jobs: JobLog, held: JobRecord, record: RunRecord) -> None:
 def end_left(jobs: JobLog, runs: RunLog, view: View, store: StoreRow) -> None:
     """End the job that a worker left, at the store's home, once it had ended its dream: that dream counts as done.
 
-    The job is left to its lease where a worker may still go on, beside a dream that was canceled, that a former home
-    ended, or that counts already: who claimed it again had read the dream before. A LIST and a GET; an index read where
-    a worker has the job. Raises as `end_job`.
+    The job is left to its lease where the dream was ended by another than its worker: by a caller, at a former home, or
+    under an earlier claim, and then it counts already. A LIST and a GET; an index read where a worker has the job.
+    Raises as `end_job`.
     """
     held = jobs.state(store, job_of(store.store_id))
     if held is None or not held.is_held or held.epoch != epoch_number(store):
         return
     record = runs.read(view, held.worker)
-    counts = (held.run_id, held.outcome) == (held.worker, DreamStatus.COMPLETED.value)
-    if record is None or counts or record.epoch != held.epoch:
-        return
-    if record.status in (DreamStatus.COMPLETED, DreamStatus.FAILED):
+    if record is not None and not record.status.is_open and record.claim == held.token:
         end_job(jobs, held, record)

@@ -244,7 +244,8 @@ class DreamRunner:
         view = self._region.view([StoreRow.key(record.store_id)])
         store = self._at_home(view, run)
         sources = {**last.sources, **record.sources}
-        changed = replace(record, sequence=last.sequence + 1, instructions=last.instructions, sources=sources)
+        following = replace(record, sequence=last.sequence + 1, claim=run.held.token)
+        changed = replace(following, instructions=last.instructions, sources=sources)
         if not self._runs.put(run.view, store, changed):
             raise DreamStoppedError
         run.record = run.last = changed

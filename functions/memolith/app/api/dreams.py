@@ -361,7 +361,7 @@ def _canceled(record: RunRecord, now_us: int) -> RunRecord | None:
         return None
     if not record.status.is_open:
         raise InvalidRequest("dream_id", f"names a dream that is {record.status} already")
-    return replace(record, status=DreamStatus.CANCELED, ended_at=now_us)
+    return replace(record, status=DreamStatus.CANCELED, ended_at=now_us, claim="")
 
 
 def _archived(record: RunRecord, now_us: int) -> RunRecord | None:

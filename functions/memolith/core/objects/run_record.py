@@ -64,6 +64,7 @@ class RunRecord:
         sources: of each memory that the dream wrote, by its id, what the edit rests on: ids of versions and of notes.
         home: the region that put the record; empty in those of releases that had dreams in one region only.
         epoch: the number of the store's epoch in which it was put; 0 in those of releases that did not note it.
+        claim: the token of the worker's claim on the store's job; empty in a caller's records.
     """
 
     workspace_id: str
@@ -103,6 +104,7 @@ class RunRecord:
     proposal_id: str | None = None
     home: str = ""
     epoch: int = 0
+    claim: str = ""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def key(self, home: str) -> RunKey:

@@ -17,6 +17,7 @@ from memolith.app.pipelines.job_log import JobLog
 from memolith.app.pipelines.run_log import RunLog
 from memolith.core.commands import Command, CreateMemory
 from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.objects.job_record import JobRecord
 from memolith.core.objects.run_record import UPDATE_EXISTING, DreamStatus
 from memolith.core.rows.dreams import DreamRow
 from memolith.core.rows.identity import StoreRow
@@ -130,11 +131,12 @@ def test_a_job_that_was_claimed_again_for_a_dream_that_is_done_does_not_count_as
     stage = Stage()
     stage.fill(TEXTS)
     dream = stage.done(stage.update())
-    assert records(stage, "job", HOME) == ["claimed", "done"]
+    other = claim(stage, HOME, "drm_other")
+    JobLog(stage.scene.cloud.sites[HOME].region).failed(other, run_id="drm_other", error="stopped")
     claim(stage, HOME, dream.id)
     assert stage.runner is not None
     assert stage.runner.take_up(dream.id) is Taken.ENDED
-    assert records(stage, "job", HOME) == ["claimed", "done", "claimed"]
+    assert records(stage, "job", HOME) == ["claimed", "done", "claimed", "failed", "claimed"]
 
 
 def test_a_job_that_the_new_home_claimed_does_not_count_as_done_by_the_late_end_of_the_former_home() -> None:
@@ -158,11 +160,13 @@ def test_a_job_that_the_new_home_claimed_does_not_count_as_done_by_the_late_end_
     assert records(stage, "job", AWAY) == ["claimed"]
 
 
-def claim(stage: Stage, region: str, run_id: str) -> None:
+def claim(stage: Stage, region: str, run_id: str) -> JobRecord:
     """A worker claims the store's job in a region for a dream, and gets no further."""
     at, key = stage.scene.cloud.sites[region].region, StoreRow.key(stage.scene.store)
     store = StoreRow.from_attributes(at.view([key]).rows[key])
-    assert JobLog(at).claim(store, job_of(store.store_id), run_id, at.clock.now_us(), requested=True).record
+    found = JobLog(at).claim(store, job_of(store.store_id), run_id, at.clock.now_us(), requested=True).record
+    assert found is not None
+    return found
 
 
 def test_a_dream_that_stopped_for_a_move_that_was_given_up_carries_out_the_plan_that_it_had() -> None:
