@@ -32,9 +32,11 @@ class PathListing:
     ) -> tuple[list[ListedPath], bool]:
         """Return at most `limit` lines, and whether there may be more. A query, and a read of the memories, or a few.
 
-        A folder as long as a path may be is empty. Raises Unavailable.
+        Shows no memory twice, though one may move between the queries. A folder as long as a path may be is empty.
+        Raises Unavailable.
         """
         listed: list[ListedPath] = []
+        shown: set[str] = set()
         if len(prefix.encode()) >= PATH_MAX_BYTES:
             return listed, False
         begins = "" if prefix == "/" else prefix
@@ -47,8 +49,10 @@ class PathListing:
                     continue
                 if len(listed) == limit:
                     return listed, True
-                listed.append(line)
                 after = line.after
+                if line.row is None or line.row.memory_id not in shown:
+                    listed.append(line)
+                shown |= set() if line.row is None else {line.row.memory_id}
             if exhausted:
                 return listed, False
             after = max(after or "", paths[-1].path)

@@ -42,6 +42,27 @@ def test_a_memory_that_dies_meanwhile_is_not_shown(scene: Scene) -> None:
     assert between_the_reads_of(scene, lambda: scene.delete(dying)) == ["/b"]
 
 
+def test_a_memory_that_moves_between_two_queries_of_one_page_is_shown_once(scene: Scene) -> None:
+    """The page asks once more, because two of the paths that it found are gone when it reads their memories."""
+    moving, *dying = (scene.create(f"/{name}") for name in "abc")
+    happening: list[Callable[[], object]] = [
+        lambda: [scene.delete(one) for one in dying],
+        lambda: scene.update(moving, path="/z"),
+    ]
+
+    def meddle(call: PortCall, act: Callable[[], T]) -> T:
+        if call.name == "index.read" and call.subjects[0] == "memories" and len(happening) == 2:
+            happening.pop(0)()
+        if call.name == "index.query" and call.subjects[0] == "paths" and len(happening) == 1:
+            happening.pop(0)()
+        return act()
+
+    with scene.intercepted_by(meddle):
+        page = scene.page(limit=2)
+    assert happening == []
+    assert [item.path for item in page.items] == ["/a"]
+
+
 def test_a_page_may_be_short_and_the_listing_still_goes_on(scene: Scene) -> None:
     memories = [scene.create(f"/{name}") for name in "abc"]
     page = scene.page(limit=1)
