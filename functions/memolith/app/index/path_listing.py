@@ -36,11 +36,11 @@ class PathListing:
         Raises Unavailable.
         """
         listed: list[ListedPath] = []
-        shown: set[str] = set()
         if len(prefix.encode()) >= PATH_MAX_BYTES:
             return listed, False
         begins = "" if prefix == "/" else prefix
         while True:
+            shown = {line.row.memory_id for line in listed if line.row is not None}
             found = view.index.query(Query("paths", store_id, prefix=begins, after=after, limit=limit + 1))
             paths = [PathRow.from_attributes(one.attributes) for one in found]
             exhausted = len(found) <= limit
@@ -52,7 +52,6 @@ class PathListing:
                 after = line.after
                 if line.row is None or line.row.memory_id not in shown:
                     listed.append(line)
-                shown |= set() if line.row is None else {line.row.memory_id}
             if exhausted:
                 return listed, False
             after = max(after or "", paths[-1].path)
