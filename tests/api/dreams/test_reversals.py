@@ -155,17 +155,23 @@ def test_what_was_changed_since_a_dream_stays_when_it_is_taken_back(stage: Stage
     assert stage.texts()["/old.md"] == "And this, where the dream deleted."
 
 
+def taken_away(stage: Stage, path: str, gone: bool) -> Memory:
+    """A person deletes the memory at a path, or renames it; return it as it was there."""
+    [memory] = [one for one in stage.scene.page().items if one.path == path]
+    assert isinstance(memory, Memory)
+    if gone:
+        stage.scene.delete(memory)
+    else:
+        stage.scene.update(memory, path="/mine.md")
+    return memory
+
+
 @pytest.mark.parametrize("gone", [True, False])
 def test_a_memory_that_a_person_deleted_or_renamed_is_not_made_again_once_the_dreams_version_is_redacted(
     stage: Stage, gone: bool
 ) -> None:
     dream = stage.done(stage.update())
-    [new] = [one for one in stage.scene.page().items if one.path == "/new.md"]
-    assert isinstance(new, Memory)
-    if gone:
-        stage.scene.delete(new)
-    else:
-        stage.scene.update(new, path="/mine.md")
+    new = taken_away(stage, "/new.md", gone)
     stage.client.beta.memory_stores.memory_versions.redact(new.version_id, memory_store_id=stage.scene.store)
     changes = ask(stage, "GET", f"/v1/dreams/{dream.id}/changes")["data"]
     assert {one["path"]: one["diff"] is None for one in changes} == {"/new.md": True, "/old.md": False}
@@ -181,12 +187,7 @@ def test_what_a_person_deleted_or_renamed_since_its_dream_was_taken_back_is_not_
 ) -> None:
     dream, key = stage.done(stage.update()), person(stage)
     ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=key)
-    [old] = [one for one in stage.scene.page().items if one.path == "/old.md"]
-    assert isinstance(old, Memory)
-    if gone:
-        stage.scene.delete(old)
-    else:
-        stage.scene.update(old, path="/mine.md")
+    taken_away(stage, "/old.md", gone)
     reversal = ask(stage, "POST", f"/v1/dreams/{dream.id}/revert", key=key)
     outcomes = {one["path"]: one["outcome"] for one in reversal["data"]}
     assert outcomes == {"/new.md": "unchanged", "/old.md": "changed_since"}
