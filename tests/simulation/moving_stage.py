@@ -192,8 +192,8 @@ class MovingStage(Stage):
             self._assert_kept(region, gaps)
             self._assert_one_memory_one_path(region)
             keys = [key for key in self.all_keys(region) if not key.startswith(LOCAL_PREFIX)]  # in no region's index
-            self._assert_rebuilt_the_same(region, keys)
-            self._assert_rebuilt_the_same(region, sorted(keys, key=lambda key: "/log/" in key))
+            self.assert_rebuilt_the_same(region, keys)
+            self.assert_rebuilt_the_same(region, sorted(keys, key=lambda key: "/log/" in key))
             assert divergent is None or self.divergent(region) == sorted(divergent)
 
     def _assert_kept(self, region: str, gaps: bool) -> None:
@@ -226,7 +226,7 @@ class MovingStage(Stage):
             assert read.path == path and read.content is not None
             assert not any(other.startswith(f"{path}/") for other in live), live
 
-    def _assert_rebuilt_the_same(self, region: str, keys: Sequence[str]) -> None:
+    def assert_rebuilt_the_same(self, region: str, keys: Sequence[str]) -> None:
         """The region's tables are those that its own bucket makes, whose objects are folded in this order."""
         here, database = self.cloud.sites[region].region, MemoryDatabase()
         index, here.index = here.index, MemoryIndex(database)

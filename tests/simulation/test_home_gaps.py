@@ -13,7 +13,7 @@ from memolith.adapters.layered import Fault, Strike
 from memolith.app.homes.snapshot_progress import SnapshotProgress
 from memolith.core.errors import NotFound, PathConflict, Unavailable
 from memolith.core.log_position import LogKey
-from memolith.core.object_keys import RedactionKey, parse_key
+from memolith.core.object_keys import LOCAL_PREFIX, RedactionKey, parse_key
 from memolith.core.objects.entry import Entry
 from tests.simulation.moving_stage import AWAY, HOME, THIRD, MovingStage
 from tests.simulation.take_overs import logged, take_over
@@ -162,6 +162,29 @@ def test_a_rename_counts_as_soon_as_what_followed_at_its_destination_has_come_wh
     assert history == [changed, renamed, memory.version_id]
     stage.at_rest(divergent=[])
     assert stage.listed(THIRD) == {"/b": memory.id}
+
+
+@pytest.mark.parametrize("record_first", [True, False])
+def test_a_rebuild_has_a_rename_whose_end_is_lost_by_what_followed_it_whenever_it_meets_the_epochs_record(
+    stage: MovingStage, record_first: bool
+) -> None:
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    renamed = stage.update(memory.id, path="/b").version_id
+    changed = stage.update(memory.id, "two").version_id
+    moved_in, end, followed = logged(stage)
+    for event in [one for one in stage.cloud.pending if one.key in (moved_in, followed)]:
+        stage.cloud.buckets.replicate(event, AWAY)
+    stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+        stage.deliver()
+        for key in (moved_in, followed):
+            stage.index(key, AWAY)
+    assert [version.id for version in stage.history_of(memory.id, AWAY)] == [changed, renamed, memory.version_id]
+    keys = [key for key in stage.all_keys(AWAY) if not key.startswith(LOCAL_PREFIX)]
+    assert end not in keys
+    stage.assert_rebuilt_the_same(AWAY, sorted(keys, key=lambda key: ("/log/" in key) == record_first))
 
 
 def test_a_rename_that_a_region_holds_whole_stays_in_its_history_before_what_followed_has_come_there(

@@ -13,7 +13,7 @@ from memolith.app.kernel.batching import batches
 from memolith.app.kernel.listing import row_pages
 from memolith.app.kernel.region import Region, View
 from memolith.app.log.epoch_snapshot import EpochSnapshots
-from memolith.core.epochs import has_snapshot, homes_of
+from memolith.core.epochs import current_epoch, has_snapshot, homes_of
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import parsed_key
 from memolith.core.rows.base import RowKey
@@ -123,7 +123,7 @@ class StoreRepair:
             "places": partial(self._repair_places, view, store),
             "logs": partial(self._repair_logs, view, store),
             "tails": partial(self._repair_tails, view, store),
-            "versions": partial(self._repair_versions, view, store),
+            "versions": partial(self._repair_versions, view, store, project_again),
         }
         begun, _, place = (after or "").partition(" ")
         names = list(parts)
@@ -189,13 +189,39 @@ class StoreRepair:
                 self._repair.log(view, store, path_hash, None)
             yield reached
 
-    def _repair_versions(self, view: View, store: StoreRow, after: str | None) -> Iterator[str]:
-        """Move stragglers out of the history: one known from an answer may never have an object that says so."""
+    def _repair_versions(
+        self, view: View, store: StoreRow, project_again: Callable[[str], object], after: str | None
+    ) -> Iterator[str]:
+        """Move stragglers out of the history: one known from an answer may never have an object that says so.
+
+        A rebuild may have projected what followed a rename before it met the record by which the rename counts though
+        its end is lost: a version whose parent has no row is projected again.
+        """
         for rows in self._pages(view, "versions", store.store_id, VersionRow, after, VERSION_PREFIX):
+            for orphan in [] if view.complete else self._orphans(view, store, rows):
+                project_again(str(orphan.ref.key_in(store.store_id)))
             stragglers = self._stragglers.among(view, store, rows)
             if stragglers:
                 self._rows.restore(view, RestoredRows(store, stragglers=stragglers))
             yield rows[-1].version_id
+
+    def _orphans(self, view: View, store: StoreRow, rows: Sequence[VersionRow]) -> list[VersionRow]:
+        """List those that follow another entry of a closed epoch's log, and whose parent has no row.
+
+        A read for a hundred parents; the history has no row of one that is divergent, either.
+        """
+        followers = [
+            row
+            for row in rows
+            if row.position is not None
+            and row.parent_version_id is not None
+            and row.ref.slot.preceding is not None
+            and row.ref.slot.epoch != current_epoch(store)
+        ]
+        parents = {row.parent_version_id or "" for row in followers} - {row.version_id for row in rows}
+        key_of = partial(VersionRow.key, store.store_id)
+        unknown = {parent for some, _ in self._unknown(view, parents, key_of, None) for parent in some}
+        return [row for row in followers if row.parent_version_id in unknown]
 
     def _unknown(
         self, view: View, names: Iterable[str], key_of: Callable[[str], RowKey], after: str | None
