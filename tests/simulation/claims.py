@@ -25,17 +25,22 @@ def hear(world: World, site: Site) -> None:
     itself an answer that a client could get.
 
     A batch is no snapshot: one transaction moves a version's row from the history to the late ones, and a batch in
-    the middle of it has neither. What the batch lacks is therefore looked up in the same tables at one instant.
+    the middle of it has neither. What the batch lacks is therefore looked up in the same tables at one instant. Where
+    that lacks it too, the marks are read once more, as every call does before it says that something is not there: the
+    batch may have read them before the tables were emptied, and the rest after.
     """
     answers = [one.answer for one in world.history.operations[-ASKED_MAX:] if one.acknowledged]
     asked = {one.version_id: one.memory_id for one in answers if isinstance(one, Seen)}
     keys = [key for store_id in world.stores for id in asked for key in _places_of(store_id, id)]
+    tables = sorted({key.table for key in keys})
     try:
-        view = site.use(lambda sandbox: sandbox.region.view(keys, marked=sorted({key.table for key in keys})))
+        view = site.use(lambda sandbox: sandbox.region.view(keys, marked=tables))
+        at_once = MemoryIndex(site.database, view.index.generation)
+        rows = {**view.rows, **at_once.read(_missed(world.stores, asked, view.rows))}
+        if view.complete and _missed(world.stores, asked, rows):
+            site.use(lambda sandbox: sandbox.region.require_whole(view, *tables))
     except errors.MemolithError:
         return
-    tables = MemoryIndex(site.database, view.index.generation)
-    rows = {**view.rows, **tables.read(_missed(world.stores, asked, view.rows))}
     counted: dict[str, str] = {}
     late: dict[str, str] = {}
     for key in keys:
