@@ -240,10 +240,13 @@ class Bundle:
 
 
 def _python_files(folder: Path, prefix: str, without: str | None = None) -> Iterator[tuple[Path, str]]:
-    for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder)
-        if path.is_file() and "__pycache__" not in inside.parts and inside.parts[0] != without:
-            yield path, prefix + inside.as_posix()
+    """Yield the files below a folder, in a fixed order, but for the folder `without` in it, and for compiled code."""
+    for at, folders, names in os.walk(folder):
+        place, left_out = Path(at), {"__pycache__", without if at == str(folder) else None}
+        folders[:] = sorted(name for name in folders if name not in left_out)
+        inside = place.relative_to(folder).as_posix()
+        for name in sorted(names):
+            yield place / name, f"{prefix}{name}" if inside == "." else f"{prefix}{inside}/{name}"
 
 
 def _prune(packages: Path) -> None:
