@@ -69,6 +69,7 @@ def test_what_a_direct_write_would_be_refused_for_a_staged_one_is_too(desk: Desk
     assert desk.ask("GET", "proposals", desk.person)["data"] == []
 
 
+@pytest.mark.slow
 def test_the_refusal_of_a_staged_write_names_the_writes_own_field(scanner_database: Path) -> None:
     desk = Desk(memolith_backend(scanner=Scanner.load(scanner_database)))
     memory = desk.ask("POST", "memories", desk.agent, {"path": "/a.md", "content": "first"})

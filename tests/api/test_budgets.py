@@ -195,6 +195,7 @@ STRANGERS: Mapping[str, tuple[Callable[[Region], str | None], int]] = {
 """Who is let in nowhere, and how many index reads it takes to tell."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", STRANGERS)
 def test_a_strangers_body_is_answered_with_401_and_never_parsed(region: Region, who: str) -> None:
     credential, reads = STRANGERS[who]
@@ -245,6 +246,7 @@ HEAVIEST = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HEAVIEST)
 def test_the_memory_that_a_callers_hostile_body_takes_is_bounded(region: Region, name: str) -> None:
     """Some twenty bytes for a byte of JSON are what Python's own lists take; with every fault collected it was 700."""

@@ -191,6 +191,7 @@ def test_a_store_that_was_deleted_since_is_named_and_shows_nothing(backend: Back
     assert "a.md" not in text
 
 
+@pytest.mark.slow
 def test_of_a_large_store_the_newest_memories_are_listed_and_it_is_said_that_there_are_more() -> None:
     backend = memolith_backend()
     store = _store(backend)
@@ -205,6 +206,7 @@ def test_of_a_large_store_the_newest_memories_are_listed_and_it_is_said_that_the
     assert "Only the 200 memories written last are listed" in answer["text"]
 
 
+@pytest.mark.slow
 def test_one_memory_written_very_often_does_not_hide_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """As often as versions are looked at, which are two thousand but for this test."""
     monkeypatch.setattr("memolith.app.api.session_context.VERSIONS_LOOKED_AT", 300)

@@ -49,6 +49,7 @@ LAMBDA_ANSWER_MAX_BYTES = 6_291_556
 """Source: what Lambda itself says when an answer is larger."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "size_bytes",
     [CONTENT_MAX_BYTES, 100_000, 90_000, 45_000],

@@ -145,6 +145,7 @@ def test_a_page_of_proposals_goes_on_where_it_ended(desk: Desk) -> None:
 LARGEST = [(op, text) for op in ("delete", "replace", "create") for text in ("a", 'a = "b"; ', "ж")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("op", "text"), [*LARGEST, ("delete", "\x01")])
 def test_the_largest_proposal_fits_into_an_answer_and_says_which_lines_are_left_out(
     desk: Desk, op: str, text: str

@@ -32,6 +32,7 @@ def listed(backend: Backend, path: str, limit: int) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("character", ["ж", "🧠", '"'])
 def test_a_page_of_the_largest_stores_and_sessions_fits_into_an_answer(backend: Backend, character: str) -> None:
     client = backend.client()

@@ -133,6 +133,7 @@ def written(client: anthropic.Anthropic, policy: dict[str, object] | None, text:
     return client.beta.memory_stores.memories.create(store.id, path="/a.md", content=text)
 
 
+@pytest.mark.slow
 def test_the_same_text_is_refused_flagged_or_let_pass_as_its_store_says(scanned: anthropic.Anthropic) -> None:
     error = refused(lambda: written(scanned, None, INJECTION))
     rules = sorted({finding["rule"] for finding in error["findings"]})

@@ -209,6 +209,7 @@ def test_more_than_a_megabyte_of_events_is_too_large(backend: Backend, session: 
     assert (reply.status, reply.body["error"]["type"]) == (413, "request_too_large")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("character", "chars"), [("a", 90_000), ("ж", 50_000), ("🧠", 25_000), ("\x01", 15_000), ('"', 45_000)]
 )

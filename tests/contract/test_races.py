@@ -45,6 +45,7 @@ def at_once(count: int, act: Callable[[int], None]) -> None:
         raise failures[0]
 
 
+@pytest.mark.slow
 def test_of_48_puts_of_one_key_exactly_one_wins_and_stays(world: ObjectsWorld) -> None:
     """Four keys one after another, because the first moment may pass without anybody meeting."""
     keys = [f"{KEY}/{number}" for number in range(4)]
@@ -70,6 +71,7 @@ def test_of_48_puts_of_one_key_exactly_one_wins_and_stays(world: ObjectsWorld) -
         assert len(world.versions(HOME, key)) == 1
 
 
+@pytest.mark.slow
 def test_a_log_written_by_many_has_no_hole_and_no_slot_twice(world: ObjectsWorld) -> None:
     """Each writer appends three times, always to the first slot it finds free."""
     writers = 8
@@ -114,6 +116,7 @@ def retried(rows: IndexWorld, make: Callable[[], list[Change]]) -> None:
             continue
 
 
+@pytest.mark.slow
 def test_no_update_of_one_row_is_lost(rows: IndexWorld) -> None:
     key = PathRow.key("memstore_1", "/counter")
     rows.index.commit([Change(key, None, {"n": 0})])
@@ -130,6 +133,7 @@ def test_no_update_of_one_row_is_lost(rows: IndexWorld) -> None:
     assert rows.index.read([key]) == {key: {"n": 32}}
 
 
+@pytest.mark.slow
 def test_what_moves_between_rows_is_neither_lost_nor_doubled(rows: IndexWorld) -> None:
     """Two rows a transaction, in either order; the sum stays."""
     keys = [PathRow.key("memstore_1", f"/{number}") for number in range(3)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import (
@@ -74,6 +75,7 @@ def listed(store: BaseStore, op: ListNamespacesOp) -> set[tuple[str, ...]]:
     return {one for one in found if isinstance(one, tuple)}
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(30))
 @given(st.lists(st.lists(PUTS | READS, min_size=1, max_size=6), max_size=6))
 def test_batches_of_operations_are_answered_as_by_langgraphs_own_store(batches: list[list[Op]]) -> None:

@@ -46,6 +46,7 @@ def standing(app: App) -> idle.Standing:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "regions"), idle.COUNTED)
 def test_the_idle_cost_is_computed_from_what_the_templates_make(
     synthesized: Synthesize, form: str, regions: int

@@ -68,6 +68,7 @@ def test_a_folder_in_order_is_found_so_and_looking_changes_nothing(folder: Path)
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
+@pytest.mark.slow
 def test_the_command_names_a_damaged_object_and_mends_the_folder(folder: Path) -> None:
     path = object_of(folder, "the text of b")
     os.truncate(path, 50)
@@ -85,6 +86,7 @@ def test_the_command_names_a_damaged_object_and_mends_the_folder(folder: Path) -
         assert made.content == "again"
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough_and_a_full_disk_under_its_output_end_the_command_without_a_traceback(
     folder: Path,
 ) -> None:
@@ -189,6 +191,7 @@ def test_a_text_that_is_damaged_stays_where_it_is_because_the_rest_of_its_versio
     assert path.exists()
 
 
+@pytest.mark.slow
 def test_the_advice_for_a_damaged_text_restores_it_from_the_search_pack(folder: Path) -> None:
     path = object_of(folder, "the text of b")
     before = path.read_bytes()

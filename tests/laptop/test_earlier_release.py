@@ -47,6 +47,7 @@ def texts(client: anthropic.Anthropic, store_id: str) -> dict[str, str | None]:
     return {one.path: one.content for one in found if one.type == "memory"}
 
 
+@pytest.mark.slow
 def test_stores_of_an_earlier_release_are_listed_with_all_their_fields(filled: Path, earlier: Earlier) -> None:
     with serving(filled) as server:
         stores = {one.id: one for one in server.client().beta.memory_stores.list(include_archived=True)}
@@ -58,6 +59,7 @@ def test_stores_of_an_earlier_release_are_listed_with_all_their_fields(filled: P
     assert stores[earlier.ids["archived"]].archived_at is not None
 
 
+@pytest.mark.slow
 def test_memories_of_an_earlier_release_are_read_searched_and_changed(filled: Path, earlier: Earlier) -> None:
     ids, store = earlier.ids, earlier.ids["store"]
     with serving(filled) as server:
@@ -80,6 +82,7 @@ def test_memories_of_an_earlier_release_are_read_searched_and_changed(filled: Pa
         assert operations == ["modified", "modified", "created"]
 
 
+@pytest.mark.slow
 def test_what_an_earlier_release_erased_stays_erased(filled: Path, earlier: Earlier) -> None:
     ids, store = earlier.ids, earlier.ids["store"]
     with serving(filled) as server:
@@ -93,6 +96,7 @@ def test_what_an_earlier_release_erased_stays_erased(filled: Path, earlier: Earl
             stores.retrieve(ids["deleted"])
 
 
+@pytest.mark.slow
 def test_sessions_of_an_earlier_release_are_retrieved_and_get_tokens(filled: Path, earlier: Earlier) -> None:
     ids, store = earlier.ids, earlier.ids["store"]
     with serving(filled) as server:
@@ -104,6 +108,7 @@ def test_sessions_of_an_earlier_release_are_retrieved_and_get_tokens(filled: Pat
         assert listed == {ids["session"], ids["ended"]}
 
 
+@pytest.mark.slow
 def test_tables_made_again_after_a_change_show_old_and_new_versions_alike(filled: Path, earlier: Earlier) -> None:
     store = earlier.ids["store"]
     with serving(filled) as server:

@@ -131,6 +131,7 @@ def not_brought_by(*texts: str) -> list[str]:
     return missing
 
 
+@pytest.mark.slow
 def test_serving_starts_where_nothing_else_is_installed() -> None:
     missing = not_brought_by("memolith[local]")
     assert "anthropic" in missing

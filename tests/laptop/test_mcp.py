@@ -72,6 +72,7 @@ def test_a_stranger_is_told_no_tool(server: Server) -> None:
     assert (answer.status_code, "read_note" in answer.text) == (401, False)
 
 
+@pytest.mark.slow
 def test_a_withheld_text_is_in_order_to_no_client_of_the_laptops_mcp(server_of_one_store: Server) -> None:
     """The deeper scan withholds it after the commit; the owner's key is an admin's, and is shown nothing either."""
     server = server_of_one_store
@@ -127,6 +128,7 @@ def _servers(root: Path) -> list[int]:
     return sorted({int(line.split()[4]) for line in lines if line.split()[5].endswith(f":{lock}")} - {os.getpid()})
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="SERVERS ARE FOUND BY /proc/locks, WHICH IS LINUX'S")
 def test_mcp_starts_the_server_where_none_runs_and_the_server_outlives_it(root: Path) -> None:
     with background(root) as told:
@@ -144,6 +146,7 @@ def test_mcp_starts_the_server_where_none_runs_and_the_server_outlives_it(root: 
         assert "sk-memolith" not in (root / "serve.log").read_text()
 
 
+@pytest.mark.slow
 def test_no_start_leaves_the_machine_alone(root: Path) -> None:
     with background(root) as told:
         (root / "key").write_text("sk-memolith-default-laptop_01kb0000000000000000000000-aaaaaaaaaaaaaaaa\n")
@@ -155,6 +158,7 @@ def test_no_start_leaves_the_machine_alone(root: Path) -> None:
         assert not (root / "serve.log").exists()
 
 
+@pytest.mark.slow
 def test_a_port_that_another_program_has_is_named_where_a_server_would_be_started(root: Path) -> None:
     with background(root) as told, socket.create_server(("127.0.0.1", int(told["MEMOLITH_PORT"]))):
         (root / "serving.lock").touch()
@@ -164,6 +168,7 @@ def test_a_port_that_another_program_has_is_named_where_a_server_would_be_starte
         assert answer.is_error and told["MEMOLITH_PORT"] in str(answer.content), answer.content
 
 
+@pytest.mark.slow
 def test_a_server_that_cannot_start_is_answered_with_its_reason(root: Path) -> None:
     with background(root) as told:
         (root / "serving.lock").touch()

@@ -97,6 +97,7 @@ def serve(person: dict[str, str], *words: str) -> subprocess.CompletedProcess[st
     return subprocess.run(command, env=person, capture_output=True, text=True, check=False, timeout=120)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="THE SERVICE IS INSTALLED BY SYSTEMD, WHICH IS LINUX'S"
 )
@@ -117,6 +118,7 @@ def test_installing_starts_a_server_and_uninstalling_ends_it(person: dict[str, s
     assert asked[-2:] == ["--user disable --now memolith.service", "--user daemon-reload"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="THE SERVICE IS INSTALLED BY SYSTEMD, WHICH IS LINUX'S"
 )
@@ -141,6 +143,7 @@ def test_the_service_keeps_the_settings_with_which_it_was_installed(person: dict
     assert "ERASE_DELAY" not in unit.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="THE SERVICE IS INSTALLED BY SYSTEMD, WHICH IS LINUX'S"
 )
@@ -158,6 +161,7 @@ def test_installing_and_uninstalling_say_one_json_value_where_that_is_asked_for(
         assert (done.returncode, json.loads(done.stdout)) == (0, {"removed": removed}), done.stderr
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_or_none_installs_nothing(person: dict[str, str], root: Path) -> None:
     with socket.create_server(("127.0.0.1", int(person["MEMOLITH_PORT"]))):
         done = serve(person, "--install")

@@ -39,6 +39,7 @@ def test_the_two_lines_it_prints_are_all_that_a_newcomer_needs(root: Path) -> No
             process.kill()
 
 
+@pytest.mark.slow
 def test_what_was_written_and_the_key_are_there_after_a_clean_end_and_a_new_start(root: Path) -> None:
     with serving(root) as first:
         store = first.client().beta.memory_stores.create(name="s")
@@ -54,6 +55,7 @@ def test_what_was_written_and_the_key_are_there_after_a_clean_end_and_a_new_star
         assert second.end(signal.SIGINT) == 0
 
 
+@pytest.mark.slow
 def test_nothing_enters_unread_here_either(root: Path) -> None:
     with serving(root) as server:
         stores = server.client().beta.memory_stores
@@ -63,6 +65,7 @@ def test_nothing_enters_unread_here_either(root: Path) -> None:
         assert list(stores.memories.list(store.id)) == []
 
 
+@pytest.mark.slow
 def test_a_browser_is_in_order_where_memories_are_found_and_nothing_of_them(root: Path) -> None:
     with serving(root) as server:
         server.client().beta.memory_stores.create(name="Secret plans")
@@ -79,6 +82,7 @@ def test_a_browser_is_in_order_where_memories_are_found_and_nothing_of_them(root
             refused.read()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_first", [False, True], ids=["a later start", "the first start"])
 def test_a_port_that_is_taken_says_what_to_do(root: Path, is_first: bool) -> None:
     if is_first:
@@ -93,6 +97,7 @@ def test_a_port_that_is_taken_says_what_to_do(root: Path, is_first: bool) -> Non
     assert "Traceback" not in failed.stderr
 
 
+@pytest.mark.slow
 def test_a_root_that_is_no_folder_says_what_to_do(root: Path) -> None:
     (root / "file").write_text("")
     failed = run(root / "file")
@@ -101,6 +106,7 @@ def test_a_root_that_is_no_folder_says_what_to_do(root: Path) -> None:
     assert "Traceback" not in failed.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("port", ["65536", "-1", "http"])
 def test_a_port_that_is_none_is_refused_by_name(root: Path, port: str) -> None:
     failed = run(root, "--port", port)

@@ -100,6 +100,7 @@ def test_kill_9_under_load_loses_nothing_that_was_acknowledged(root: Path) -> No
         client.close()
 
 
+@pytest.mark.slow
 def test_two_servers_share_a_folder_and_no_edit_is_lost(root: Path) -> None:
     """Eight callers, four at each server, editing one memory with preconditions."""
     with serving(root) as one, serving(root) as other:
@@ -126,6 +127,7 @@ def test_two_servers_share_a_folder_and_no_edit_is_lost(root: Path) -> None:
         assert (one.end(), other.end()) == (0, 0)
 
 
+@pytest.mark.slow
 def test_of_callers_at_two_servers_that_create_one_path_exactly_one_does(root: Path) -> None:
     with serving(root) as one, serving(root) as other:
         clients = [one.client(), other.client()]

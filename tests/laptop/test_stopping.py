@@ -33,6 +33,7 @@ def ask(told: dict[str, str]) -> str:
         return str(client.call_tool("list_directory", {}).content)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="SERVERS ARE FOUND BY /proc/locks, WHICH IS LINUX'S")
 def test_a_server_that_mcp_started_is_ended_and_mcp_starts_another_one(
     root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -52,6 +53,7 @@ def test_a_server_that_mcp_started_is_ended_and_mcp_starts_another_one(
         assert stop(root).returncode == 0
 
 
+@pytest.mark.slow
 def test_every_server_of_the_folder_is_ended_and_no_other(root: Path) -> None:
     with quick_folder() as other, serving(other) as elsewhere, serving(root) as first, serving(root) as second:
         done = stop(root, "--json")
@@ -60,6 +62,7 @@ def test_every_server_of_the_folder_is_ended_and_no_other(root: Path) -> None:
         assert elsewhere.process.poll() is None
 
 
+@pytest.mark.slow
 def test_what_uses_the_folder_and_is_no_server_is_left_alone_and_named(root: Path) -> None:
     done = stop(root)
     assert (done.returncode, done.stdout) == (1, "")

@@ -65,6 +65,7 @@ def test_each_pair_tells_what_waits_and_what_was_copied(remote: Remote, pair: Pa
     assert (copy["key"], copy["source"], copy["destination"]) == ("us-east-1/log/a", "us-east-1", "eu-west-1")
 
 
+@pytest.mark.slow
 def test_nothing_is_put_once_the_answer_to_a_pause_is_in(remote: Remote, pair: Pair) -> None:
     for number in range(50):
         pair.put(f"us-east-1/log/{number:02}")

@@ -345,6 +345,7 @@ def test_a_stack_has_alarms_on_expressions_too(clients: Clients) -> None:
     assert (made["AlarmDescription"], made["StateValue"]) == ("what it means", "INSUFFICIENT_DATA")
 
 
+@pytest.mark.slow
 def test_an_apis_event_names_the_host_that_was_asked(clients: Clients) -> None:
     create(clients, "asked", "def handler(event, context):\n    return event['requestContext']['domainName']\n")
     lambdas = clients.functions("us-east-1")

@@ -123,6 +123,7 @@ def test_what_was_owed_when_it_stopped_is_copied_by_the_next_one(pair: Pair) -> 
     until(lambda: pair.listed() == ["us-east-1/log/a"], "the copy")
 
 
+@pytest.mark.slow
 def test_a_bucket_whose_notifications_are_lost_is_still_copied(pair: Pair) -> None:
     pair.replicate()
     pair.clients.s3("us-east-1").put_bucket_notification_configuration(

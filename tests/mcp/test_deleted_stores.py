@@ -48,6 +48,7 @@ class Several:
                 return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gone", [0, 1, 2])
 def test_a_deleted_store_among_those_that_were_named_leaves_the_others(fresh: Fresh, gone: int) -> None:
     several = Several(fresh, named=True)

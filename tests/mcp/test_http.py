@@ -269,6 +269,7 @@ def test_a_path_that_names_no_store_by_its_id_is_refused(remote: Remote) -> None
     assert "/mcp/" in json.loads(answer["body"])["error"]["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("credentials", ["key", "token"])
 def test_one_address_serves_every_store_of_a_key_or_a_token(remote: Remote, credentials: str) -> None:
     stores = remote.fresh.backend.client().beta.memory_stores

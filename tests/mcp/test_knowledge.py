@@ -65,6 +65,7 @@ def test_what_contradicts_each_other_is_listed_with_both_sides_and_when_each_hol
     assert sides["/memories/b.md"]["written_by"].startswith("apikey_")
 
 
+@pytest.mark.slow
 def test_what_is_in_dispute_is_marked_until_a_person_has_decided_which_is_then_shown(server: Server) -> None:
     put(server, "/ops/a.md", "# Gateway\n\n- [limit] The timeout is 30 s\n")
     put(server, "/b.md", "- [limit] The timeout of [[Gateway]] is 60 s\n")

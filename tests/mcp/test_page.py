@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.api.loopback import serving
 from tests.api.transport import body_of_event
 from tests.mcp.test_http import Gateway
@@ -35,6 +37,7 @@ def behind(fresh: Fresh) -> Any:
     return serving(answer)
 
 
+@pytest.mark.slow
 def test_the_pages_clients_write_read_and_edit_a_note(fresh: Fresh) -> None:
     over_stdio, over_http = blocks(PAGE, "python")
     started = 'command="memolith", args=["mcp", '

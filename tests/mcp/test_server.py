@@ -279,6 +279,7 @@ def test_the_guide_is_a_prompt(server: Server) -> None:
         server.ask(lambda client: client.get_prompt("other"))
 
 
+@pytest.mark.slow
 def test_basic_memorys_own_calls_find_the_one_project_and_paths_without_a_slash(server: Server) -> None:
     text, _, failed = server.call("memory", command="create", path="memories/user/editor.md", file_text="uses vim\n")
     assert not failed, text

@@ -59,6 +59,7 @@ def test_a_client_lists_and_calls_and_reads_over_stdio(fresh: Fresh, desktop: St
     assert fresh.paths() == {"/a.md": "1\n"}
 
 
+@pytest.mark.slow
 def test_the_procedure_of_basic_memorys_specification_18_succeeds_step_by_step(
     fresh: Fresh, desktop: StdioServerParameters
 ) -> None:
@@ -89,6 +90,7 @@ def test_the_procedure_of_basic_memorys_specification_18_succeeds_step_by_step(
     assert fresh.paths() == {"/user/preferences.md": text.replace("vim", "helix")}
 
 
+@pytest.mark.slow
 def test_a_sessions_token_serves_its_store_in_its_mode(fresh: Fresh) -> None:
     resources = [{"type": "memory_store", "memory_store_id": fresh.store_id, "access": "read_only"}]
     token = fresh.backend.raw("POST", "/v1/sessions", body={"resources": resources}).body["token"]
@@ -102,6 +104,7 @@ def test_a_sessions_token_serves_its_store_in_its_mode(fresh: Fresh) -> None:
     assert fresh.paths() == {}
 
 
+@pytest.mark.slow
 def test_the_tools_act_with_a_session_of_their_own_that_ends_with_the_input(
     fresh: Fresh, desktop: StdioServerParameters
 ) -> None:
@@ -115,6 +118,7 @@ def test_the_tools_act_with_a_session_of_their_own_that_ends_with_the_input(
     assert [(one["title"], one["status"]) for one in listed] == [("memolith mcp", "terminated")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stores", [["Second"], []])
 def test_a_store_is_named_by_its_name_or_chosen_as_the_tools_project(fresh: Fresh, stores: list[str]) -> None:
     second = fresh.backend.client().beta.memory_stores.create(name="Second").id
@@ -139,6 +143,7 @@ def test_a_store_is_named_by_its_name_or_chosen_as_the_tools_project(fresh: Fres
     assert fresh.paths() == {}
 
 
+@pytest.mark.slow
 def test_a_key_that_may_only_read_serves_what_it_may_read(fresh: Fresh) -> None:
     key = fresh.backend.issue_key("main", "read")
 
@@ -151,6 +156,7 @@ def test_a_key_that_may_only_read_serves_what_it_may_read(fresh: Fresh) -> None:
     assert fresh.paths() == {}
 
 
+@pytest.mark.slow
 def test_a_store_that_there_is_not_is_an_answer_in_words_and_no_end(fresh: Fresh) -> None:
     async def act(client: Client) -> list[Any]:
         return [await client.call_tool("list_directory", {}) for _ in range(2)]
@@ -161,6 +167,7 @@ def test_a_store_that_there_is_not_is_an_answer_in_words_and_no_end(fresh: Fresh
     assert "Other notes" in first.content[0].text
 
 
+@pytest.mark.slow
 def test_the_pages_configuration_serves_the_pages_tools(fresh: Fresh) -> None:
     block = next(block for block in re.findall(r"^```json\n(.*?)^```", PAGE, re.M | re.S) if "mcpServers" in block)
     filled = block.replace("memstore_…", fresh.store_id).replace("st-memolith-…", fresh.backend.api_key)

@@ -79,6 +79,7 @@ def test_a_path_without_its_first_slash_is_below_memories_and_a_name_that_begins
     assert fresh.paths() == {"/a": "x"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["standard", "audit"])
 def test_a_path_that_decodes_to_another_place_is_a_name_to_reads_and_refused_to_writes_by_the_stores_policy(
     scanner_database: Path, policy: str
@@ -319,6 +320,7 @@ def test_a_folder_that_holds_something_of_its_own_is_no_half_moved_one(fresh: Fr
     assert fresh.paths() == {"/new/b": "b", "/old/a": "a"}
 
 
+@pytest.mark.slow
 def test_a_folder_is_found_among_hundreds_of_others(fresh: Fresh) -> None:
     memories = fresh.backend.client().beta.memory_stores.memories
     for number in range(230):
@@ -335,6 +337,7 @@ def test_everything_can_be_cleared(fresh: Fresh) -> None:
     assert fresh.paths() == {}
 
 
+@pytest.mark.slow
 def test_twenty_agents_edit_one_memory_and_every_edit_that_succeeded_is_there(fresh: Fresh) -> None:
     lines = "".join(f"agent {number}: waits\n" for number in range(20)) + "log:\n"  # a line that stays: inserts find it
     fresh.say(command="create", path="/memories/board", file_text=lines)

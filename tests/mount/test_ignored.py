@@ -55,6 +55,7 @@ except OSError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_file_that_is_deleted_while_it_is_open_is_read_on_if_it_is_ignored_and_else_says_that_it_is_stale(
     here: Mounted,
 ) -> None:
@@ -64,6 +65,7 @@ def test_a_file_that_is_deleted_while_it_is_open_is_read_on_if_it_is_ignored_and
     assert told == ["a te\n", "Stale file handle\n"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_a_git_repository_in_a_mount_works_and_nothing_of_it_reaches_the_store(laptop: Laptop, here: Mounted) -> None:
     here.ok(f"{GIT} init -q && echo one > a.md && {GIT} add -A && {GIT} commit -qm first")
@@ -81,6 +83,7 @@ def test_a_git_repository_in_a_mount_works_and_nothing_of_it_reaches_the_store(l
     assert here.ok("ls -A") == "a.md\n"
 
 
+@pytest.mark.slow
 def test_what_import_ignores_stays_on_this_machine(laptop: Laptop, here: Mounted) -> None:
     here.ok("mkdir notes notes/.obsidian && echo {} > notes/.obsidian/app.json && echo x > notes/.DS_Store")
     here.ok("echo b > notes/b.md && head -c 300000 /dev/urandom > notes/.obsidian/cache")
@@ -94,6 +97,7 @@ def test_what_import_ignores_stays_on_this_machine(laptop: Laptop, here: Mounted
     assert laptop.stored(here.store_id) == {"/places/b.md": "b\n"}
 
 
+@pytest.mark.slow
 def test_patterns_of_memolithignore_count_from_its_close_and_not_for_what_the_store_has(
     laptop: Laptop, here: Mounted
 ) -> None:
@@ -108,6 +112,7 @@ def test_patterns_of_memolithignore_count_from_its_close_and_not_for_what_the_st
     assert here.ok("cat a.log private/a.md drafts/new.md") == "x\nx\nnew\n"
 
 
+@pytest.mark.slow
 def test_a_move_between_what_is_ignored_and_the_store_is_a_copy_and_a_deletion(laptop: Laptop, here: Mounted) -> None:
     here.ok("mkdir .trash && echo a > a.md && mv a.md .trash/ && cat .trash/a.md")
     assert laptop.stored(here.store_id) == {}
@@ -116,6 +121,7 @@ def test_a_move_between_what_is_ignored_and_the_store_is_a_copy_and_a_deletion(l
     assert here.ok("ls -A") == "b.md\n"
 
 
+@pytest.mark.slow
 def test_a_folder_is_not_renamed_over_one_that_has_only_what_is_ignored_in_it(laptop: Laptop, here: Mounted) -> None:
     here.ok("mkdir -p a/.git a/in b/.git && echo a > a/a.md && echo a > a/.git/HEAD && echo b > b/.git/HEAD")
     refused = here.sh("mv -T a b")

@@ -379,5 +379,6 @@ def test_a_case_of_posix_holds_in_a_mount_unless_it_is_a_known_failure(name: str
         assert not failed, failed
 
 
+@pytest.mark.slow
 def test_every_known_failure_is_a_case() -> None:
     assert set(FAILS_ON_A_MOUNT) <= set(CASES)

@@ -161,6 +161,7 @@ def test_a_line_appended_in_one_mount_shows_in_the_other(both: tuple[Mounted, Mo
     until(lambda: here.sh("cat shared.md").out == "first\nsecond\n")
 
 
+@pytest.mark.slow
 def test_appends_from_both_mounts_at_once_lose_nothing_that_returned_success(
     laptop: Laptop, both: tuple[Mounted, Mounted]
 ) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -289,9 +290,11 @@ def shown(desk: Desk, folder: str) -> list[tuple[str, str | None]]:
     return found
 
 
+@pytest.mark.slow
 def test_alone_it_does_what_a_folder_of_this_machine_does() -> None:
     run_state_machine_as_test(Alone, settings=settings(max_examples=4 * EXAMPLES, stateful_step_count=25))
 
 
+@pytest.mark.slow
 def test_with_others_writing_behind_its_back_no_text_is_lost() -> None:
     run_state_machine_as_test(WithOthers, settings=settings(max_examples=EXAMPLES, stateful_step_count=50))

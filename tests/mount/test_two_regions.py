@@ -112,6 +112,7 @@ def test_a_line_appended_in_one_region_shows_in_the_other(two: TwoRegions) -> No
     assert text(here, "/shared.md") == text(there, "/shared.md") == "first\nsecond\n"
 
 
+@pytest.mark.slow
 def test_two_hundred_appends_from_both_regions_at_once_lose_nothing_that_returned_success(two: TwoRegions) -> None:
     def one(number: int) -> str | None:
         try:
@@ -156,6 +157,7 @@ def test_an_append_that_the_home_did_and_its_region_has_not_heard_of_is_made_onc
     assert text(here, "/log.md") == "one\ntwo\nthree\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(WHY_NOT), reason=f"NOTHING IS MOUNTED IN TWO REGIONS: {WHY_NOT}")
 def test_two_mounts_in_two_regions_show_each_others_lines_and_no_temporary_name_is_in_the_log(
     two: TwoRegions, tmp_path: Path

@@ -154,6 +154,7 @@ def test_pages_of_costs_and_sizes_that_are_current() -> None:
     assert found(check_docs.stale_costs) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_tables")
 def test_a_stale_page_of_costs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     page = tmp_path / "cost.md"

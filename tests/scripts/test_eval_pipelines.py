@@ -38,6 +38,7 @@ def test_the_same_seed_makes_the_same_sessions_and_three_tenths_of_them_teach_no
     assert all(fact.is_told_by(one.events[fact.event].text) for one in made for fact in one.facts)
 
 
+@pytest.mark.slow
 def test_a_run_keeps_out_what_must_be_kept_out_and_a_second_one_writes_nothing(
     scanner: Scanner, made: list[Session]
 ) -> None:
@@ -68,6 +69,7 @@ def test_orders_in_what_a_tool_gave_are_kept_out_even_where_nothing_is_recognize
     assert len([one for one in figures.failures if one.startswith("planted order")]) <= len(pasted)
 
 
+@pytest.mark.slow
 def test_a_loss_of_what_a_person_wrote_is_seen(
     scanner: Scanner, made: list[Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,6 +85,7 @@ def test_a_loss_of_what_a_person_wrote_is_seen(
     assert figures.human_facts_lost >= 1
 
 
+@pytest.mark.slow
 def test_a_dream_that_makes_another_plan_when_it_is_taken_up_again_is_seen(
     scanner: Scanner, made: list[Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +102,7 @@ def test_an_index_over_its_cap_is_seen(scanner: Scanner, made: list[Session], mo
     assert figures.over_cap == figures.dreams
 
 
+@pytest.mark.slow
 def test_a_missed_floor_is_marked_and_ends_with_exit_code_1(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

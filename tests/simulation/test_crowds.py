@@ -66,6 +66,7 @@ def crowd(seed: int) -> Case:
     return Case(seed, options, movers(seed, 100, 8))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_after_a_hundred_renames_among_ten_paths_every_id_is_at_one_path(seed: int) -> None:
     failure = run(crowd(seed), all_but_linearizability)

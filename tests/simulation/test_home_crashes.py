@@ -111,6 +111,7 @@ def who_fails_over_elsewhere(stage: MovingStage, act: Callable[[MovingStage], No
 NEXT = [the_same_again, who_gives_up, who_moves_elsewhere, who_fails_over_elsewhere]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("two_homes", "act"),
     [

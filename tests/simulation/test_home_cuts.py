@@ -225,6 +225,7 @@ def test_a_memory_that_was_written_on_while_its_place_in_a_cut_is_restored_is_li
     stage.at_rest(divergent=[late.version_id])
 
 
+@pytest.mark.slow
 def test_a_memory_with_more_late_versions_than_one_transaction_holds_is_repaired_and_written(
     stage: MovingStage,
 ) -> None:

@@ -39,6 +39,7 @@ MOVE_ELSEWHERE: Act = lambda stage: stage.operate(THIRD, "homes.move")  # noqa: 
 FAIL_OVER_ELSEWHERE: Act = lambda stage: stage.operate(THIRD, "homes.fail_over", old=HOME)  # noqa: E731
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("one", "other"),
     [

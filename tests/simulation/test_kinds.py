@@ -80,6 +80,7 @@ def searched(likely: Sequence[int]) -> Iterator[int]:
     yield from (seed for seed in range(SEEDS) if seed not in likely)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "likely", "faults"),
     [
@@ -123,6 +124,7 @@ def test_every_switch_is_used_by_some_kind() -> None:
     assert used == set(SWITCHES) <= {field.name for field in fields(Options)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [
@@ -217,6 +219,7 @@ def test_an_answer_says_the_most_that_any_process_of_a_region_may_have_shown() -
     assert world.defects == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [lambda _: Options(), crossing], ids=["homes stay", "homes move"])
 def test_a_write_was_decided_by_a_home_of_its_store_wherever_it_landed(kind: Callable[[int], Options]) -> None:
     passed_on = 0
@@ -230,6 +233,7 @@ def test_a_write_was_decided_by_a_home_of_its_store_wherever_it_landed(kind: Cal
     assert passed_on
 
 
+@pytest.mark.slow
 def test_redactions_come_while_a_new_home_takes_up_what_came_late() -> None:
     """An order given by the lost home after its store was taken over, and versions that the new home adopted."""
     for seed in searched([0]):
@@ -255,6 +259,7 @@ def assert_acknowledged(kind: Callable[[int], Options], likely: Sequence[int], w
     pytest.fail(f"in {SEEDS} worlds there was no {sorted(wanted - found)}")
 
 
+@pytest.mark.slow
 def test_divergent_versions_are_restored_and_dismissed() -> None:
     assert_acknowledged(deciding, [9], {"divergent", "dismiss", "update restores"})
 
@@ -280,6 +285,7 @@ def test_conflicts_are_resolved_and_some_are_resolved_otherwise_already() -> Non
     pytest.fail(f"in {SEEDS} worlds there was no more than {found}")
 
 
+@pytest.mark.slow
 def test_dreams_are_done_and_taken_up_again_and_their_texts_are_written_over() -> None:
     """What the checkers of jobs look at is there: ends, claims after a lost one, and edits of dreams and of others."""
     found: Counter[str] = Counter()

@@ -27,6 +27,7 @@ from tests.simulation.options import Options
 from tests.simulation.test_worlds import OF_A_KIND, check_all
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [disagreeing, visiting, joining, conflicting, deciding, crossing, redacting, contradicting]
 )
@@ -34,6 +35,7 @@ def test_every_promise_is_kept_in_worlds_of_one_fault(kind: Callable[[int], Opti
     check_all(list(OF_A_KIND), kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [losing, emptied, repeating, scattering, telling, mixed, working])
 def test_every_promise_is_kept_where_nobody_repairs_or_tells(kind: Callable[[int], Options]) -> None:
     check_all(list(OF_A_KIND), kind)

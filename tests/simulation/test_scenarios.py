@@ -167,6 +167,7 @@ def folded(stage: Stage, keys: tuple[str, ...], region: str = HOME) -> dict[str,
     return {name: dict(database.table(name, 1).order.rows) for name in ("memories", "logs", "paths", "versions")}
 
 
+@pytest.mark.slow
 def test_a_redacted_deletion_stays_a_deletion_in_whatever_order_its_log_is_read(stage: Stage) -> None:
     memory = stage.create("/a", "one")
     stage.update(memory.id, "two")
@@ -200,6 +201,7 @@ def test_an_order_before_its_version_and_after_it_make_the_same_row(stage: Stage
 # ---- paths_is_not_a_join --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_listing_is_the_same_in_whatever_order_renames_are_folded(stage: Stage) -> None:
     first = stage.create("/a")
     stage.update(first.id, path="/b")

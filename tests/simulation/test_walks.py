@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given, settings
 
 from memolith.app.api.divergent import Divergent
@@ -181,6 +182,7 @@ def chosen(names: Sequence[T], number: int, many: int = 1) -> Sequence[T]:
     return names[first : first + many]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(80))
 @given(delivered=st.booleans(), steps=st.lists(STEPS, min_size=8, max_size=24))
 def test_nothing_is_lost_and_nothing_differs_whatever_had_arrived_as_homes_changed(

@@ -105,6 +105,7 @@ def test_what_a_dream_wrote_before_its_store_had_agents_propose_is_neither_propo
     assert stage.texts() == {**TEXTS, "/made.md": MADE}
 
 
+@pytest.mark.slow
 def test_what_a_person_undid_of_a_dream_that_was_killed_stays_undone_wherever_it_was_killed() -> None:
     def killed_at(number: int | None) -> tuple[int, dict[str, str]]:
         stage = Stage(seed=3)

@@ -26,6 +26,7 @@ class Killing:
         return Fault.CRASH_BEFORE if self.calls == self._at else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behavior", ["create_new", "update_existing", "propose"])
 def test_a_dream_that_is_killed_at_any_step_is_taken_up_again_and_comes_to_the_same_end(behavior: str) -> None:
     def after(kill_at: int | None) -> tuple[dict[str, str | None], int, str]:
@@ -80,6 +81,7 @@ class Fickle(Asked):
         return replace(super().ask(ask), usage=Usage(10, 5, 3, 2))
 
 
+@pytest.mark.slow
 def test_a_dream_whose_model_answers_otherwise_each_time_carries_out_one_plan_wherever_it_is_killed() -> None:
     def after(kill_at: int | None) -> tuple[dict[str, str | None], int, int, str, int]:
         stage = Stage(seed=3)

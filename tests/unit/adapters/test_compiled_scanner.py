@@ -10,6 +10,7 @@ import pytest
 from memolith.adapters.local import compiled_scanner
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("there", [None, b"of another release"])
 def test_the_scanners_patterns_are_compiled_where_a_folder_has_none_that_fit_and_only_once(
     scanner_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bytes | None

@@ -24,10 +24,12 @@ NOTES = [
 ]
 
 
+@pytest.mark.slow
 def test_notes_are_no_orders() -> None:
     assert [meant.order for meant in MODEL.weigh(NOTES)] == [False] * len(NOTES)
 
 
+@pytest.mark.slow
 def test_a_sentence_means_the_same_whatever_it_is_weighed_with() -> None:
     alone = np.concatenate([MODEL.scores(MODEL._encoder.vectors([note])) for note in NOTES])
     assert np.allclose(MODEL.scores(MODEL._encoder.vectors(NOTES)), alone, atol=1e-3)
@@ -53,6 +55,7 @@ def looking(scanner_database: Path) -> Scanner:
     return Scanner.load(scanner_database, MODEL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "order",
     [

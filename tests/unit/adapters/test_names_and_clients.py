@@ -65,6 +65,7 @@ def test_buckets_are_named_in_the_host_on_aws_and_in_the_path_on_an_emulator() -
     assert emulator.generate_presigned_url("get_object", parameters).startswith("http://localhost:4566/bucket/key?")
 
 
+@pytest.mark.slow
 def test_what_the_page_removes_is_every_table_and_the_bucket_of_the_stage_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -103,6 +103,7 @@ def test_the_stand_in_takes_the_earliest_notes_that_one_answer_has_room_for_and_
     assert (index["path"], len(data["edits"])) == ("/MEMORY.md", EDITS_MAX)
 
 
+@pytest.mark.slow
 def test_the_stand_in_takes_all_notes_in_as_many_answers_as_it_needs() -> None:
     memories: dict[str, str | None] = {}
     facts = _facts(2 * EDITS_MAX)

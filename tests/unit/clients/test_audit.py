@@ -63,6 +63,7 @@ def verify(folder: Folder, *words: str) -> tuple[int, str]:
     return ended.exit_code, ended.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_a_process")
 def test_a_whole_folder_is_intact_to_its_last_period(folder: Folder) -> None:
     code, told = verify(folder)
@@ -152,6 +153,7 @@ def test_this_machines_folder_is_meant_where_no_deployment_is_named(
         assert "dev.json makes no sense" in str(CliRunner().invoke(audit.app, words).exception), words
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_a_process")
 def test_a_folder_without_an_index_says_what_to_do(folder: Folder, capfd: pytest.CaptureFixture[str]) -> None:
     tampering.forget_tables(folder.root)
@@ -219,6 +221,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
+@pytest.mark.slow
 def test_a_script_with_nothing_of_memolith_checks_the_proof_of_every_version(folder: Folder, trusted: Path) -> None:
     keys = folder.keys()
     for key in keys:
@@ -246,6 +249,7 @@ def test_a_proof_that_was_changed_anywhere_proves_nothing(
     assert (code, reason in told) == (1, True), told
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_a_process")
 def test_a_proof_does_not_hold_for_another_text(folder: Folder, trusted: Path) -> None:
     raw = tampering.read_raw(folder.root, folder.keys()[1])

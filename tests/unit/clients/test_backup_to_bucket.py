@@ -51,6 +51,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
         yield Bucket(boto3.client("s3", "us-east-1"))
 
 
+@pytest.mark.slow
 def test_a_destroyed_deployment_is_restored_from_a_bucket_with_every_store_and_version(
     desk: Desk, bucket: Bucket
 ) -> None:
@@ -73,6 +74,7 @@ def test_a_destroyed_deployment_is_restored_from_a_bucket_with_every_store_and_v
     assert desk.backend.client().beta.memory_stores.retrieve(made[other]).archived_at is not None
 
 
+@pytest.mark.slow
 def test_a_store_that_was_erased_comes_back_into_its_deployment_from_a_bucket(desk: Desk, bucket: Bucket) -> None:
     lived(desk)
     before = history(desk, desk.store)
@@ -83,6 +85,7 @@ def test_a_store_that_was_erased_comes_back_into_its_deployment_from_a_bucket(de
     assert history(desk, row["store"]) == before
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_folder_in_a_bucket_is_a_backup_and_the_other_way_round(desk: Desk, bucket: Bucket) -> None:
     lived(desk)
     before = history(desk, desk.store)
@@ -100,6 +103,7 @@ def test_a_copy_of_a_folder_in_a_bucket_is_a_backup_and_the_other_way_round(desk
         assert history(desk, next(iter(made.values()))) == before
 
 
+@pytest.mark.slow
 def test_an_altered_a_missing_and_an_additional_object_are_named(desk: Desk, bucket: Bucket) -> None:
     desk.put("/a.md", "one")
     desk.ok("backup", "create", KEPT)
@@ -186,6 +190,7 @@ def test_a_backup_that_was_killed_is_none_and_is_repeated_at_another_prefix(desk
     assert len(desk.json("backup", "verify", f"{KEPT}-again")) == 2
 
 
+@pytest.mark.slow
 def test_a_restoration_from_a_bucket_that_stops_says_how_to_go_on(desk: Desk, bucket: Bucket) -> None:
     lived(desk)
     before = history(desk, desk.store)

@@ -283,6 +283,7 @@ def test_a_return_names_a_region_that_does_not_say_which_stores_it_knows(
     assert f"{THIRD} does not say which stores it knows" in said and "Run this command again" in said
 
 
+@pytest.mark.slow
 def test_a_failover_that_stopped_half_way_goes_on_where_the_same_command_is_run_again(
     scene: Scene, memolith: Memolith, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,7 @@ def test_every_command_that_begins_with_a_store_takes_its_name_too() -> None:
     assert [words for words, command in taking if not isinstance(command, StoreCommand)] == ["use"]
 
 
+@pytest.mark.slow
 def test_commands_that_take_something_else_or_several_stores_take_names_too(desk: Desk, tmp_path: Path) -> None:
     desk.put("/a.md", "one")
     other = desk.ok("stores", "create", "Other notes").strip()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,6 +105,7 @@ def test_one_call_with_everything_gives_the_rows_of_many_calls(given_steps: list
     assert folded(shuffled, at_once=True) == folded(made.units)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(25))
 @given(steps.map(lambda some: some[:4]))
 def test_every_order_of_a_short_history_gives_the_same_rows(given_steps: list[Step]) -> None:

@@ -153,6 +153,7 @@ def test_the_lint_tells_what_is_amiss_and_nothing_else(path: str, text: str, rul
     assert [remark.rule for remark in memory_conventions.lint(path, text, {"/a.md", "/n/e.md", "/MEMORY.md"})] == rules
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["[" * 1_000_000, f"[]({' ' * 1_000_000}b", "\n" * 1_000_000, f"at a(b:1){chr(10) * 1_000_000}"],

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,6 +68,7 @@ def test_every_order_of_a_few_verdicts_gives_the_same_row(records: list[VerdictR
         assert folded(list(order)) == folded(records)
 
 
+@pytest.mark.slow
 @given(of_one_text())
 def test_a_text_is_withheld_while_any_version_has_a_withholding_above_its_releases(
     records: list[VerdictRecord],
@@ -86,6 +88,7 @@ def test_a_text_is_withheld_while_any_version_has_a_withholding_above_its_releas
     assert set((row.flags if row else None) or ()) == flagged
 
 
+@pytest.mark.slow
 @given(of_one_text(), of_one_text())
 def test_what_a_release_lifts_stays_lifted_whatever_older_verdict_comes_late(
     records: list[VerdictRecord], late: list[VerdictRecord]
@@ -109,6 +112,7 @@ def _released(row: VerdictRow | None, one: VerdictRecord) -> bool:
     return row is not None and one.version_id in (row.released or {})
 
 
+@pytest.mark.slow
 @given(of_one_text())
 def test_the_same_withholding_of_a_withheld_text_says_nothing_new_under_any_version(
     records: list[VerdictRecord],

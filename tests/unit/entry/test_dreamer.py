@@ -60,6 +60,7 @@ def _ask(functions: Functions, writer: Any, method: str, path: str, body: Mappin
     return functions.ask(writer, method, path, body=body)
 
 
+@pytest.mark.slow
 def test_a_dream_is_asked_for_named_by_the_tick_and_done_by_the_dreamer(
     functions: Functions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +116,7 @@ def _extracts_by_itself(functions: Functions, writer: Any, reconciler: Any, drea
     assert [one["proposed_by"]["session_id"] for one in proposals] == [session], "once, however often it is named"
 
 
+@pytest.mark.slow
 def test_without_dreams_in_the_record_none_can_be_asked_for_and_a_tick_looks_for_none(functions: Functions) -> None:
     store = functions.ask(functions.writer, "POST", "/v1/memory_stores", body={"name": "s"})["id"]
     asked = {"inputs": [{"type": "memory_store", "memory_store_id": store}], "model": "small"}

@@ -65,12 +65,11 @@ class Functions:
         self.queue_url = clients.sqs(HOME).create_queue(QueueName=DEPLOYMENT.dead_letter_queue("index"))["QueueUrl"]
         self.pack_url = clients.sqs(HOME).create_queue(QueueName=DEPLOYMENT.queue("pack"))["QueueUrl"]
         self.scan_url = clients.sqs(HOME).create_queue(QueueName=DEPLOYMENT.queue("scan"))["QueueUrl"]
-        control = ControlRow(serving=1, complete=True)
         item: Any = {
             "pk": {"S": ControlRow.KEY.pk},
             "sk": {"S": ControlRow.KEY.sk},
-            "serving": {"N": str(control.serving)},
-            "complete": {"BOOL": control.complete},
+            "serving": {"N": "1"},
+            "complete": {"BOOL": True},
         }
         clients.dynamodb(HOME).put_item(TableName=DEPLOYMENT.table("control"), Item=item)
         self.reader = when_called(compose_reader.compose, settings)
@@ -129,6 +128,7 @@ def test_what_the_writer_wrote_the_reader_reads(functions: Functions) -> None:
     assert functions.ask(functions.writer, "DELETE", f"{memories}/{memory}")["type"] == "memory_deleted"
 
 
+@pytest.mark.slow
 def test_a_read_logs_as_many_bytes_as_the_cost_page_counts(
     functions: Functions, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +147,7 @@ def test_a_read_logs_as_many_bytes_as_the_cost_page_counts(
     assert sum(len(line.encode()) for line in lines) == pytest.approx(float(told[1]) * 1_000, rel=0.1)
 
 
+@pytest.mark.slow
 def test_the_indexer_restores_what_the_index_has_lost(functions: Functions) -> None:
     stores = "/v1/memory_stores"
     store = functions.ask(functions.writer, "POST", stores, body={"name": "s"})["id"]
@@ -164,6 +165,7 @@ def test_the_indexer_restores_what_the_index_has_lost(functions: Functions) -> N
     assert json.loads(letter["Body"])["key"] == f"{HOME}/log/nonsense"
 
 
+@pytest.mark.slow
 def test_the_packer_makes_what_the_indexer_notes_and_the_reader_searches_it(
     functions: Functions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +193,7 @@ def test_the_packer_makes_what_the_indexer_notes_and_the_reader_searches_it(
     assert [hit["memory"]["path"] for hit in found] == ["/a"]
 
 
+@pytest.mark.slow
 def test_the_scanner_looks_again_at_what_the_indexer_passes_on(functions: Functions) -> None:
     stores = "/v1/memory_stores"
     store = functions.ask(functions.writer, "POST", stores, body={"name": "s"})["id"]
@@ -221,6 +224,7 @@ def test_the_scanner_answers_whoever_asks_about_a_text(functions: Functions) -> 
     assert refused["request_id"] == "invocation-1"
 
 
+@pytest.mark.slow
 def test_the_eraser_erases_nothing_without_a_reason(functions: Functions) -> None:
     stores = "/v1/memory_stores"
     store = functions.ask(functions.writer, "POST", stores, body={"name": "s"})["id"]
@@ -252,6 +256,7 @@ HTTP_FUNCTIONS = ("reader", "writer", "mcp")
 CALLED_FUNCTIONS = ("peerreader", "peerwriter", "eraser")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HTTP_FUNCTIONS)
 def test_a_function_that_http_reaches_answers_no_call(functions: Functions, name: str) -> None:
     store = functions.ask(functions.writer, "POST", "/v1/memory_stores", body={"name": "s"})["id"]
@@ -384,6 +389,7 @@ def test_the_reconciler_answers_its_own_calls_alone(functions: Functions) -> Non
         functions.reconciler({"call": "erase"}, CONTEXT)
 
 
+@pytest.mark.slow
 def test_the_tool_asks_its_regions_functions_and_says_where_they_do_not_answer(functions: Functions) -> None:
     tool = compose_tool.compose(Settings.read(ENVIRONMENT))
     event = {"command": "create", "path": "/memories/a", "file_text": "x"}

@@ -90,12 +90,14 @@ def test_no_random_wrapping_excuses_what_an_order_means(looking: Scanner) -> Non
     assert [text[:300] for text in texts if looking.scan_deeply(text).verdict is not Verdict.REJECT] == []
 
 
+@pytest.mark.slow
 def test_what_is_said_again_and_again_is_read_once(looking: Scanner, model: OneOrder) -> None:
     looking.scan_deeply(f"{NOTE.format(1)}\n" * 500 + ORDER)
     assert len(model.shown) == len(set(model.shown)) < 10
     assert model.order in {sentence.lower() for sentence in model.shown}
 
 
+@pytest.mark.slow
 def test_of_many_passages_so_many_are_read_and_some_of_every_part(looking: Scanner, model: OneOrder) -> None:
     text = "\n".join(NOTE.format(number) for number in range(2_000))
     looking.scan_deeply(text)

@@ -58,6 +58,7 @@ def test_a_folder_with_all_around_it_fits_into_an_answer_that_shows_every_memory
     assert bytes_of(graph_views.context(answer, 0, {})) < 1.2 * LIST_MAX_FULL_BYTES
 
 
+@pytest.mark.slow
 def test_observations_fit_into_an_answer_with_the_memories_that_they_are_of(scene: Searched) -> None:
     asked: dict[str, Any] = {"category": "fact", "tag": None, "valid_at": None, "query": None, "limit": 100}
     answer = scene.at(HOME).graph.observations(scene.call(), scene.store, **asked)

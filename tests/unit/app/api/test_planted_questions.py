@@ -13,9 +13,11 @@ def scene() -> Searched:
     return planted_store()
 
 
+@pytest.mark.slow
 def test_a_context_two_links_deep_has_the_answer_to_ninety_five_in_a_hundred(scene: Searched) -> None:
     assert context_share(scene) >= 0.95
 
 
+@pytest.mark.slow
 def test_a_search_alone_has_the_answer_to_at_most_sixty_in_a_hundred(scene: Searched) -> None:
     assert search_share(scene) <= 0.6

@@ -292,12 +292,14 @@ class World:
         return wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_no_random_plan_among_random_edits_of_people_loses_one_or_applies_what_is_stale(part: int) -> None:
     for seed in range(part * 15, part * 15 + 15):
         assert World(seed).play() == [], seed
 
 
+@pytest.mark.slow
 def test_the_checker_objects_where_an_edit_is_written_without_what_it_expects(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def careless(
@@ -314,6 +316,7 @@ def test_the_checker_objects_where_an_edit_is_written_without_what_it_expects(mo
     assert any("stale edit" in wrong for wrong in objections)
 
 
+@pytest.mark.slow
 def test_the_worlds_are_not_empty() -> None:
     seen: set[str] = set()
     people = 0

@@ -237,6 +237,7 @@ def died_at(scene: Scene, number: int, act: Callable[[], object], before: bool =
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["approve", "revert"])
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
 def test_a_call_that_died_at_any_step_and_is_repeated_ends_in_the_same_state(change: str, before: bool) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from memolith.adapters.encoders.use import UseEncoder
 from memolith.adapters.sqlite import SqlitePacks
 from memolith.app.search import packer
@@ -34,6 +36,7 @@ def newest_pack(scene: Searched) -> Pack:
     return SqlitePacks().open(stored.body)
 
 
+@pytest.mark.slow
 def test_a_memory_in_another_language_is_found_though_no_word_leads_to_it() -> None:
     scene = searched(sicherung=BACKUP, food="The team orders pizza on Fridays.")
     [hit] = scene.hits(QUESTION)

@@ -174,6 +174,7 @@ def test_what_a_session_and_its_context_ask_for(paths: list[str], beginning: lis
     assert trace.of(HOME) == asking
 
 
+@pytest.mark.slow
 def test_of_a_large_store_deletions_do_not_take_the_places_of_memories(scene: Scene) -> None:
     made = []
     for number in range(500):
@@ -186,6 +187,7 @@ def test_of_a_large_store_deletions_do_not_take_the_places_of_memories(scene: Sc
     assert store.more
 
 
+@pytest.mark.slow
 def test_a_context_of_a_store_with_many_memories_reads_two_hundred_at_most() -> None:
     scene, beginning, asking = Scene(), CallCounts(), CallCounts()
     for number in range(600):

@@ -141,6 +141,7 @@ def test_events_whose_put_is_in_doubt_are_recorded_once(scene: Scene, session: s
     assert len(parts(scene, session)) == 1
 
 
+@pytest.mark.slow
 def test_a_listing_goes_on_where_it_stopped_in_both_directions_whatever_the_page(scene: Scene, session: str) -> None:
     now = scene.clock.now_us()
     for number in range(12):

@@ -73,6 +73,7 @@ def test_far_from_the_cap_one_count_serves_a_minute() -> None:
         assert counts.calls["index.count"] == 2
 
 
+@pytest.mark.slow
 def test_a_writer_fills_a_store_with_few_counts() -> None:
     scene = Scene(memories_per_store=400)
     counts = CallCounts()

@@ -34,6 +34,7 @@ def notes(scene: Scene) -> list[str]:
     return [pk + sk for pk, sk in scene.cloud.rows(HOME, "control") if "rebuild" in pk + sk]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_pages")
 def test_ten_pages_of_memories_killed_again_and_again_beside_writes_are_folded_about_once(scene: Scene) -> None:
     """Each time it goes on, on another machine, and repeats no more than the pages that were under way."""
@@ -93,6 +94,7 @@ def calls_of(count: int) -> tuple[CallCounts, int]:
     return counts, waiting
 
 
+@pytest.mark.slow
 def test_a_thousand_objects_more_are_a_handful_of_calls_more_and_no_more_in_the_queue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -217,6 +217,7 @@ def objections(stored: list[JobRecord], effects: list[tuple[int, str]]) -> list[
     return said
 
 
+@pytest.mark.slow
 def test_two_workers_never_have_two_effective_runs_of_one_watermark_under_any_schedule() -> None:
     found = {seed: said for seed in range(120) if (said := world(seed))}
     assert found == {}

@@ -308,6 +308,7 @@ DEATHS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "name"), DEATHS)
 def test_a_reconciler_that_dies_at_any_call_leaves_nothing_out(fault: Fault, name: str) -> None:
     """The first such call of a tick of both regions, then the second, until there are no more."""

@@ -262,6 +262,7 @@ def test_no_step_loses_a_text_that_only_one_side_has() -> None:
                 assert (chosen is Step.AGREE) == (here == there)
 
 
+@pytest.mark.slow
 def test_two_folders_and_somebody_at_the_store_end_equal_and_lose_no_text(desk: Desk, tmp_path: Path) -> None:
     """Random edits, deletions and passes; every text that was ever written is in a version or in a folder still."""
     chance = random.Random(7)

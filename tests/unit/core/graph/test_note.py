@@ -240,6 +240,7 @@ def test_any_text_is_a_note_whose_lines_exist(text: str) -> None:
     assert all(1 <= number <= lines for number in numbers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pattern",
     [
