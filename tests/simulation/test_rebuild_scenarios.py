@@ -14,11 +14,14 @@ from memolith.adapters.memory import ManualClock, MemoryQueue, MemoryTables
 from memolith.app.indexer import rebuild_pages
 from memolith.app.indexer.rebuild import BatchProjector, Rebuild
 from memolith.core.errors import Busy, Unavailable
+from memolith.core.log_position import LogKey
+from memolith.core.object_keys import parse_key
 from memolith.core.rows.content import VersionRow
 from memolith.core.rows.control import ControlRow
 from memolith.ports.index import Change
 from tests.simulation.moving_stage import THIRD, MovingStage
-from tests.simulation.stage import AWAY, HOME, Stage
+from tests.simulation.stage import AWAY, HOME, PUT, Stage
+from tests.simulation.take_overs import logged
 from tests.support.rebuilds import Operator
 
 
@@ -41,9 +44,9 @@ class Meanwhile(ManualClock):
 class Rebuilt:
     """A region with an operator, and a queue of batches that the scenario folds as it likes."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, region: str = HOME) -> None:
         self.stage = stage
-        self.site = stage.cloud.sites[HOME]
+        self.site = stage.cloud.sites[region]
         self.queue = MemoryQueue()
 
     def run(self, *turns: Callable[[], None]) -> int:
@@ -191,3 +194,29 @@ def test_a_batch_that_brings_the_record_of_a_later_epoch_leaves_no_version_out()
     assert VersionRow.key(stage.store, memory.version_id) in site.region.index.at(2).read(
         [VersionRow.key(stage.store, memory.version_id)]
     )
+
+
+def test_a_rebuild_that_lacks_what_ended_half_a_rename_knows_no_abort_and_a_writer_there_finds_the_slot_taken() -> None:
+    """The end comes later, and is the other half of another rename: no event leads from it to the first."""
+    stage = MovingStage()
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    stage.actor(lambda: stage.update(memory.id, path="/b")).until(PUT, after=True).die()
+    stage.update(memory.id, path="/c")
+    half, _, end = logged(stage)
+    stage.held = [event for event in stage.cloud.pending if event.key == end]
+    stage.cloud.pending[:] = [event for event in stage.cloud.pending if event.key != end]
+    stage.deliver()
+    half_key = parse_key(half)
+    assert isinstance(half_key, LogKey)
+    row = half_key.store_id, half_key.path_hash
+    assert stage.cloud.rows(AWAY, "logs")[row]["voided"] == str(half_key.slot)
+    rebuilt = Rebuilt(stage, AWAY)
+    generation = rebuilt.run(nothing, rebuilt.fold_all)
+    stage.come_late(end)
+    assert row not in rebuilt.site.database.table("logs", generation).order.rows
+    stage.move(AWAY)
+    created = stage.create("/b", region=AWAY)
+    stage.deliver()
+    for region in stage.cloud.regions:
+        assert stage.listed(region) == {"/b": created.id, "/c": memory.id}

@@ -171,7 +171,7 @@ def _facts(
 ) -> Mapping[tuple[str, str], object]:
     """What rows say: of claims nothing, and of the logs of a store that had several terms, who is at a path.
 
-    Of the logs of a region to which events are lost for good, they do not tell which slots were aborted.
+    Where events are lost for good, or an index was rebuilt, logs do not tell which slots were aborted.
 
     Where a row was put back to what the cut says, it does not tell any more how its path came to be free.
     """
