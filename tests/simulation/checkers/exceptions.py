@@ -332,9 +332,9 @@ def was_done_by_the_lost_home(evidence: Evidence) -> bool:
 
 @exception(
     "No checkpoint names an abort entry, since nothing was acknowledged by it: a region to which its copy or its event "
-    "was lost for good is not brought it by any comparison. Nor is one that rebuilt its index from half a rename, before "
-    "what ended it had come: that is the other half of another rename, and leads to that one. It tells of no memory; a "
-    "writer that meets the slot reads the bucket."
+    "was lost for good is not brought it by any comparison. Nor is one that rebuilt its index from half a rename "
+    "before what ended it had come: that is the other half of another rename, and leads to that one. It tells of no "
+    "memory; a writer that meets the slot reads the bucket."
 )
 def lacks_an_abort_entry(evidence: Evidence) -> bool:
     return evidence.lossy or any(evidence.rebuilds.values())
