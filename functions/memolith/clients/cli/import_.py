@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,7 +30,9 @@ from memolith.clients.transfer.history import HistoryImporter
 from memolith.clients.transfer.importing import Importer
 from memolith.clients.transfer.known_tools import Format, KnownTool
 from memolith.clients.transfer.report import NOT_CARRIED, Row, told
+from memolith.core.approval import ApprovalPolicy
 from memolith.core.errors import InvalidRequest
+from memolith.core.pipelines.policy import PipelinesPolicy
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -148,11 +151,15 @@ def settings_left_behind(told: Mapping[str, Any]) -> list[Row]:
         rows.append(Row("scan policy", "noted", f"the store's own ({own}) is not taken over: set it anew"))
     if told.get("second_region") is not None:
         rows.append(Row("durability", "noted", "the store's second region is not taken over: set it anew"))
+    for name, default in (("approval", ApprovalPolicy().to_json()), ("pipelines", PipelinesPolicy().to_json())):
+        chosen = {field: value for field, value in (told.get(name) or {}).items() if value != default.get(field)}
+        if chosen:
+            rows.append(Row(name, "noted", f"the store's own ({json.dumps(chosen)}) is not taken over: set it anew"))
     return rows
 
 
 def make_like(client: Any, told: Mapping[str, Any], name: str | None) -> str:
-    """Make a store as described, except for its scan settings: a tar must not decide what this deployment accepts."""
+    """Make a store as described, without its policies: a tar must not decide what this deployment accepts or pays."""
     also = {"retention": told["retention"]} if "retention" in told else {}
     made = client.stores.create(
         name=name or told["name"], description=told["description"], metadata=told["metadata"], **also

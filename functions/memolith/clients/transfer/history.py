@@ -36,6 +36,11 @@ BATCH_MAX_BYTES = 700_000
 _TOLD = (
     "id", "memory_id", "operation", "created_at", "created_by", "path", "content", "redacted_at", "redacted_by", "trust"
 )  # fmt: skip
+_KEPT = (
+    "id", "name", "description", "metadata", "created_at", "scan_policy", "retention", "second_region", "approval",
+    "pipelines",
+)  # fmt: skip
+"""What the manifest has of the store; the last three are not in a tar of an earlier release."""
 _UNTOLD = "imported"
 """The trust class of a version in a tar of an earlier release, which tells none."""
 _MANIFEST_MAX_BYTES = 1_000_000
@@ -66,8 +71,7 @@ def export(client: ApiClient, store_id: str, path: Path, tell: Tell, advance: Ca
         OSError: the tar cannot be written. ApiRefused, ApiUnanswered.
     """
     store = client.stores.retrieve(store_id)
-    names = ("id", "name", "description", "metadata", "created_at", "scan_policy", "retention")
-    kept = {name: store[name] for name in names if name in store}
+    kept = {name: store[name] for name in _KEPT if name in store}
     with TemporaryFile() as spool:
         starts = []
         listed = client.versions.list(store_id, view="full", limit=20)
