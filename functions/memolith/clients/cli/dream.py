@@ -12,11 +12,12 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.api.client import ApiClient
+from memolith.clients.api.client import ApiClient, Record
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, printable, say, show_fields, show_rows, visible
+from memolith.clients.cli.proposals import not_written, report
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
 from memolith.ports.model import ModelFailure
@@ -164,21 +165,22 @@ def diff(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = False
 def revert(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Take back what a dream proposed, or wrote into its input, wherever that is still so. Needs a person's key.
 
-    What was changed since stays as it is, and is listed. A dream into a store of its own: delete that store.
+    What was changed since stays as it is, and is listed; the exit code is then 3. A dream into a store of its own:
+    delete that store.
 
     Example: memolith dream revert last
     """
     with speaking():
         api = connect(url, key)
         found = api.post(f"/v1/dreams/{_id(api, dream)}/revert")
+    proposals = [] if found["proposal"] is None else [Record(found["proposal"])]
     if as_json:
         print(json.dumps(found))
     else:
         show_rows(found["data"], ["outcome", "path", "memory_id"], False)
-        if found["proposal"] is not None:
-            say(f"{found['proposal']['id']} is {found['proposal']['status']}")
-    left = [one for one in found["data"] if one["outcome"] not in ("reverted", "unchanged")]
-    if left:
+        report(proposals)
+    left = any(one["outcome"] not in ("reverted", "unchanged") for one in found["data"])
+    if left or not_written(proposals, "reversal"):
         raise typer.Exit(Exit.IN_PART)
 
 

@@ -175,7 +175,7 @@ def _decide(
     if as_json:
         print(json.dumps(told))
     else:
-        _report([told])
+        report([told])
     if change in ("approve", "revert"):
         _require_written([told], "result" if change == "approve" else "reversal")
 
@@ -205,7 +205,7 @@ def _approve_all(client: ApiClient, store: str, yes: bool, as_json: bool) -> Non
     if as_json:
         print(json.dumps(approved))
     else:
-        _report(approved)
+        report(approved)
     if failures and not approved:
         raise failures[0]
     for failure in failures:
@@ -240,7 +240,7 @@ def _open_ids(client: ApiClient, store: str) -> list[str]:
     return [str(one["id"]) for one in found][::-1]
 
 
-def _report(proposals: list[Record]) -> None:
+def report(proposals: list[Record]) -> None:
     """Print what became of each edit of proposals, and of each proposal."""
     for one in proposals:
         for edit in one["edits"] or ():
@@ -252,10 +252,15 @@ def _report(proposals: list[Record]) -> None:
 
 def _require_written(proposals: list[Record], kind: str) -> None:
     """Raise ApiFailed where an edit was not written (`result`), or not taken back (`reversal`)."""
-    found = [edit[kind] for one in proposals for edit in one["edits"] or ()]
-    left = sum(result is not None and result["outcome"] in _NOT_WRITTEN for result in found)
+    left = not_written(proposals, kind)
     if left:
         raise ApiFailed(f"edits left as they are: {left}", Exit.FAILED, _ADVICE[kind])
+
+
+def not_written(proposals: list[Record], kind: str) -> int:
+    """Return how many edits were not written (`result`), or not taken back (`reversal`)."""
+    found = [edit[kind] for one in proposals for edit in one["edits"] or ()]
+    return sum(result is not None and result["outcome"] in _NOT_WRITTEN for result in found)
 
 
 def _outcome(result: Mapping[str, Any], of: str = "") -> str:
