@@ -285,6 +285,11 @@ def unified_diff(before: str | None, after: str | None, path: str, to: str | Non
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
+def rename_lines(path: str | None, to: str | None) -> str:
+    """Return the lines that come before those of a rename's texts, as `git diff` has them."""
+    return f"rename from {path}\nrename to {to}\n"
+
+
 # ---- who may --------------------------------------------------------------------------------------------------------
 
 

@@ -221,6 +221,20 @@ def test_what_a_dream_made_is_deleted_when_it_is_taken_back(stage: Stage) -> Non
     assert stage.texts() == TEXTS
 
 
+def test_the_lines_of_a_rename_say_where_from_and_where_to_as_those_of_a_proposal_do(stage: Stage) -> None:
+    version = next(iter(stage.client.beta.memory_stores.memory_versions.list(stage.scene.store))).id
+    edit = {"op": "rename", "path": "/new.md", "to": "/moved.md", "content": None, "old": None, "new": None}
+    said = {"open": [], "edits": [edit | {"why": "so", "sources": [version]}], "summary": "", "done": True}
+    diffs = []
+    for behavior in ({"type": "propose"}, {"type": "update_existing", "memory_store_id": stage.scene.store}):
+        stage.model.said = [said]
+        dream = stage.done(stage.create(extra_body={"output_behavior": behavior}))
+        found = ask(stage, "GET", f"/v1/dreams/{dream.id}/changes")
+        [one] = found["data"] or found["proposal"]["edits"]
+        diffs.append(one["diff"]["text"])
+    assert diffs == ["rename from /new.md\nrename to /moved.md\n"] * 2
+
+
 def test_a_memory_that_is_renamed_while_its_dream_is_taken_back_stays_where_it_is(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

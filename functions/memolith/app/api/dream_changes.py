@@ -25,7 +25,16 @@ from memolith.core.errors import Busy, InvalidRequest, NotFound, PathConflict, P
 from memolith.core.limits import LIST_MAX
 from memolith.core.objects.entry import Operation
 from memolith.core.objects.run_record import CREATE_NEW, UPDATE_EXISTING, RunRecord
-from memolith.core.proposals import APPROVED_OUTCOME, CHANGED_SINCE, OPEN, REFUSED, UNAVAILABLE, UNCHANGED, unified_diff
+from memolith.core.proposals import (
+    APPROVED_OUTCOME,
+    CHANGED_SINCE,
+    OPEN,
+    REFUSED,
+    UNAVAILABLE,
+    UNCHANGED,
+    rename_lines,
+    unified_diff,
+)
 from memolith.core.proposals import REVERTED as TAKEN_BACK
 from memolith.core.sent_size import sent_size
 
@@ -288,4 +297,6 @@ def _lines(one: DreamChange) -> str | None:
     if one.path is None or hidden:
         return None
     texts = [None if version is None else version.content for version in versions]
-    return unified_diff(texts[0], texts[1], one.path, one.after.path)
+    moved = one.after.path != one.path and one.after.operation != Operation.DELETED
+    lines = unified_diff(texts[0], texts[1], one.path, one.after.path)
+    return rename_lines(one.path, one.after.path) + lines if moved else lines

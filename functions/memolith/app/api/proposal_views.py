@@ -15,7 +15,7 @@ from memolith.app.safety.text_access import TextReader, TextRequest, TextView, t
 from memolith.app.safety.verdicts import Verdicts
 from memolith.core.fold import is_live
 from memolith.core.objects.proposal_record import EditResult, ProposalRecord, ProposalStep, ProposedEdit
-from memolith.core.proposals import OPEN, conflict, holding, join, status_of, unfinished, unified_diff
+from memolith.core.proposals import OPEN, conflict, holding, join, rename_lines, status_of, unfinished, unified_diff
 from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.content import MemoryRow, PathRow
 from memolith.core.rows.proposals import ProposalRow
@@ -212,6 +212,6 @@ def _with_diff(edit: EditView, head: MemoryRow | None, text: TextView | None) ->
     before = None if text is None else text.content
     lines = unified_diff(before, edit.content, edit.path or "", edit.to)
     if edit.op == "rename":
-        lines = f"rename from {edit.path}\nrename to {edit.to}\n" + (lines if edit.content is not None else "")
+        lines = rename_lines(edit.path, edit.to) + (lines if edit.content is not None else "")
     trust = edit.trust if head is None else least([head.trust], edit.trust)
     return replace(edit, diff=lines, diff_trust=trust)

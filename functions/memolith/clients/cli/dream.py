@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from difflib import unified_diff
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +20,7 @@ from memolith.clients.cli.output import Json, printable, say, show_fields, show_
 from memolith.clients.cli.proposals import not_written, report
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
+from memolith.core.proposals import unified_diff
 from memolith.ports.model import ModelFailure
 
 app = group("Have a store consolidated: merge what stands twice, take in what sessions said, propose it for review.")
@@ -30,6 +31,8 @@ POLL_S = 0.5
 LOOKED_AT_MAX = 100
 """How many sessions are looked at for the newest of which something was said."""
 OPEN = ("pending", "running")
+_HIDDEN = "no lines: a text of it is withheld or gone"
+_NO_ROOM = "no lines: one answer has no room for all of them"
 
 
 @app.command(cls=StoreCommand)
@@ -147,17 +150,23 @@ def cancel(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = Fal
 def diff(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = False) -> None:
     """Show what a dream proposes, or what it wrote, line by line.
 
+    A dream's new store is compared with its input as both are now: what was changed in either since is shown, too.
+
     Example: memolith dream diff drm_laptop_01kb…
     """
     with speaking():
         api = connect(url, key)
         found = api.get(f"/v1/dreams/{_id(api, dream)}")
         changes = _changes(api, found)
+    if found["output_behavior"]["type"] == "create_new" and found["outputs"]:
+        typer.echo(
+            "note: both stores are compared as they are now: what was changed in either since is shown, too", err=True
+        )
     if as_json:
         print(json.dumps(changes))
         return
     for change in changes:
-        said = change["diff"] or f"{visible(change['path'])}  {change['why_none']}"
+        said = change["diff"] or visible(f"{change['path']}  {change['why_none']}")
         say(said.removesuffix("\n"))
 
 
@@ -258,65 +267,66 @@ def _recent(api: ApiClient, store_id: str, count: int) -> list[str]:
 
 
 def _changes(api: ApiClient, dream: Mapping[str, Any]) -> list[dict[str, str]]:
-    source = dream["inputs"][0]["memory_store_id"]
-    proposal = dream["x_memolith"]["proposal_id"]
-    proposed: list[dict[str, str]] = []
-    if proposal is not None:
-        found = api.get(f"/v1/memory_stores/{source}/proposals/{proposal}", {"diff": "unified"})
-        proposed = [_proposed(found, one) for one in found["edits"]]
-    if not dream["outputs"]:
-        return proposed
-    output = dream["outputs"][0]["memory_store_id"]
-    if output == source:
-        pairs = _written(api, output, dream["session_id"])
-    else:
-        before, after = _texts(api, source), _texts(api, output)
-        pairs = {path: (before.get(path), after.get(path)) for path in {*before, *after}}
-    written = [
-        {"path": path, "diff": _diff(path, before, after)}
-        for path, (before, after) in sorted(pairs.items())
-        if before != after
-    ]
-    return proposed + written
+    """Return the lines that a dream changes, by the path of each memory, and where there are none `why_none`."""
+    if dream["output_behavior"]["type"] == "create_new":
+        outputs = [one["memory_store_id"] for one in dream["outputs"]]
+        return _compared(api, dream["inputs"][0]["memory_store_id"], outputs[0]) if outputs else []
+    found = api.get(f"/v1/dreams/{dream['id']}/changes")
+    proposal = found["proposal"]
+    proposed = [] if proposal is None else [_proposed(proposal, one) for one in proposal["edits"] or ()]
+    written = [_written(found["memory_store_id"], one) for one in found["data"]]
+    return proposed + sorted(written, key=itemgetter("path"))
 
 
 def _proposed(proposal: Mapping[str, Any], edit: Mapping[str, Any]) -> dict[str, str]:
     """Return the lines of an edit, or why there are none: the API compares what is open with what is there now."""
-    if edit["diff"]:
-        return {"path": edit["path"], "diff": edit["diff"]["text"]}
-    why = "no lines: a text of it is withheld or gone"
+    why = _HIDDEN
     see = f"memolith proposals show {proposal['memory_store_id']} {proposal['id']}"
     if edit.get("diff_left_out"):
-        why = f"no lines: one answer has no room for all of them; `{see}` says how to read the texts"
+        why = f"{_NO_ROOM}; `{see}` says how to read the texts"
     if proposal["status"] != "open":
         why = f"no lines: the proposal is {proposal['status']}; see `{see}`"
-    return {"path": edit["path"] or "", "diff": "", "why_none": why}
+    return _change(edit["path"] or "", edit["diff"], why)
 
 
-def _written(api: ApiClient, store_id: str, session_id: str) -> dict[str, tuple[str | None, str | None]]:
-    """Return what each memory that a session wrote was before, and what the session left."""
-    address = f"/v1/memory_stores/{store_id}/memory_versions"
-    touched = {one["memory_id"] for one in api.rows(address, {"session_id": session_id})}
-    pairs: dict[str, tuple[str | None, str | None]] = {}
-    for memory_id in touched:
-        versions = list(api.rows(address, {"memory_id": memory_id, "view": "full"}))
-        own = [n for n, one in enumerate(versions) if (one["created_by"] or {}).get("session_id") == session_id]
-        older = versions[own[-1] + 1] if own[-1] + 1 < len(versions) else None
-        path = versions[own[0]]["path"] or (memory_id if older is None else older["path"])
-        pairs[path] = (None if older is None else older["content"], versions[own[0]]["content"])
-    return pairs
+def _written(store_id: str, change: Mapping[str, Any]) -> dict[str, str]:
+    """Return the lines that a dream changed in one memory of its input, or why there are none."""
+    memory_id, old, new = change["memory_id"], change["memory_version_id_before"], change["memory_version_id"]
+    path, to, why = change["path"], change["to"], _HIDDEN
+    if change["diff_left_out"]:
+        named = f"cat {store_id} {memory_id} --version {new}"
+        if old is not None:
+            named = f"diff {store_id} {memory_id} {old} {new}"
+        why = f"{_NO_ROOM}; `memolith {named}` shows them"
+    moved = path and to and path != to and change["operation"] != "deleted"
+    what = f"rename to {to}" if moved else change["operation"]
+    return _change(path or to or memory_id, change["diff"], f"{what}; {why}")
 
 
-def _texts(api: ApiClient, store_id: str) -> dict[str, str]:
+def _compared(api: ApiClient, source: str, output: str) -> list[dict[str, str]]:
+    """Return the lines by which a dream's new store differs from its input, as both are now."""
+    before, after = _memories(api, source), _memories(api, output)
+    found = []
+    for path in sorted({*before, *after}):
+        sides = (before.get(path), after.get(path))
+        if len({one and one["content_sha256"] for one in sides}) == 1:
+            continue
+        hidden = [one["memory_store_id"] for one in sides if one is not None and one["content"] is None]
+        old, new = (None if one is None else one["content"] for one in sides)
+        diff = None if hidden else {"text": unified_diff(old, new, path)}
+        found.append(_change(path, diff, f"no lines: its text in {' and '.join(hidden)} is withheld or damaged"))
+    return found
+
+
+def _memories(api: ApiClient, store_id: str) -> dict[str, Record]:
     rows = api.rows(f"/v1/memory_stores/{store_id}/memories", {"view": "full"})
-    return {row["path"]: row["content"] or "" for row in rows if row["type"] == "memory"}
+    return {row["path"]: row for row in rows if row["type"] == "memory"}
 
 
-def _diff(path: str, before: str | None, after: str | None) -> str:
-    old, new = (before or "").splitlines(keepends=True), (after or "").splitlines(keepends=True)
-    names = ("/dev/null" if before is None else f"a{path}", "/dev/null" if after is None else f"b{path}")
-    lines = unified_diff(old, new, *names)
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+def _change(path: str, diff: Mapping[str, Any] | None, why_none: str) -> dict[str, str]:
+    if diff is not None and diff["text"]:
+        return {"path": path, "diff": diff["text"]}
+    return {"path": path, "diff": "", "why_none": why_none if diff is None else "no line differs"}
 
 
 def _show(dream: Mapping[str, Any], as_json: bool) -> None:
