@@ -113,13 +113,15 @@ def _redecided(now: StoreRecord, one: LateRecord, now_us: int) -> StoreRecord:
 
 
 def _contradicts(now: StoreRecord, one: LateRecord, late: Sequence[LateRecord]) -> bool:
-    """Tell whether the same settings were changed since, or the store was closed to all changes."""
+    """Tell whether the same settings were changed since, or the store was archived, which leaves `second_region`."""
     if one.before is None:
         return False
     changed = {name: to for name, to in one.changed.items() if getattr(now, name) != to}
     if any(getattr(now, name) != getattr(one.before, name) for name in changed):
         return True
-    return bool(changed) and now.archived_at is not None and not _archived_after(now, one, late)
+    return (
+        bool(changed.keys() - {"second_region"}) and now.archived_at is not None and not _archived_after(now, one, late)
+    )
 
 
 def _archived_after(now: StoreRecord, one: LateRecord, late: Sequence[LateRecord]) -> bool:

@@ -75,3 +75,8 @@ def chosen_second(
     if chosen is None:
         raise InvalidRequest("durability", "needs a second region, and none is deployed")
     return chosen
+
+
+def deployed_second(home: str, regions: Sequence[str], before: str | None) -> str | None:
+    """Return the `second_region` of a store that is restored: the next one where its own was removed meanwhile."""
+    return before if before in (None, *regions) else next_region(home, regions)

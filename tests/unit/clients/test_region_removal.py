@@ -200,7 +200,7 @@ def test_a_region_that_others_do_not_have_all_of_stays(checkout: Checkout, cloud
     [
         ({"home": OLD}, f"at home in {OLD}: `memolith homes move --from {OLD} --to {FIRST}`"),
         ({"home": OTHER, "moving_to": OLD}, f"at home in {OLD}"),
-        ({"home": OTHER, "second_region": OLD}, "second region of memstore_x"),
+        ({"home": OTHER, "second_region": OLD}, f"second region of memstore_x: .* --second-region {FIRST}`"),
     ],
     ids=["home", "moving there", "second region"],
 )
@@ -212,6 +212,13 @@ def test_a_region_that_a_store_needs_stays_and_takes_writes(
     with pytest.raises(InvalidRequest, match=said):
         regions.remove(OLD, yes=True, aws=True)
     assert cloud.calls == []
+
+
+def test_a_deleted_store_that_waits_for_its_erasure_needs_no_second_region(checkout: Checkout, cloud: Cloud) -> None:
+    deleted = Home("memstore_x", "x", OTHER, "active", (), None, second_region=OLD, erase_after=1)
+    cloud.homes = [deleted]
+    regions.remove(OLD, yes=True, aws=True)
+    assert cloud.calls == STOPPED + FILLED + FILLED + DELETED + INCOMPLETE
 
 
 def test_the_first_region_is_refused_with_the_reason(checkout: Checkout, cloud: Cloud) -> None:

@@ -8,12 +8,19 @@ from typing import Any
 
 from memolith.app.kernel.results import ScanPolicy, Store
 from memolith.core.approval import changed_policy
+from memolith.core.errors import InvalidRequest
 from memolith.core.metadata import patched
 from memolith.core.objects.store_record import SCAN_POLICY_DEFAULT, SCAN_SECRETS_DEFAULT, StoreRecord
 from memolith.core.pipelines.policy import changed_pipelines
 from memolith.core.retention import Retention
 from memolith.core.rows.identity import StoreRow
 from memolith.core.sync_replica import chosen_second
+
+DURABILITY = frozenset(("durability", "second_region"))
+"""What an update names that may ask for a second region: after it nothing is acknowledged that is not there too."""
+
+UPDATED = DURABILITY | {"name", "description", "metadata", "scan_policy", "retention", "approval", "pipelines"}
+"""All that an update may name."""
 
 
 def updated(record: StoreRecord, row: StoreRow, request: Mapping[str, Any], regions: Sequence[str]) -> StoreRecord:
@@ -34,6 +41,17 @@ def updated(record: StoreRecord, row: StoreRow, request: Mapping[str, Any], regi
         approval=changed_policy(row.approval, request.get("approval")),
         pipelines=changed_pipelines(row.pipelines, request.get("pipelines")),
     )
+
+
+def require_second_alone(request: Mapping[str, Any]) -> None:
+    """Refuse a change of an archived store, except one of `DURABILITY` alone: a region can be removed then."""
+    named = UPDATED & request.keys()
+    if not named or named - DURABILITY:
+        raise InvalidRequest(
+            "memory_store_id",
+            "the memory store is archived: nothing of it can be changed but durability and second_region, with no "
+            "other field beside them",
+        )
 
 
 def scanning(before: ScanPolicy, change: Mapping[str, Any] | None) -> dict[str, Any]:

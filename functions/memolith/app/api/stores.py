@@ -11,7 +11,7 @@ from typing import Any
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.linearizable_reads import LinearizableReads
-from memolith.app.api.store_settings import chosen, scanning, to_store, updated
+from memolith.app.api.store_settings import DURABILITY, chosen, require_second_alone, scanning, to_store, updated
 from memolith.app.auth.authorizer import Access, Authorizer, Scope, StoreAccess
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.commit.sync_replica import SyncReplica
@@ -27,14 +27,11 @@ from memolith.core.log_position import Epoch, Slot
 from memolith.core.objects.store_record import StoreRecord, StoreState
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import PlacedRecord, to_record, to_row
-from memolith.core.sync_replica import chosen_second
+from memolith.core.sync_replica import chosen_second, deployed_second
 from memolith.ports.index import Query
 
 ENDS_WRITING = ("archive", "delete")
 """The changes after which nothing more may be acknowledged."""
-
-ASKS_FOR_TWO = ("durability", "second_region")
-"""What an update names that may ask for a second region: after it nothing is acknowledged that is not there too."""
 
 ERASED = "its erasure has begun, which nothing undoes; a backup or an export is all that can bring it back"
 """What a caller is told that would restore a store too late."""
@@ -144,7 +141,7 @@ class Stores:
         approval: object = UNSET,
         pipelines: object = UNSET,
     ) -> Store:
-        """Change name, description, metadata or settings. Refused once archived.
+        """Change name, description, metadata or settings; once archived, `DURABILITY` alone.
 
         A field that is UNSET is left alone. Metadata is a merge patch in which None deletes a key; what a
         setting does not mention stays.
@@ -182,6 +179,8 @@ class Stores:
 
     def restore(self, call: RequestContext, store_id: str) -> Store:
         """Bring a deleted store back as it was, with all that is in it. One that is not deleted is left as it is.
+
+        If its second region was removed from the deployment meanwhile, it has the next one, or none is left.
 
         Either this comes first or the erasure: both are one put in the same slot of the store's log of records. One
         index read, and at the home one GET that finds nothing, one PUT, one transaction.
@@ -294,7 +293,7 @@ class Stores:
         if changed is None:
             view = self._region.view()
             changed = self._records.change(view, row, lambda now: self._next(now, request), own=request["version_id"])
-        asks_for_two = changed.second_region is not None and any(request.get(name) for name in ASKS_FOR_TWO)
+        asks_for_two = changed.second_region is not None and any(request.get(name) for name in DURABILITY)
         if request["change"] in ENDS_WRITING or asks_for_two:
             self._region.clock.pause(self._region.drain_s)
         self._second.keep_record(changed)
@@ -326,13 +325,14 @@ class Stores:
         now_us = max(self._region.clock.now_us(), row.updated_at + 1)
         record = replace(to_record(row, request["actor"]), version_id=request["version_id"])
         if restores:
-            return record.restored(now_us) if row.is_deleted else None
+            second = deployed_second(row.home, self._region.regions, row.second_region)
+            return replace(record.restored(now_us), second_region=second) if row.is_deleted else None
         if request["change"] == "delete":
             return record.withdrawn(now_us, self._region.erase_delay_us)
         if request["change"] == "archive":
             return None if row.archived_at is not None else replace(record, archived_at=now_us, updated_at=now_us)
         if row.archived_at is not None:
-            raise InvalidRequest("memory_store_id", "the memory store is archived and takes no changes")
+            require_second_alone(request)
         changed = updated(record, row, request, self._region.regions)
         return None if changed == replace(record, metadata=dict(row.metadata)) else replace(changed, updated_at=now_us)
 

@@ -130,6 +130,7 @@ def _to_json(row: StoreRow, regions: Sequence[str]) -> dict[str, Any]:
         "apart": [str(StoreKey(row.store_id, Slot.parse(slot))) for slot in row.apart or ()],
         "second_region": second_of(row.home, row.epochs, row.second_region, regions),
         "second_stands_in": is_stand_in(row.home, row.second_region),
+        "erase_after": row.erase_after,
     }
 
 

@@ -71,6 +71,7 @@ class Home:
         second_region: where every write that was acknowledged stands too; None if the store does not ask for that.
         second_stands_in: since the region that the store names became its home, the next one is its second: it holds
             every write that was acknowledged since, and what else has been replicated (`is_held`).
+        erase_after: of a deleted store that can still be restored, when it is erased (microseconds since 1970).
     """
 
     store_id: str
@@ -82,6 +83,7 @@ class Home:
     apart: tuple[str, ...] = ()
     second_region: str | None = None
     second_stands_in: bool = False
+    erase_after: int | None = None
 
 
 HOME_FIELDS = frozenset(field.name for field in fields(Home))

@@ -22,6 +22,7 @@ from memolith.adapters.saved_keys import jwk_set
 from memolith.app.operations import operator
 from memolith.clients.cli.deployment_target import Target
 from memolith.core.errors import InvalidRequest, Unavailable
+from memolith.core.sync_replica import next_region
 from memolith.ports.clock import Clock
 
 WRITERS = ("writer", "peerwriter", "keys", "mcp")
@@ -84,6 +85,9 @@ def save_keys(target: Target, region: str, path: Path) -> None:
 def check_stores(target: Target, region: str) -> None:
     """Refuse to remove a region that stores still need, by what each other region knows.
 
+    A deleted store that waits for its erasure takes no writes, and no other second region either; restored later, it
+    has the next one.
+
     Raises:
         InvalidRequest: a store is at home there, moves there, or has its second region there. Unavailable.
     """
@@ -95,11 +99,13 @@ def check_stores(target: Target, region: str) -> None:
                     f"{home.store_id} is at home in {region}: `memolith homes move --from {region} --to {other}` "
                     "moves every store that is",
                 )
-            if home.second_region == region:
+            if home.second_region == region and home.erase_after is None:
+                another = next_region(home.home, _others(target, region))
+                change = f"--second-region {another}` names another"
                 raise InvalidRequest(
                     "region",
                     f"{region} is the second region of {home.store_id}: `memolith stores update {home.store_id} "
-                    "--second-region` names another",
+                    + (change if another else "--durability one_region` goes without"),
                 )
 
 

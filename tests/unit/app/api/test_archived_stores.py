@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from memolith.app.kernel.results import UNSET
 from memolith.core.errors import InvalidRequest, NotFound
 from tests.unit.app.scene import AWAY, HOME, Scene
+
+THIRD = "ap-south-1"
 
 
 @pytest.mark.parametrize("region", [HOME, AWAY])
@@ -41,6 +44,27 @@ def test_a_replica_that_has_not_heard_of_it_yet_is_refused_by_the_home(scene: Sc
     scene.at(HOME).stores.archive(scene.call(), scene.store)
     with pytest.raises(InvalidRequest, match="archived"):
         scene.create("/a", at=AWAY)
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_an_archived_store_may_have_another_second_region_or_none_and_nothing_else_with_it(region: str) -> None:
+    """So a region can be removed that is the second one of an archived store."""
+    scene = Scene(regions=(HOME, AWAY, THIRD))
+    update = scene.at(region).stores.update
+    kept: dict[str, object] = {"name": UNSET, "description": UNSET, "metadata": UNSET}
+    scene.at(HOME).stores.update(scene.call(), scene.store, **kept, durability="two_regions", second_region=AWAY)
+    archived = scene.at(HOME).stores.archive(scene.call(), scene.store)
+    scene.deliver()
+    for beside in ({"name": "n"}, {"retention": {"days": 7}}, {"approval": {}}, {"description": ""}):
+        with pytest.raises(InvalidRequest, match="archived"):
+            update(scene.call(), scene.store, **{**kept, "second_region": THIRD, **beside})
+    with pytest.raises(InvalidRequest, match="archived"):
+        update(scene.call(), scene.store, **kept)
+    moved = update(scene.call(), scene.store, **kept, second_region=THIRD)
+    assert (moved.second_region, moved.archived_at) == (THIRD, archived.archived_at)
+    assert scene.cloud.buckets.page(THIRD, f"{HOME}/store/{scene.store}/", None, 9).keys
+    alone = update(scene.call(), scene.store, **kept, durability="one_region")
+    assert (alone.second_region, alone.archived_at) == (None, archived.archived_at)
 
 
 def test_archiving_again_changes_nothing(scene: Scene) -> None:

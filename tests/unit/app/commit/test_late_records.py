@@ -8,6 +8,7 @@ import pytest
 
 from memolith.adapters.layered import Crash, Fault, Strike
 from memolith.adapters.memory import PutEvent
+from memolith.app.kernel.results import UNSET
 from memolith.core.errors import InvalidRequest, NotFound
 from memolith.core.rows.identity import StoreRow
 from tests.unit.app.failing import fail_over, hold_back
@@ -77,6 +78,21 @@ def test_a_store_that_the_lost_home_archived_is_archived_everywhere(scene: Scene
             scene.create("/b", "new", at=region)
         assert scene.read(memory, at=region).content == ("two" if written_since else "one")
         assert row(scene, region) == row(scene, AWAY)
+
+
+def test_another_second_region_that_the_lost_home_gave_an_archived_store_is_taken_up(scene: Scene) -> None:
+    for change in ({"durability": "two_regions", "second_region": AWAY}, {"archive": True}, {"second_region": THIRD}):
+        if "archive" in change:
+            scene.at(HOME).stores.archive(scene.call(), scene.store)
+            scene.deliver()
+        else:
+            fields = {"name": UNSET, "description": UNSET, "metadata": UNSET, **change}
+            scene.at(HOME).stores.update(scene.call(), scene.store, **fields)
+    held = hold_back(scene)
+    fail_over(scene)
+    send(scene, held)
+    for region in REGIONS:
+        assert (row(scene, region).second_region, row(scene, region).apart) == (THIRD, None)
 
 
 @pytest.mark.parametrize("order", list(permutations(range(4))))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from memolith.app.kernel.results import Memory
+from memolith.app.kernel.results import UNSET, Memory
 from memolith.core.errors import NotFound, PermissionDenied
 from tests.unit.app.erasure.deleted_stores.calls import DAY_S, TEXT, delete, is_erased, let_pass, row, texts
 from tests.unit.app.failing import diverged
 from tests.unit.app.scene import AWAY, HOME, Scene
+
+THIRD = "ap-south-1"
 
 
 @pytest.mark.parametrize("at", [HOME, AWAY])
@@ -39,6 +41,19 @@ def test_restoring_again_or_what_was_never_deleted_changes_nothing(scene: Scene,
     delete(scene)
     once = scene.at(HOME).stores.restore(scene.call(), scene.store)
     assert scene.at(HOME).stores.restore(scene.call(), scene.store) == once
+
+
+@pytest.mark.parametrize(("left", "second"), [((HOME, THIRD), THIRD), ((HOME,), None)])
+def test_a_restored_store_whose_second_region_was_removed_has_the_next_one(
+    left: tuple[str, ...], second: str | None
+) -> None:
+    scene = Scene(regions=(HOME, AWAY, THIRD), erase_delay_us=int(7 * DAY_S) * 1_000_000)
+    kept: dict[str, object] = {"name": UNSET, "description": UNSET, "metadata": UNSET}
+    scene.at(HOME).stores.update(scene.call(), scene.store, **kept, durability="two_regions", second_region=AWAY)
+    delete(scene)
+    scene.cloud.sites[HOME].region.regions = left
+    assert scene.at(HOME).stores.restore(scene.call(), scene.store).second_region == second
+    assert scene.create("/goes/on", "one").path == "/goes/on"
 
 
 @pytest.mark.parametrize("at", [HOME, AWAY])
