@@ -44,6 +44,13 @@ def test_a_search_may_be_of_one_folder_and_as_long_as_is_asked(backend: Backend,
 NOTE = "---\nname: Release\ntype: project\ntags: [deploy, Weekly]\n---\nDeploys run on Tuesdays."
 
 
+def test_a_search_finds_by_the_last_of_many_tags(backend: Backend, client: anthropic.Anthropic, filled: str) -> None:
+    text = f"---\ntags: [{', '.join(f't{number}' for number in range(1, 41))}]\n---\nDeploys run on Tuesdays."
+    client.beta.memory_stores.memories.create(filled, path="/tagged.md", content=text)
+    found = search(backend, filled, "query=deploys&tags=t1,t40")
+    assert [hit["memory"]["path"] for hit in found] == ["/tagged.md"]
+
+
 def test_a_search_may_be_of_one_type_of_tags_and_of_a_time(
     backend: Backend, client: anthropic.Anthropic, filled: str
 ) -> None:

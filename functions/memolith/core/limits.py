@@ -46,8 +46,8 @@ SEARCH_LIMIT_MAX = 50
 
 SEARCH_FILTER_MAX_CHARS = 100
 
-SEARCH_TAGS_MAX = 32
-"""How many tags of one memory can be filtered by."""
+TAGS_MAX = 64
+"""How many tags of one memory are kept: in the graph, and to filter a search by."""
 
 SEARCH_TAGS_ASKED_MAX = 8
 

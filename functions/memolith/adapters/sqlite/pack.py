@@ -31,7 +31,7 @@ from memolith.adapters.sqlite import graph_tables, vector_table
 from memolith.adapters.sqlite.database import SharedDatabase, in_parts, marks
 from memolith.ports.packs import DamagedPack, Document, Matching, Restriction
 
-FORMAT = 5
+FORMAT = 6
 """Another format, or other rules of taking a text apart, is another number: then packs are made anew."""
 
 NEAR_TOKENS = 4

@@ -12,6 +12,7 @@ from memolith.core.graph import grammar
 from memolith.core.graph.grammar import LINKS_TO, Observation, Relation
 from memolith.core.graph.markdown import Inline, inlines
 from memolith.core.graph.valid_time import Interval, of_fields
+from memolith.core.limits import TAGS_MAX
 from memolith.core.memory_conventions import FRONTMATTER_MAX_LINES, frontmatter
 
 OBSERVATIONS_MAX = 500
@@ -19,7 +20,6 @@ RELATIONS_MAX = 500
 LINKS_MAX = 2_000
 """Of one note; what is beyond is in no graph, and lint says so."""
 
-TAGS_MAX = 64
 NAME_MAX_CHARS = 255
 TEXT_MAX_CHARS = 2_000
 """Of an observation's text, a context or a target, in the graph: the whole is in the note."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
-from memolith.core.limits import SEARCH_FILTER_MAX_CHARS, SEARCH_TAGS_MAX
+from memolith.core.limits import SEARCH_FILTER_MAX_CHARS, TAGS_MAX
 from memolith.core.memory_conventions import FRONTMATTER_MAX_LINES, frontmatter
 from memolith.core.search.words import words
 
@@ -22,7 +23,7 @@ def properties_of(text: str) -> frozenset[tuple[str, str]]:
     said = frontmatter(text)
     type = filter_value(said.type or "")
     tags = filter(None, map(filter_value, _list_of(text, ("tags",)) if said.given else ()))
-    return frozenset([("type", type)] * bool(type) + [("tag", tag) for tag in list(tags)[:SEARCH_TAGS_MAX]])
+    return frozenset([("type", type)] * bool(type) + [("tag", tag) for tag in islice(dict.fromkeys(tags), TAGS_MAX)])
 
 
 def names_in(text: str) -> frozenset[str]:
