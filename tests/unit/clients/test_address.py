@@ -165,6 +165,10 @@ def test_what_was_not_found_is_told_with_the_command_that_lists_such_things(mess
         (404, "not_found_error", Exit.NOT_FOUND),
         (409, "memory_path_conflict_error", Exit.CONFLICT),
         (409, "memory_precondition_failed_error", Exit.CONFLICT),
+        (409, "conflict_error", Exit.NO_ANSWER),
+        (429, "rate_limit_error", Exit.NO_ANSWER),
+        (429, "memory_budget_error", Exit.NO_ANSWER),
+        (429, "a_later_error", Exit.NO_ANSWER),
         (500, "api_error", Exit.FAILED),
         (503, "api_error", Exit.NO_ANSWER),
         (503, "overloaded_error", Exit.NO_ANSWER),
@@ -174,6 +178,21 @@ def test_what_was_not_found_is_told_with_the_command_that_lists_such_things(mess
 def test_each_kind_of_refusal_has_its_exit_code(status: int, kind: str, code: Exit) -> None:
     error = refusal(status, {"error": {"type": kind, "message": "no"}})
     assert (exit_of(error), error.message) == (code, "no")
+
+
+@pytest.mark.parametrize("kind", ["conflict_error", "rate_limit_error", "memory_budget_error"])
+def test_what_is_refused_for_now_is_told_with_when_to_run_it_again(kind: str) -> None:
+    error = refusal(409 if kind == "conflict_error" else 429, {"error": {"type": kind, "message": "no"}})
+    assert error.advice.startswith("Nothing was changed.") and "gain" in error.advice
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(404, Exit.FAILED), (413, Exit.FAILED), (429, Exit.NO_ANSWER), (500, Exit.NO_ANSWER), (504, Exit.NO_ANSWER)],
+)
+def test_what_a_gateway_throttled_or_could_not_hand_on_was_not_done(status: int, code: Exit) -> None:
+    """Its 5xx to a read; to a write it leaves open whether that was done."""
+    assert exit_of(refusal(status, {"message": "Too Many Requests"})) == code
 
 
 @pytest.mark.parametrize("body", [None, "<html>", {"error": "no"}, {}])
@@ -189,6 +208,8 @@ def test_an_answer_that_is_not_memoliths_is_told(body: object) -> None:
         (500, {"error": {"type": "api_error", "message": "internal error"}}),
         (504, {"error": {"type": "timeout_error", "message": "the outcome is not known"}}),
         (503, {"error": {"type": "overloaded_error", "message": "the last of several answers"}}),
+        (429, {"error": {"type": "rate_limit_error", "message": "the last of several answers"}}),
+        (429, {"message": "the last of several answers"}),
     ],
 )
 def test_a_write_of_which_no_answer_says_that_it_was_not_done_ends_with_the_code_for_that(

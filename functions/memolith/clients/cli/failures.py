@@ -10,7 +10,7 @@ from typing import Any
 from memolith.clients.working_copy.store_client import Damaged, Denied, Gone, NoAnswer, StoreClientError
 from memolith.core import errors
 from memolith.ports.backup_places import PlaceMissing, PlaceUnanswered
-from memolith.wire.errors import message_of
+from memolith.wire.errors import message_of, says_not_done
 
 
 class Exit(IntEnum):
@@ -64,6 +64,8 @@ _ADVICE: dict[type[errors.MemolithError], str] = {
     errors.OutcomeUnknown: CHECK_FIRST,
     errors.Busy: "Nothing was changed. Try again.",
 }
+_NOT_NOW = (Exit.NO_ANSWER, "Nothing was changed. Try again.")
+_THROTTLED, _SERVER_ERROR = 429, 500
 _REFUSALS: dict[str, tuple[Exit, str]] = {
     "authentication_error": (
         Exit.KEY,
@@ -81,7 +83,10 @@ _REFUSALS: dict[str, tuple[Exit, str]] = {
         "`memolith repair` restores it where a whole copy is left; a laptop's with --root.",
     ),
     "memory_snapshot_incomplete_error": (Exit.NO_ANSWER, ""),
-    "overloaded_error": (Exit.NO_ANSWER, "Nothing was changed. Try again."),
+    "conflict_error": (Exit.NO_ANSWER, "Nothing was changed. Run it again once that has ended."),
+    "rate_limit_error": (Exit.NO_ANSWER, "Nothing was changed. Try again in a minute."),
+    "memory_budget_error": (Exit.NO_ANSWER, "Nothing was changed. Run it again tomorrow (days are UTC's)."),
+    "overloaded_error": _NOT_NOW,
     "timeout_error": (Exit.UNKNOWN, CHECK_FIRST),
 }
 _LISTED_BY = {
@@ -108,16 +113,20 @@ def refusal(status: int, body: object, *, maybe_done: bool = False) -> ApiFailed
     """
     told = body.get("error") if isinstance(body, Mapping) else None
     if not isinstance(told, Mapping):
-        exit_code, advice = (Exit.UNKNOWN, CHECK_FIRST) if maybe_done else (Exit.FAILED, "Is the address right?")
+        exit_code, advice = (Exit.FAILED, "Is the address right?")
+        if maybe_done:
+            exit_code, advice = Exit.UNKNOWN, CHECK_FIRST
+        elif status == _THROTTLED or status >= _SERVER_ERROR:
+            exit_code, advice = Exit.NO_ANSWER, "Nothing was changed. Try again; is the address right?"
         return ApiFailed(f"the answer was a {status}, and not as Memolith answers", exit_code, advice)
     message, kind = message_of(told), str(told.get("type"))
     if findings := told.get("findings"):
         return ApiFailed(message, Exit.SCANNER, _findings(findings))
     if kind == "api_error" and status == 503:
         kind = "overloaded_error"
-    if maybe_done and kind in ("api_error", "overloaded_error"):
-        kind = "timeout_error"
-    exit_code, advice = _REFUSALS.get(kind, (Exit.FAILED, ""))
+    exit_code, advice = _REFUSALS.get(kind, _NOT_NOW if says_not_done(status, kind) else (Exit.FAILED, ""))
+    if maybe_done and (kind == "api_error" or exit_code is Exit.NO_ANSWER):
+        exit_code, advice = _REFUSALS["timeout_error"]
     if kind == "not_found_error" and (command := _LISTED_BY.get(message.partition(" ")[0])):
         advice = f"`{command}` lists what exists."
     return ApiFailed(message, exit_code, advice)
