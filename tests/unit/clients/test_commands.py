@@ -99,6 +99,22 @@ def test_both_sides_of_a_contradiction_are_shown_with_their_time_and_author(desk
     assert "--conflicts" in desk.fails(Exit.USAGE, "observations", desk.store, "--conflicts", "-c", "day")
 
 
+def test_a_conflict_behind_a_hundred_newer_ones_is_resolved_in_its_folder(desk: Desk) -> None:
+    desk.put("/gateway.md", "# Gateway\n")
+    desk.put("/decisions/a.md", "- [day] [[Gateway]]: we deploy on Thursdays\n")
+    desk.put("/decisions/b.md", "- [day] [[Gateway]]: we deploy on Fridays\n")
+    names = [f"service {first}{second}" for first in "abcdefghij" for second in "abcdefghijk"]
+    for path, seconds in (("/x.md", 30), ("/y.md", 60)):
+        desk.put(path, "".join(f"- [limit] The timeout of {name} of [[Gateway]] is {seconds} s\n" for name in names))
+    assert len(desk.json("conflicts", "list", desk.store, "-n", "100")["conflicts"]) == 100
+    [one] = desk.json("conflicts", "list", desk.store, "--in", "/decisions/")["conflicts"]
+    decision = ["conflicts", "resolve", desk.store, one["id"], "--keep", "both"]
+    assert "there are more: name a folder of one side with --in" in desk.fails(Exit.USAGE, *decision)
+    assert desk.json(*decision, "--in", "/decisions/")["conflict_id"] == one["id"]
+    told = desk.fails(Exit.NOT_FOUND, *decision, "--in", "/nowhere/")
+    assert told.startswith("error: no conflict of this store is known below /nowhere/")
+
+
 def test_a_conflict_of_a_store_without_any_is_not_found(desk: Desk) -> None:
     told = desk.fails(Exit.NOT_FOUND, "conflicts", "resolve", desk.store, "conf_x", "--keep", "both")
     assert told.startswith("error: no conflict of this store is known")

@@ -17,6 +17,7 @@ from memolith.core.limits import GRAPH_LIMIT_DEFAULT, GRAPH_LIMIT_MAX
 
 app = group("List statements that contradict each other, and resolve them.")
 
+Folder = Annotated[str | None, typer.Option("--in", metavar="FOLDER", help="Only where one side is below this folder.")]
 STATUSES = ("open", "superseded", "resolved")
 BOTH = "both"
 
@@ -24,9 +25,7 @@ BOTH = "both"
 @app.command("list", cls=StoreCommand)
 def list_conflicts(
     store: Store,
-    folder: Annotated[
-        str | None, typer.Option("--in", metavar="FOLDER", help="Only where one side is below this folder.")
-    ] = None,
+    folder: Folder = None,
     status: Annotated[str, typer.Option("--status", help=f"One of {', '.join(STATUSES)}.")] = "open",
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=GRAPH_LIMIT_MAX, help="The greatest number of results.")
@@ -41,7 +40,7 @@ def list_conflicts(
     """
     if status not in STATUSES:
         raise InvalidRequest("--status", f"must be one of {', '.join(STATUSES)}")
-    asked: dict[str, str | int] = {"limit": limit, "status": status, **({"path_prefix": folder} if folder else {})}
+    asked = {**_asked(limit, folder), "status": status}
     with speaking():
         found = connect(url, key).get(f"/v1/memory_stores/{store}/conflicts", asked)
     if as_json:
@@ -60,22 +59,26 @@ def resolve(
     keep: Annotated[
         str, typer.Option("--keep", metavar="STATEMENT|both", help="stmt_…, or how it begins; `both`, if both stand.")
     ],
+    folder: Folder = None,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
     """Decide about a conflict: which statement holds, or that both do. It is decided once, by a person's key.
 
-    No memory is changed. Where a statement says something else later, that is another conflict.
+    No memory is changed. Where a statement says something else later, that is another conflict. It is looked for among
+    the hundred of each status whose memories changed last; `--in` narrows them.
 
     Example: memolith conflicts resolve "Team notes" conf_5f0c --keep stmt_91ab
     """
     client = connect(url, key)
     with speaking():
-        listed = _listed(client, store)
+        listed, more = _listed(client, store, _asked(GRAPH_LIMIT_MAX, folder))
         if not listed:
-            raise ApiFailed("no conflict of this store is known", Exit.NOT_FOUND)
-        one = _named("CONFLICT", conflict, listed, "id")
+            below = f" below {folder}" if folder else ""
+            raise ApiFailed(f"no conflict of this store is known{below}", Exit.NOT_FOUND)
+        hint = "; there are more: name a folder of one side with --in" if more else ""
+        one = _named("CONFLICT", conflict, listed, "id", hint)
         keep = keep if keep == BOTH else str(_named("--keep", keep, one["sides"], "statement_id")["statement_id"])
         body = {"memory_version_ids": [side["memory_version_id"] for side in one["sides"]], "keep": keep}
         decided = client.post(f"/v1/memory_stores/{store}/conflicts/{one['id']}/resolve", body)
@@ -85,18 +88,25 @@ def resolve(
     _show({**one, "status": "resolved", "resolution": decided})
 
 
-def _listed(client: Any, store: str) -> list[Any]:
-    """Return the conflicts that may be meant: the open ones, and those that are decided, as repeating is allowed."""
-    asked = {"limit": GRAPH_LIMIT_MAX}
+def _asked(limit: int, folder: str | None) -> dict[str, str | int]:
+    return {"limit": limit, **({"path_prefix": folder} if folder else {})}
+
+
+def _listed(client: Any, store: str, asked: dict[str, str | int]) -> tuple[list[Any], bool]:
+    """Return the conflicts that may be meant, and whether there are more.
+
+    They are the open ones, and those that are decided, as repeating is allowed.
+    """
     path = f"/v1/memory_stores/{store}/conflicts"
-    return [one for status in STATUSES for one in client.get(path, {**asked, "status": status})["conflicts"]]
+    found = [client.get(path, {**asked, "status": status}) for status in STATUSES]
+    return [one for page in found for one in page["conflicts"]], any(page["truncated"] for page in found)
 
 
-def _named(argument: str, beginning: str, rows: list[Any], name: str) -> Any:
+def _named(argument: str, beginning: str, rows: list[Any], name: str, hint: str = "") -> Any:
     found = [one for one in rows if str(one[name]).startswith(beginning)]
     if len(found) != 1:
         known = ", ".join(str(one[name]) for one in rows[:10])
-        raise InvalidRequest(argument, f"must name one of {known}")
+        raise InvalidRequest(argument, f"must name one of {known}{hint}")
     return found[0]
 
 
