@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from memolith.adapters.memory import RecordingMetrics
+from memolith.app.api.quarantine import PLACES_MAX, VERSIONS_LOOKED_AT
 from memolith.app.kernel.results import Memory
 from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.main import run
@@ -79,6 +80,18 @@ def test_a_text_is_in_order_with_its_verdicts_and_places_and_never_itself(
     assert memolith("show", *desk.words, "--json") == 0
     (place,) = json.loads(capsys.readouterr().out)["places"]
     assert (place["path"], place["head"]) == ("/notes/a.md", True)
+
+
+@pytest.mark.parametrize("bound", ["PLACES_MAX", "VERSIONS_LOOKED_AT"])
+def test_that_a_text_may_stand_at_more_places_is_told_with_both_bounds(
+    desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, bound: str
+) -> None:
+    monkeypatch.setattr(f"memolith.app.api.quarantine.{bound}", 0)
+    assert memolith("show", *desk.words) == 0
+    shown = capsys.readouterr().out
+    assert (
+        f"There may be more: at most {PLACES_MAX:,} are listed, of the store's {VERSIONS_LOOKED_AT:,} newest" in shown
+    )
 
 
 def test_a_released_text_is_in_order_again_in_every_region_and_stays_so(

@@ -324,7 +324,7 @@ class QuarantinedText:
     """A text that a verdict withheld: the versions it was withheld for, first one first, and why, while it is.
 
     `verdicts` (oldest first) and `places` (newest first) are None where they were not looked for; `all_places` says
-    whether every version of the store was looked at.
+    whether every version of the store was looked at, and every one that has the text is listed.
     """
 
     store_id: str

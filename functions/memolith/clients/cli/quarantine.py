@@ -70,7 +70,7 @@ def show(store: Store, version: Version, url: Url = None, key: Key = None, as_js
     say("\nIt stands at:")
     show_rows(places, ("path", "memory_version_id", "created_at", "current"), as_json=False)
     if not found["all_places"]:
-        say("There may be more: the store has too many versions to look at all of them.")
+        say("There may be more: at most 1,000 are listed, of the store's 100,000 newest versions.")
 
 
 @app.command(cls=StoreCommand)
