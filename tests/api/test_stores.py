@@ -77,6 +77,10 @@ def test_an_archived_store_takes_no_new_content_but_can_be_read_and_emptied(
     with pytest.raises(anthropic.BadRequestError):
         client.beta.memory_stores.update(store_id, name="b")
     with pytest.raises(anthropic.BadRequestError):
+        client.beta.memory_stores.update(store_id, name="b", extra_body={"durability": "one_region"})
+    unchanged = client.beta.memory_stores.update(store_id, extra_body={"durability": "one_region"})
+    assert unchanged == client.beta.memory_stores.retrieve(store_id)
+    with pytest.raises(anthropic.BadRequestError):
         memories.create(store_id, path="/new", content="z")
     with pytest.raises(anthropic.BadRequestError):
         memories.update(kept.id, memory_store_id=store_id, content="z")

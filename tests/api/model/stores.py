@@ -69,7 +69,8 @@ class Stores:
     ) -> Store:
         shelf = self.state.shelf(call, "admin", store_id)
         old = shelf.store
-        if old.archived_at is not None:
+        others = any(one is not UNSET for one in (name, description, metadata, scan_policy, retention))
+        if old.archived_at is not None and (others or (durability is UNSET and second_region is UNSET)):
             raise InvalidRequest("memory_store_id", "archived")
         refuse_second(durability, second_region)
         merged = {**old.metadata, **(metadata if isinstance(metadata, Mapping) else {})}

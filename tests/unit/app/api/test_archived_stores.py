@@ -55,6 +55,7 @@ def test_an_archived_store_may_have_another_second_region_or_none_and_nothing_el
     scene.at(HOME).stores.update(scene.call(), scene.store, **kept, durability="two_regions", second_region=AWAY)
     archived = scene.at(HOME).stores.archive(scene.call(), scene.store)
     scene.deliver()
+    beside: dict[str, object]
     for beside in ({"name": "n"}, {"retention": {"days": 7}}, {"approval": {}}, {"description": ""}):
         with pytest.raises(InvalidRequest, match="archived"):
             update(scene.call(), scene.store, **{**kept, "second_region": THIRD, **beside})
