@@ -55,10 +55,10 @@ def test_an_archived_store_may_have_another_second_region_or_none_and_nothing_el
     scene.at(HOME).stores.update(scene.call(), scene.store, **kept, durability="two_regions", second_region=AWAY)
     archived = scene.at(HOME).stores.archive(scene.call(), scene.store)
     scene.deliver()
-    beside: dict[str, object]
-    for beside in ({"name": "n"}, {"retention": {"days": 7}}, {"approval": {}}, {"description": ""}):
+    other: list[tuple[str, object]] = [("name", "n"), ("description", ""), ("retention", {"days": 7}), ("approval", {})]
+    for name, value in other:
         with pytest.raises(InvalidRequest, match="archived"):
-            update(scene.call(), scene.store, **{**kept, "second_region": THIRD, **beside})
+            update(scene.call(), scene.store, **{**kept, "second_region": THIRD, name: value})
     with pytest.raises(InvalidRequest, match="archived"):
         update(scene.call(), scene.store, **kept)
     moved = update(scene.call(), scene.store, **kept, second_region=THIRD)
