@@ -38,6 +38,7 @@ class Commit:
     """The next version: its operation, and where it will stand.
 
     Attributes:
+        path: empty where it is not known: the texts that the memory had at it were erased.
         blank: its text was erased where it comes from.
         reserves: its memory is not listed at the path now, which has to be reserved before.
     """
@@ -234,7 +235,8 @@ def decide_import(head: MemoryRow | None, salt: bytes, command: ImportVersion) -
     """Put a version of a history after those that are here, at the path that it had.
 
     Of a history whose beginning is not known, the first version that is creates the memory. A text after an erased
-    version lists the memory at its path again, which others may claim by now.
+    version lists the memory at its path again, which others may claim by now. A deletion stays in its head's log, and
+    keeps a path only if that is the log's: every indexer refuses an entry that is in another path's log.
     """
     version = command.version
     if head is None:
@@ -245,12 +247,13 @@ def decide_import(head: MemoryRow | None, salt: bytes, command: ImportVersion) -
         return Commit(Operation.CREATED, version.path or "", version.content or "")
     if head.gone:
         return Refused(NotFound("memory", version.memory_id))
-    if version.operation == Operation.DELETED:
-        return Commit(Operation.DELETED, head.path or version.path or "", None, blank=version.blank)
-    if not version.blank and version.path is not None and path_hash(salt, version.path) != head.path_hash:
-        return Commit(Operation.MOVED_IN, version.path, version.content)
-    comes_back = version.content is not None and not is_live(head)
     path = version.path or head.path or ""
+    is_elsewhere = version.path is not None and path_hash(salt, path) != head.path_hash
+    if version.operation == Operation.DELETED:
+        return Commit(Operation.DELETED, (head.path or "") if is_elsewhere else path, None, blank=version.blank)
+    if is_elsewhere and not version.blank:
+        return Commit(Operation.MOVED_IN, path, version.content)
+    comes_back = version.content is not None and not is_live(head)
     return Commit(Operation.MODIFIED, path, version.content, version.blank and not comes_back, comes_back)
 
 
@@ -356,7 +359,7 @@ def follows(draft: Draft, head: MemoryRow, key: LogKey, commit: Commit, source: 
         generation=head.generation + 1,
         arrived=key.slot if moved or commit.reserves else Slot.parse(head.arrived),
         parent_version_id=head.version_id,
-        path=commit.path,
+        path=commit.path or None,
         content_sha256=sha256,
         content_size_bytes=size,
         created_at=after(draft.now_us, head.updated_at),

@@ -86,7 +86,7 @@ def check_version(body: Mapping[str, Any]) -> None:
     check_actor(body["redacted_by"])
     redacted = body["redacted_at"] is not None
     assert redacted == (body["redacted_by"] is not None)
-    assert redacted == (body["path"] is None)
+    assert redacted == (body["path"] is None) or (body["imported"] and not redacted)
     gone = redacted or body["operation"] == "deleted"
     assert gone == (body["content_sha256"] is None)
     assert gone == (body["content_size_bytes"] is None)

@@ -129,7 +129,7 @@ def test_an_import_that_was_stopped_goes_on(desk: Desk) -> None:
     assert live(desk, store) == live(desk, desk.store)
 
 
-@pytest.mark.parametrize("redacted", [[0], [1, 2], [0, 1, 2, 3], [3]])
+@pytest.mark.parametrize("redacted", [[0], [1, 2], [0, 1, 2], [0, 1, 2, 3], [3]])
 def test_redacted_versions_arrive_blank_and_say_who_redacted_them(desk: Desk, redacted: list[int]) -> None:
     """Of a memory that was created, changed, moved, deleted; and of the one that came after it."""
     api = desk.backend.client().beta.memory_stores
@@ -142,7 +142,11 @@ def test_redacted_versions_arrive_blank_and_say_who_redacted_them(desk: Desk, re
     for number in redacted:
         api.memory_versions.redact(versions[number].id, memory_store_id=desk.store)
     store, _ = moved(desk, desk.store)
-    assert history(desk, store) == history(desk, desk.store)
+    told = history(desk, desk.store)
+    if 2 in redacted:  # nothing says any more that the memory was moved to where it was deleted
+        [deletion] = [row for row in told if row["operation"] == "deleted"]
+        deletion["path"] = None
+    assert history(desk, store) == told
     assert live(desk, store) == live(desk, desk.store)
     for number in redacted:
         shown = api.memory_versions.retrieve(versions[number].id, memory_store_id=store)

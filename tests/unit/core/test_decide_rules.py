@@ -329,6 +329,8 @@ def check_import(head: MemoryRow | None, command: ImportVersion) -> None:
         assert not decision.reserves
         return
     moves = version.path is not None and path_hash(SALT, version.path) != head.path_hash
+    at_head = not decision.path or path_hash(SALT, decision.path) == head.path_hash
+    assert decision.blank or decision.operation is Operation.MOVED_IN or at_head, "else no indexer accepts it"
     assert (decision.operation is Operation.MOVED_IN) == (moves and version.content is not None)
     listed_anew = version.content is not None and not is_live(head) and not moves
     assert decision.reserves == listed_anew, "a text after an erased version is seen at its path again"

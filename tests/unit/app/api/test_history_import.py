@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import Crash, Fault, Strike
+from memolith.adapters.memory import MemoryQueue
 from memolith.app.kernel.results import Memory, VersionFilter
 from memolith.core import ids
 from memolith.core.commands import ImportedVersion
 from memolith.core.errors import InvalidRequest, OutcomeUnknown, PathConflict, Unavailable
 from memolith.core.limits import IMPORT_AHEAD_MAX_US
 from memolith.ports import errors as port_errors
+from memolith.scanner import Scanner
+from tests.support.rebuilds import Operator
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 T = TypeVar("T")
@@ -212,3 +216,53 @@ def test_a_version_was_redacted_a_day_ahead_at_most(scene: Scene) -> None:
     assert redacted(scene) == []
     bring(scene, HOME, [at_last])
     assert redacted(scene) == [latest_us]
+
+
+ERASED = replace(FOLLOWING, content=None)
+"""As retention leaves a version: of the text only its path is known, if that."""
+DELETED = replace(ERASED, version_id=f"memver_{ids.ulid(5, bytes(10))}", operation="deleted")
+MOVED = replace(DELETED, path="/b")
+"""A deletion at the path that its memory had been moved to by a version whose text is erased since."""
+
+
+@pytest.mark.parametrize(
+    ("told", "path"),
+    [
+        ([TOLD[0], ERASED, DELETED], "/told/1"),
+        ([TOLD[0], replace(ERASED, path=None), MOVED], None),
+        ([replace(TOLD[0], path=None, content=None), MOVED], None),
+        ([replace(TOLD[0], path=None, content=None), replace(DELETED, path=None)], None),
+    ],
+)
+def test_a_deletion_after_erased_versions_is_known_everywhere_and_after_a_rebuild(
+    scene: Scene, told: list[ImportedVersion], path: str | None
+) -> None:
+    live = scene.create("/b", "x")
+    assert bring(scene, HOME, told) == [("imported", "")] * len(told)
+    scene.deliver()
+    Operator(scene.cloud, MemoryQueue()).run()
+    for region in (AWAY, HOME):
+        deleted = scene.versions(at=region, memory_id=DELETED.memory_id).items[0]
+        assert (deleted.id, deleted.operation, deleted.path) == (DELETED.version_id, "deleted", path)
+        assert scene.paths(at=region) == ["/b"], "where another memory lives"
+    with pytest.raises(PathConflict):
+        scene.create("/b/c", "below it")
+    scene.delete(live)
+    assert scene.create("/told/1", "free").path == "/told/1"
+
+
+def test_a_deletion_that_is_imported_takes_no_other_memory_out_of_the_listing(scene: Scene) -> None:
+    scene.create("/b", "x")
+    bring(scene, HOME, [replace(TOLD[0], path=None, content=None), MOVED])
+    assert scene.paths() == ["/b"]
+    with pytest.raises(PathConflict):
+        scene.create("/b/c", "below it")
+
+
+def test_a_deletion_brings_no_path_that_the_scanner_would_refuse(scanner_database: Path) -> None:
+    scene = Scene(scanner=Scanner.load(scanner_database))
+    path = "/notes/%2e%2e/x"
+    with pytest.raises(InvalidRequest, match="scanner"):
+        scene.create(path)
+    bring(scene, HOME, [TOLD[0], replace(ERASED, path=None), replace(DELETED, path=path)])
+    assert path not in [version.path for version in scene.versions().items]
