@@ -64,7 +64,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class LeftApart:
-    """A late version is not adopted: it stays a divergent one."""
+    """A late version is not adopted: it stays divergent. An imported one waits: another memory has its head's path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def decide(facts: Facts, command: WriteCommand) -> Decision | Look:
         case AdoptVersion():
             return decide_adoption(facts.head, facts, command)
         case ImportVersion():
-            return decide_import(facts.head, facts.salt, command)
+            return decide_import(facts.head, facts, command)
 
 
 def sha256_hex(content: str) -> str:
@@ -219,10 +219,8 @@ def decide_adoption(head: MemoryRow | None, facts: Facts, command: AdoptVersion)
         return Look.LINEAGE
     if not facts.builds_on:
         return LeftApart()
-    if head.path is None and facts.succeeded is None:
-        return Look.SUCCESSOR
-    if head.path is None and facts.succeeded:
-        return LeftApart()
+    if head.path is None and facts.succeeded is not False:
+        return LeftApart() if facts.succeeded else Look.SUCCESSOR
     comes_back = command.content is not None and head.path is None
     return Commit(straggler.operation, straggler.path or head.path or "", command.content, reserves=comes_back)
 
@@ -231,27 +229,29 @@ ADOPTABLE = (Operation.CREATED, Operation.MODIFIED, Operation.DELETED)
 """A rename is left apart: its two halves were one commit, and half of it may have been built on."""
 
 
-def decide_import(head: MemoryRow | None, salt: bytes, command: ImportVersion) -> Decision:
+def decide_import(head: MemoryRow | None, facts: Facts, command: ImportVersion) -> Decision | Look:
     """Put a version of a history after those that are here, at the path that it had.
 
     Of a history whose beginning is not known, the first version that is creates the memory. A text after an erased
-    version lists the memory at its path again, which others may claim by now. A deletion stays in its head's log, and
-    keeps a path only if that is the log's: every indexer refuses an entry that is in another path's log.
+    version lists the memory at its path again, which others may claim by now. A deletion keeps a path only if that is
+    its head's log's. What leaves an erased head's path waits while another memory is there: it would unlist that one.
     """
-    version = command.version
+    version, is_end = command.version, command.version.operation == Operation.DELETED
     if head is None:
-        if version.operation == Operation.DELETED:
+        if is_end:
             return Refused(InvalidRequest("versions", "a history cannot begin with a deletion"))
-        if version.blank:
-            return Commit(Operation.CREATED, "", "", blank=True)
-        return Commit(Operation.CREATED, version.path or "", version.content or "")
+        path, content = ("", "") if version.blank else (version.path or "", version.content or "")
+        return Commit(Operation.CREATED, path, content, version.blank)
     if head.gone:
         return Refused(NotFound("memory", version.memory_id))
     path = version.path or head.path or ""
-    is_elsewhere = version.path is not None and path_hash(salt, path) != head.path_hash
-    if version.operation == Operation.DELETED:
-        return Commit(Operation.DELETED, (head.path or "") if is_elsewhere else path, None, blank=version.blank)
-    if is_elsewhere and not version.blank:
+    is_elsewhere = version.path is not None and path_hash(facts.salt, path) != head.path_hash
+    leaves = is_end or (is_elsewhere and not version.blank)
+    if leaves and head.path is None and facts.succeeded is not False:
+        return LeftApart() if facts.succeeded else Look.SUCCESSOR
+    if is_end:
+        return Commit(Operation.DELETED, (head.path or "") if is_elsewhere else path, None, version.blank)
+    if leaves:
         return Commit(Operation.MOVED_IN, path, version.content)
     comes_back = version.content is not None and not is_live(head)
     return Commit(Operation.MODIFIED, path, version.content, version.blank and not comes_back, comes_back)

@@ -304,12 +304,12 @@ IMPORTS = [
 def test_an_imported_version_follows_what_is_here_and_is_refused_only_before_a_beginning_or_after_an_end(
     head: MemoryRow | None,
 ) -> None:
-    for command in IMPORTS:
-        check_import(head, command)
+    for succeeded, command in product((None, False, True), IMPORTS):
+        check_import(head, succeeded, command)
 
 
-def check_import(head: MemoryRow | None, command: ImportVersion) -> None:
-    version, decision = command.version, decide.decide(Facts(SALT, head), command)
+def check_import(head: MemoryRow | None, succeeded: bool | None, command: ImportVersion) -> None:
+    version, decision = command.version, decide.decide(Facts(SALT, head, succeeded=succeeded), command)
     is_end = version.operation == "deleted"
     if head is None and is_end:
         assert isinstance(decision, decide.Refused)
@@ -318,6 +318,11 @@ def check_import(head: MemoryRow | None, command: ImportVersion) -> None:
     if head is not None and head.gone:
         assert isinstance(decision, decide.Refused)
         assert isinstance(decision.error, NotFound)
+        return
+    moves = head is not None and version.path is not None and path_hash(SALT, version.path) != head.path_hash
+    leaves = is_end or (moves and version.content is not None)
+    if leaves and head is not None and head.path is None and succeeded is not False:
+        assert decision == (decide.LeftApart() if succeeded else Look.SUCCESSOR), "it would unlist its successor"
         return
     assert isinstance(decision, decide.Commit)
     assert (decision.operation is Operation.CREATED) == (head is None)
@@ -328,7 +333,6 @@ def check_import(head: MemoryRow | None, command: ImportVersion) -> None:
         assert decision.path == ("" if version.blank else version.path)
         assert not decision.reserves
         return
-    moves = version.path is not None and path_hash(SALT, version.path) != head.path_hash
     at_head = not decision.path or path_hash(SALT, decision.path) == head.path_hash
     assert decision.blank or decision.operation is Operation.MOVED_IN or at_head, "else no indexer accepts it"
     assert (decision.operation is Operation.MOVED_IN) == (moves and version.content is not None)

@@ -16,6 +16,7 @@ from memolith.core.decide import Facts, Look
 from memolith.core.errors import Damaged, InvalidRequest, MemolithError
 from memolith.core.integrity import Acknowledged
 from memolith.core.objects.entry import Entry
+from memolith.core.paths import path_hash
 from memolith.core.rows.content import LogRow, MemoryRow
 from memolith.core.verdicts import withheld_ever
 
@@ -55,11 +56,11 @@ class FactReader:
         head = facts.head if isinstance(facts.head, MemoryRow) else None
         if head is not None and look is Look.HIDDEN:
             return replace(facts, hidden=self._hidden(attempt, head))
+        if head is not None and look is Look.SUCCESSOR:
+            return replace(facts, succeeded=self._is_succeeded(attempt, head))
         if head is None or not isinstance(command, AdoptVersion):
             raise ValueError(f"{look} is a fact about the head of a late version")
-        if look is Look.LINEAGE:
-            return replace(facts, builds_on=self.builds_on(command.straggler, head.version_id))
-        return replace(facts, succeeded=self._is_succeeded(attempt, head))
+        return replace(facts, builds_on=self.builds_on(command.straggler, head.version_id))
 
     def _hidden(self, attempt: Attempt, head: MemoryRow) -> MemolithError | None:
         """Return why the caller may have been given the head's hash without its text. One index read, then one GET.
@@ -99,7 +100,12 @@ class FactReader:
         return before is not None
 
     def _is_succeeded(self, attempt: Attempt, head: MemoryRow) -> bool:
-        """Return whether the path of a head that was erased, which made it free, has another memory by now. A read."""
+        """Return whether the path of a head that was erased, which made it free, has another memory by now. A read.
+
+        No call for a memory that an import has begun without a text: no path has its log.
+        """
+        if head.path_hash == path_hash(bytes.fromhex(attempt.store.salt), head.memory_id):
+            return False
         key = LogRow.key(head.store_id, head.path_hash)
         row = self._region.read(attempt.view.index, [key]).get(key)
         return row is not None and fold.occupant_of(LogRow.from_attributes(row)) not in (None, head.memory_id)

@@ -30,7 +30,15 @@ from memolith.app.safety.verdicts import verdict_keys
 from memolith.app.safety.write_gate import TextScanner, admit
 from memolith.core import decide, fold
 from memolith.core.approval import waits
-from memolith.core.commands import AdoptVersion, Command, DeleteMemory, WriteCommand, is_deletion, version_ids
+from memolith.core.commands import (
+    AdoptVersion,
+    Command,
+    DeleteMemory,
+    ImportVersion,
+    WriteCommand,
+    is_deletion,
+    version_ids,
+)
 from memolith.core.epochs import current_epoch
 from memolith.core.errors import (
     Busy,
@@ -39,6 +47,7 @@ from memolith.core.errors import (
     NeedsApproval,
     NotFound,
     OutcomeUnknown,
+    PathConflict,
     Unavailable,
     in_doubt,
 )
@@ -187,11 +196,15 @@ class Writer:
     def _leave_apart(self, attempt: Attempt, command: WriteCommand, head: MemoryRow | None) -> Step:
         """Leave a late version apart, unless its log has a memory that the index did not know, which is folded now.
 
+        An imported one is refused: another memory has its head's path.
+
         Who adopted that memory may have died before the fold, and its original, if erased since, asks no more. Nobody
         puts above what is not folded, so that it is the last in its log. A memory that the present epoch began without
         is over, though its creation may be the last that is known of its path. A few HEADs, where the index knows no
         memory.
         """
+        if isinstance(command, ImportVersion):
+            attempt.outcome.error = PathConflict("")  # the path of an erased head is known to no row
         if head is not None or not isinstance(command, AdoptVersion):
             return Step.DECIDED
         tail = self._steps.logs.tail(attempt.store, command.straggler.key.path_hash)

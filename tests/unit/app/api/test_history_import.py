@@ -259,6 +259,25 @@ def test_a_deletion_that_is_imported_takes_no_other_memory_out_of_the_listing(sc
         scene.create("/b/c", "below it")
 
 
+@pytest.mark.parametrize("told", [DELETED, MOVED, replace(FOLLOWING, path="/c")])
+def test_what_leaves_the_path_of_an_erased_version_waits_while_another_memory_is_there(
+    scene: Scene, told: ImportedVersion
+) -> None:
+    bring(scene, HOME, [TOLD[0], replace(ERASED, version_id=f"memver_{ids.ulid(3, bytes(10))}")])
+    ours = scene.create("/told/1", "ours")
+    [result] = scene.at(HOME).imports.import_versions(scene.call(), scene.store, [told])
+    assert (result.status, result.path_taken) == ("refused", True)
+    assert scene.paths() == ["/told/1"]
+    with pytest.raises(PathConflict):
+        scene.create("/told/1", "another")
+    scene.update(ours, path="/ours")
+    assert bring(scene, HOME, [told]) == [("imported", "")]
+    scene.deliver()
+    Operator(scene.cloud, MemoryQueue()).run()
+    listed = ["/c", "/ours"] if told.path == "/c" else ["/ours"]
+    assert scene.paths() == scene.paths(at=AWAY) == listed
+
+
 def test_a_deletion_brings_no_path_that_the_scanner_would_refuse(scanner_database: Path) -> None:
     scene = Scene(scanner=Scanner.load(scanner_database))
     path = "/notes/%2e%2e/x"

@@ -100,6 +100,13 @@ IMPORTS = [
         Stage.brought_blank,
     ),
     Path(
+        "a deletion after a version that was erased: whether another memory has come to its path",
+        lambda s: s.bring(told(3, path=None, content=None, operation="deleted")),
+        [OPEN_STORE, BROUGHT, "read logs", "put log", "read logs", BLANK_FOLDED],
+        [],
+        Stage.brought_erased,
+    ),
+    Path(
         "a text that is withheld where it comes from: its verdict is put first",
         lambda s: s.bring(told(1, withheld_rules=("rule",), withheld_reason="why")),
         [

@@ -323,6 +323,9 @@ class Stage:
     def brought_blank(self) -> None:
         self.bring(told(1, path=None, content=None))
 
+    def brought_erased(self) -> None:
+        self.bring(told(1), told(2, path=None, content=None))
+
     def event_at(self, region: str, number: int = 0) -> None:
         """The indexer of a region is woken with the key of the number-th object that was put last."""
         events = [event for event in self.scene.cloud.pending if not event.replica]
