@@ -56,8 +56,8 @@ class ProposalDrafts:
     def draft(self, view: View, store: StoreRow, request: Mapping[str, Any]) -> ProposalRecord:
         """Return the record to put; or the one that an earlier copy of the request has put.
 
-        Two index reads for the edits, more beyond a hundred rows, a read of their verdicts, and a GET for each text in
-        which a part is to be replaced.
+        Two index reads for the edits, more beyond a hundred rows, a read of the verdicts on their texts, another for
+        those in which a part is to be replaced, and a GET for each of these.
 
         Raises:
             InvalidRequest: an edit breaks a rule, the scanner refuses a text, or the store has too many proposals.
@@ -168,11 +168,13 @@ class ProposalDrafts:
         rows |= self._read(view, [MemoryRow.key(store_id, id) for id in ids])
         if any(MemoryRow.key(store_id, id) not in rows for id in named):
             self._region.require_whole(view, "memories")
+        self._refuse_withheld(view, store, _replaced_in(edits, rows, store_id, occupants))
         resolved = tuple(
             self._edit(store, rows, occupants, edit, f"edits.{number}", trust) for number, edit in enumerate(edits)
         )
         check_texts_size(edit.content for edit in resolved)
-        self._refuse_withheld(view, store, edits, resolved)
+        new = {edit.content_sha256: f"edits.{number}.content" for number, edit in enumerate(resolved)}
+        self._refuse_withheld(view, store, {sha256: field for sha256, field in new.items() if sha256 is not None})
         return resolved
 
     def _read(self, view: View, keys: Sequence[RowKey]) -> dict[RowKey, Attributes]:
@@ -227,7 +229,7 @@ class ProposalDrafts:
         )
 
     def _text(self, store: StoreRow, head: MemoryRow, field: str) -> str:
-        """Return a memory's text. Raises InvalidRequest for one that is withheld, or erased."""
+        """Return a text that is not withheld. Raises InvalidRequest for one that was erased."""
         text = self._texts.read(store.store_id, head.ref, Acknowledged(head.content_sha256 or "", head.version_id))
         if text is None:
             raise InvalidRequest(f"{field}.path", "names a memory whose text was erased")
@@ -253,19 +255,27 @@ class ProposalDrafts:
         """Return a reason as it may be stored: it is shown to people, and must not carry a secret past the scanner."""
         return self._clean(store, why, "/why", {"content": field, "path": field}) if why else ""
 
-    def _refuse_withheld(
-        self, view: View, store: StoreRow, asked: Sequence[EditRequest], edits: Sequence[ProposedEdit]
-    ) -> None:
-        """Refuse a text that is withheld in this store, and a part of one: it would leave through the proposal."""
-        hashes: dict[str, str] = {}
-        for number, (request, edit) in enumerate(zip(asked, edits, strict=True)):
-            if edit.content_sha256 is not None:
-                hashes[edit.content_sha256] = f"edits.{number}.content"
-            if request.op == "str_replace" and edit.expected_content_sha256 is not None:
-                hashes[edit.expected_content_sha256] = f"edits.{number}.path"
-        for sha256, row in self._verdicts.of(view, store, hashes).items():
+    def _refuse_withheld(self, view: View, store: StoreRow, fields: Mapping[str, str]) -> None:
+        """Refuse texts that are withheld in this store, given as their hashes with the field that names each."""
+        for sha256, row in self._verdicts.of(view, store, fields).items():
             if withheld_by(row) is not None:
-                raise InvalidRequest(hashes[sha256], "is, or names, a text that the safety scanner withholds here")
+                raise InvalidRequest(fields[sha256], "is, or names, a text that the safety scanner withholds here")
+
+
+def _replaced_in(
+    edits: Sequence[EditRequest], rows: Mapping[RowKey, Attributes], store_id: str, occupants: Mapping[str, str | None]
+) -> dict[str, str]:
+    """Return the hashes of the texts in which a part is to be replaced, each with the field that names its memory.
+
+    A withheld one is refused before it is read: how often `old` is in it would tell it letter by letter, and what the
+    scanner finds in it would show it.
+    """
+    found = {}
+    for number, edit in enumerate(edits):
+        head = _head(rows, store_id, edit.memory_id or occupants[edit.path]) if edit.op == "str_replace" else None
+        if head is not None and head.content_sha256 is not None:
+            found[head.content_sha256] = f"edits.{number}.path"
+    return found
 
 
 def _occupant(rows: Mapping[RowKey, Attributes], store_id: str, path: str) -> str | None:

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memolith.adapters.layered import Fault, Strike
-from memolith.app.kernel.results import Memory, ReadConsistency, RequestContext, Version, VersionFilter, Withheld
+from memolith.app.kernel.results import (
+    Memory,
+    ReadConsistency,
+    RequestContext,
+    StoreToAttach,
+    Version,
+    VersionFilter,
+    Withheld,
+)
 from memolith.core.errors import InvalidRequest, Unavailable
 from memolith.core.objects.verdict_record import VerdictOutcome
 from memolith.core.proposed_edits import EditRequest
+from memolith.scanner import Scanner
 from tests.unit.app.api.proposal_desk import Desk, texts
 from tests.unit.app.scene import AWAY, HOME, Scene
 
@@ -253,3 +263,25 @@ def test_a_reversal_refuses_to_bring_a_withheld_text_back_and_says_why(edit: Edi
     assert reverted.reversal is not None and reverted.reversal.outcome == "refused"
     assert "is withheld in this store" in reverted.reversal.detail
     assert texts(desk.scene) == before
+
+
+@pytest.mark.parametrize("at", [HOME, AWAY])
+@pytest.mark.parametrize("in_session", [False, True])
+def test_an_edit_of_a_part_of_a_withheld_text_says_nothing_of_what_is_in_it(
+    scanner_database: Path, at: str, in_session: bool
+) -> None:
+    scene = Scene(scanner=Scanner.load(scanner_database))
+    memory = scene.create("/a", "one two two\n")
+    scene.judge(memory)
+    issued = scene.at(HOME).sessions.create(
+        scene.call(), [StoreToAttach(scene.store, "read_write", "")], title=None, metadata={}, token_lifetime_s=60
+    )
+    scene.deliver()
+    call = RequestContext(scene.at(at).sessions.verify(issued.token)) if in_session else scene.call()
+    refusals = set()
+    for old, new in (("three", ""), ("one", ""), ("two", ""), ("one", "ghp_" + "q8Zt3mW0xKcVbN5rYs2LdJ7fHgP1aEuR4oTi")):
+        edits = [EditRequest("create", "/b", content="b"), EditRequest("str_replace", "/a", old=old, new=new)]
+        with pytest.raises(InvalidRequest) as refused:
+            scene.at(at).proposals.open(call, scene.store, why="tidy up", edits=edits, key=None)
+        refusals.add((refused.value.field, refused.value.rule, str(list(refused.value.findings))))
+    assert refusals == {("edits.1.path", "is, or names, a text that the safety scanner withholds here", "[]")}
