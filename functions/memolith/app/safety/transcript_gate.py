@@ -19,7 +19,10 @@ OMITTED_MEDIA = "[OMITTED_MEDIA]"
 """Stands for the bytes of an image or document: they are of no use to memory, and a secret in them is not found."""
 
 READ_MAX_CHARS = 100_000
-"""Of one event's texts that are read for planted instructions."""
+"""Of an event's texts that are read for planted instructions at once; a longer one is read in parts."""
+
+READ_TWICE_CHARS = 2_000
+"""By how much these parts overlap: an instruction that two of them divide is whole in one, unless it is longer."""
 
 NAMED_MAX_CHARS = 500
 """Of a value that is read together with the name of its field."""
@@ -65,8 +68,11 @@ class TranscriptGate:
         trust = trust_of(type, writer, suspicious=False)
         if rank(trust) <= rank(TOOL_EXTERNAL):
             return trust
-        report = self._scanner.scan("\n".join(_texts(fields))[:READ_MAX_CHARS])
-        planted = any(one.family in _PLANTED and one.severity is not Severity.LOW for one in report.findings)
+        planted = any(
+            one.family in _PLANTED and one.severity is not Severity.LOW
+            for part in _parts("\n".join(_texts(fields)))
+            for one in self._scanner.scan(part).findings
+        )
         return trust_of(type, writer, suspicious=planted)
 
 
@@ -113,6 +119,12 @@ def _rewritten(value: Any, rewrite: _Rewrite, name: str = "") -> Any:
     if isinstance(value, (list, tuple)):
         return [_rewritten(one, rewrite, name) for one in value]
     return value
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield all of a text. Models are shown the beginning and the end of a long one, and searches any place."""
+    for start in range(0, max(len(text) - READ_TWICE_CHARS, 1), READ_MAX_CHARS - READ_TWICE_CHARS):
+        yield text[start : start + READ_MAX_CHARS]
 
 
 def _texts(value: Any) -> Iterator[str]:
