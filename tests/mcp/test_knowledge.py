@@ -21,11 +21,12 @@ def test_a_context_and_backlinks_follow_the_links_of_notes(server: Server) -> No
         assert [one["title"] for one in result["related_results"] if one["type"] == "entity"] == ["Charles"]
     assert len((server.call("build_context", url="people/*")[1] or {})["results"]) == 2
     [link] = (server.call("backlinks", path="people/charles.md")[1] or {})["links"]
-    assert (link["path"], link["title"], link["type"], link["line"]) == (
+    assert (link["path"], link["title"], link["type"], link["line"], link["trust"]) == (
         "/memories/people/ada.md",
         "Ada",
         "works_with",
         4,
+        "agent",
     )
     assert "does not exist" in server.call("backlinks", path="nobody.md")[0]
     text, _, failed = server.call("build_context", url="http://a")

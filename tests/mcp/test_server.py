@@ -87,7 +87,9 @@ def test_what_an_agent_proposes_is_not_in_memory_and_no_tool_decides_it(server: 
     (listed,) = (server.call("list_proposals")[1] or {})["proposals"]
     assert (listed["proposal_id"], listed["edit_count"]) == (made["proposal_id"], 1)
     read = server.call("read_proposal")[1] or {}
-    assert "+Deploys go out on Thursdays." in read["edits"][0]["diff"]
+    [edit] = read["edits"]
+    assert "+Deploys go out on Thursdays." in edit["diff"]
+    assert (made["edits"][0]["trust"], edit["trust"], edit["diff_trust"]) == ("agent",) * 3
     assert server.call("read_proposal", proposal_id="prop_none")[2]
     assert not {name for name in TOOLS if "approve" in name or "decide" in name or "reject" in name}
     server.fresh.backend.raw("POST", f"/v1/memory_stores/{server.store_id}/proposals/{made['proposal_id']}/withdraw")

@@ -205,6 +205,7 @@ class Backlink(BaseModel):
     age: str
     type: str
     line: int
+    trust: str = TRUST
 
 
 class Backlinks(BaseModel):

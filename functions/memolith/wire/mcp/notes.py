@@ -222,6 +222,7 @@ class Notes:
                     age=nodes[edge["from"]]["age"],
                     type=edge["type"],
                     line=edge["line"],
+                    trust=nodes[edge["from"]]["trust"],
                 )
                 for edge in edges
             ],

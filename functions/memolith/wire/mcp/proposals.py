@@ -14,6 +14,7 @@ from memolith.app.kernel.answer_size import Room
 from memolith.core.limits import PROPOSAL_EDITS_MAX, PROPOSAL_KEY_MAX_CHARS, PROPOSAL_WHY_MAX_CHARS
 from memolith.core.sent_size import sent_size
 from memolith.wire.mcp import texts
+from memolith.wire.mcp.answers import TRUST
 from memolith.wire.mcp.schemas import ROWS_DEFAULT, Limit, NoteArguments, PathText, Sha256, Text
 from memolith.wire.memory_tool.places import ROOT, note_place
 from memolith.wire.memory_tool.texts import ToolFailure
@@ -98,7 +99,8 @@ class Proposals(BaseModel):
 class EditShown(BaseModel):
     """One edit of a proposal: the lines that it changes, what stands against it now, and what became of it.
 
-    `left_out` says how to read the edit where one answer has no room for its lines.
+    `left_out` says how to read the edit where one answer has no room for its lines; `diff_trust` how far the least
+    trusted of them may be believed.
     """
 
     number: int
@@ -108,7 +110,9 @@ class EditShown(BaseModel):
     why: str
     conflict: str | None
     outcome: str | None
+    trust: str = TRUST
     diff: str | None
+    diff_trust: str | None = Field(default=None, description="As `trust`, of the lines")
     left_out: str | None = None
 
 
@@ -169,12 +173,14 @@ def _summary(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _edit(row: Mapping[str, Any], room: Room) -> dict[str, Any]:
-    diff = (row["diff"] or {}).get("text")
+    lines = row["diff"] or {}
+    diff = lines.get("text")
     fits = not row["diff_left_out"] and (diff is None or room.fits(sent_size(diff)))
     return {
-        **{name: row[name] for name in ("number", "op", "why", "conflict")},
+        **{name: row[name] for name in ("number", "op", "why", "conflict", "trust")},
         **{name: None if row[name] is None else f"{ROOT}{row[name]}" for name in ("path", "to")},
         "outcome": (row["result"] or {}).get("outcome"),
         "diff": diff if fits else None,
+        "diff_trust": lines.get("trust") if fits else None,
         "left_out": None if fits else texts.LINES_LEFT_OUT[row["op"]],
     }
