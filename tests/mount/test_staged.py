@@ -134,6 +134,21 @@ def test_sync_says_that_writes_and_deletions_are_staged_and_asks_for_each_once(s
     assert staged.stored() == STORED
 
 
+def test_sync_keeps_what_is_in_a_folder_that_was_a_file_until_the_deletion_is_approved(
+    staged: Desk, tmp_path: Path
+) -> None:
+    pass_of(staged, tmp_path)
+    (tmp_path / "a.md").unlink()
+    (tmp_path / "a.md").mkdir()
+    (tmp_path / "a.md/x").write_text("new\n")
+    for result in ("staged", "refused"):
+        assert [(row.path, row.result) for row in pass_of(staged, tmp_path)] == [("/a.md", result), ("/a.md/x", "kept")]
+    approve(staged)
+    assert [(row.path, row.result) for row in pass_of(staged, tmp_path)] == [("/a.md/x", "staged")]
+    assert proposed(staged) == ["create /a.md/x"]
+    assert (tmp_path / "a.md/x").read_text() == "new\n"
+
+
 def test_sync_proposes_one_rename_for_a_file_that_was_moved(staged: Desk, tmp_path: Path) -> None:
     pass_of(staged, tmp_path)
     (tmp_path / "a.md").rename(tmp_path / "moved.md")

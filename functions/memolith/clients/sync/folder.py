@@ -225,12 +225,13 @@ class SyncFolder:
         return replace(written, inode_changed_at_ns=now.inode_changed_at_ns)
 
     def has(self, path: str) -> bool:
-        """Tell whether anything is at a path now, by the names that its folders list.
+        """Tell whether a file, a link, or anything but a folder is at a path now, by the names that its folders list.
 
         A disk that does not tell cases apart finds a file that was renamed from ``Todo.md`` to ``todo.md`` under both.
         What cannot be listed counts as there; so does a name in another form of Unicode, which is no rename.
         """
-        if not os.path.lexists(self.root / path[1:]):
+        place = self.root / path[1:]
+        if not os.path.lexists(place) or (not place.is_symlink() and place.is_dir()):
             return False
         place = self.root
         with suppress(OSError):

@@ -7,7 +7,7 @@ and the next one goes on, because equal texts agree, for whatever reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from memolith.clients.sync.decide import Step, step
@@ -28,6 +28,7 @@ from memolith.clients.working_copy.store_client import (
     StoreClientError,
 )
 from memolith.clients.working_copy.temporary_names import why_local
+from memolith.core.paths import ancestors
 from memolith.ports.clock import Clock
 from memolith.ports.ids import Randomness
 
@@ -107,9 +108,11 @@ class Syncing:
         self._delete_there([path for path in steps[Step.DELETE_THERE] if path not in moved], one)
         for path in steps[Step.DELETE_HERE]:
             self._delete_here(path, one)
-        for path in steps[Step.SEND]:
-            if path not in moved:
-                self._send(path, one)
+        self._send_all(
+            [path for path in steps[Step.SEND] if path not in moved],
+            {path for path in steps[Step.DELETE_THERE] if path in common},
+            one,
+        )
         for path in steps[Step.CONFLICT]:
             self._conflict(path, one, one.there.get(path))
         self._fetch(steps[Step.FETCH], one)
@@ -200,6 +203,19 @@ class Syncing:
                 continue
             self._folder.forget(path)
             one.tell(Row(path, "deleted"))
+
+    def _send_all(self, paths: list[str], left: Set[str], one: _Pass) -> None:
+        """Send texts. One waits if a memory in its way is still there (`left`) although its file is gone.
+
+        A file that became a folder, or a folder that became a file, is no conflict: nobody else has written there.
+        """
+        below = {above: path for path in left for above in ancestors(path)}
+        for path in paths:
+            in_the_way = below.get(path) or next((above for above in ancestors(path) if above in left), None)
+            if in_the_way is None:
+                self._send(path, one)
+            else:
+                one.tell(Row(path, "kept", f"{in_the_way} is in its way until that memory is deleted"))
 
     def _send(self, path: str, one: _Pass) -> None:
         seen = one.here[path]

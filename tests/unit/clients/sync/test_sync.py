@@ -151,6 +151,46 @@ def test_a_file_and_a_folder_of_one_name_keep_both_texts(desk: Desk, folder: Pat
     assert "mine" in found.values()
 
 
+def test_a_file_that_became_a_folder_is_gone_and_what_is_in_the_folder_is_sent(desk: Desk, folder: Path) -> None:
+    (folder / "a.md").unlink()
+    fill(folder, {"a.md/x": "new"})
+    assert synced(desk, folder) == {"/a.md": "deleted", "/a.md/x": "sent"}
+    assert files(folder) == memories(desk) == {"a.md/x": "new", "n/b.md": "two\n"}
+    assert synced(desk, folder) == {}
+
+
+def test_a_file_that_was_renamed_into_a_folder_of_its_own_name_is_the_same_memory(desk: Desk, folder: Path) -> None:
+    memory = desk.json("cat", desk.store, "/a.md")["id"]
+    (folder / "a.md").rename(folder / "t")
+    (folder / "a.md").mkdir()
+    (folder / "t").rename(folder / "a.md" / "index.md")
+    assert synced(desk, folder) == {"/a.md/index.md": "moved"}
+    assert desk.json("cat", desk.store, "/a.md/index.md")["id"] == memory
+    assert files(folder) == memories(desk) == {"a.md/index.md": "one\n", "n/b.md": "two\n"}
+
+
+def test_a_text_whose_way_is_blocked_by_a_memory_that_is_not_deleted_yet_waits_for_it(
+    desk: Desk, tmp_path: Path
+) -> None:
+    texts = {f"{n}.md": str(n) for n in range(11)} | {"f/deep": "deep"}
+    root = fill(tmp_path / "folder", texts)
+    synced(desk, root)
+    for name in texts:
+        (root / name).unlink()
+    (root / "f").rmdir()
+    fill(root, {"0.md/x": "new", "f": "new too"})
+    for _ in range(2):
+        told = synced(desk, root, code=Exit.IN_PART)
+        assert told == dict.fromkeys([f"/{name}" for name in texts] + ["/0.md/x", "/f"], "kept")
+    assert memories(desk) == texts
+    assert (
+        "kept  /0.md/x: /0.md is in its way until that memory is deleted" in desk.run("sync", desk.store, str(root))[1]
+    )
+    told = synced(desk, root, "--delete")
+    assert (told["/0.md/x"], told["/f"], told["/0.md"]) == ("sent", "sent", "deleted")
+    assert files(root) == memories(desk) == {"0.md/x": "new", "f": "new too"}
+
+
 def test_a_folder_is_in_step_with_one_store_and_one_process_at_a_time(desk: Desk, folder: Path) -> None:
     import fcntl
 
