@@ -199,6 +199,31 @@ def test_several_files_are_imported_and_one_that_is_none_is_named(desk: Desk, tm
     assert rows[2]["reason"] == "No such file or directory"
 
 
+def test_a_file_that_is_named_twice_makes_one_session(desk: Desk, tmp_path: Path) -> None:
+    copied = shutil.copy(CLAUDE, tmp_path / "copy.jsonl")
+    files = (str(CLAUDE), str(CLAUDE), str(copied))
+    rows = desk.json("transcript", "import", "--format", "claude-code", "--store", desk.store, *files)
+    assert len({row["session"] for row in rows}) == 1
+    assert [(row["accepted"], row["duplicates"]) for row in rows] == [(8, 0), (0, 8), (0, 8)]
+
+
+def test_files_of_one_conversation_make_one_session_and_each_event_is_recorded_once(desk: Desk, tmp_path: Path) -> None:
+    """Claude Code keeps what a subagent did in another file under the session's id; a resumed one begins as it did."""
+
+    def line(name: str, said: str, session: str = "s") -> str:
+        return json.dumps({"type": "user", "sessionId": session, "uuid": name, "message": {"content": said}}) + "\n"
+
+    begun = line("1", "Deploy the engine.")
+    files = [tmp_path / f"{name}.jsonl" for name in ("s", "agent-1", "resumed")]
+    for file, text in zip(files, (begun, line("2", "Search."), begun + line("3", "Go on.", "resumed")), strict=True):
+        file.write_text(text)
+    words = ("transcript", "import", "--format", "claude-code", "--store", desk.store, *map(str, files))
+    first, second = desk.json(*words), desk.json(*words)
+    assert len({row["session"] for row in first + second}) == 1
+    assert [(row["accepted"], row["duplicates"]) for row in first] == [(1, 0), (1, 0), (1, 1)]
+    assert [row["accepted"] for row in second] == [0, 0, 0]
+
+
 def test_a_running_session_is_pushed_after_what_it_has(desk: Desk) -> None:
     session = desk.json("sessions", "begin", desk.store)["id"]
     words = ("transcript", "push", "--session", session, "--format", "claude-code", str(CLAUDE))

@@ -44,7 +44,7 @@ def import_(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Import session files: a session for each, with the store attached, and what was said in it as its transcript.
+    """Import session files: make a session of each session id in them, with the store attached, and its transcript.
 
     Import a file again as often as you like: only what was appended since is added. Secrets are taken out before
     anything is stored. Needs a key of scope admin, which may list sessions. Exit code 3: a file was not imported.
@@ -175,12 +175,16 @@ def search(
         typer.echo("only the newest were searched; narrow it with --since, --until, --store or --session", err=True)
 
 
-def _import(client: ApiClient, store_id: str, file: Path, program: Program, known: Mapping[str, str]) -> dict[str, Any]:
-    """Import one file; return its session and what was recorded, or the reason why not. Raises ApiError otherwise."""
+def _import(client: ApiClient, store_id: str, file: Path, program: Program, known: dict[str, str]) -> dict[str, Any]:
+    """Import one file; return its session and what was recorded, or the reason why not. Raises ApiError otherwise.
+
+    A session that it begins is added to `known`: other files may be of the same session.
+    """
     session: str | None = None
     try:
         conversation = read_conversation(file, program)
-        session = known.get(_source(program, conversation)) or _begin(client, store_id, program, conversation)
+        source = _source(program, conversation)
+        session = known[source] = known.get(source) or _begin(client, store_id, program, conversation)
         return {"session": session, **_send(client, session, conversation)}
     except OSError as error:
         return {"session": session, "reason": error.strerror}
@@ -193,7 +197,10 @@ def _import(client: ApiClient, store_id: str, file: Path, program: Program, know
 
 
 def _known(client: ApiClient, store_id: str) -> dict[str, str]:
-    """Return the sessions of the store that were imported, by the program and its own name of them."""
+    """Return the sessions of the store that were imported, by the program and its own name of them: of two the older.
+
+    Sessions are listed newest first.
+    """
     sessions = client.rows("/v1/sessions", {"memory_store_id": store_id, "include_archived": "true", "limit": 100})
     return {one["metadata"][SOURCE]: one["id"] for one in sessions if SOURCE in one["metadata"]}
 

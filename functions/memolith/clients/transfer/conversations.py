@@ -103,6 +103,11 @@ def after(events: list[Event], client_event_id: str | None) -> list[Event]:
 
 
 def _name_of(lines: list[dict[str, Any]], program: Program) -> str | None:
+    """Return the id that the first line with one has.
+
+    Claude Code keeps a subagent's part of a session in another file under the session's id, and a resumed session may
+    begin with lines of the one before it: one conversation, whose lines keep their names.
+    """
     for line in lines:
         meta = line.get("payload") if line.get("type") == "session_meta" else line
         name = line.get("sessionId") if program is Program.CLAUDE_CODE else _mapping(meta).get("id")
