@@ -58,7 +58,7 @@ def mount(
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
     address = find_address(url, key)
     client = HttpStoreClient(address.url, address.key, store, SystemClock())
-    place = place_of(desk, address.url, store)
+    place = place_of(desk, store)
     try:
         copy = open_copy(client, place, read_only=read_only)
     except StoreClientError as error:

@@ -14,15 +14,16 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterable
-from hashlib import sha256
+from contextlib import suppress
 from pathlib import Path
 
+from memolith.adapters.local.files import locked, make_folder
 from memolith.adapters.system import SystemClock, SystemRandomness
 from memolith.clients.mount.ignored_files import IgnoredFiles
 from memolith.clients.working_copy.content_cache import ContentCache
 from memolith.clients.working_copy.history_view import HistoryView
 from memolith.clients.working_copy.store_client import StoreClient, StoreClientError
-from memolith.clients.working_copy.unsaved_texts import UnsavedTexts
+from memolith.clients.working_copy.unsaved_texts import STARTING, UnsavedTexts, move_left
 from memolith.clients.working_copy.working_copy import WorkingCopy
 from memolith.core.errors import InvalidRequest
 
@@ -34,6 +35,10 @@ INSTALL = (
     "FUSE is not here: install it (Debian, Ubuntu: apt install fuse3) and pip install '.[mount]'; "
     "`memolith sync` does without"
 )
+
+CONTENTS, LOCAL = "contents", "local"
+EARLIER = "-" + "[0-9a-f]" * 12
+"""How the name of a store's place ended in releases that had one for each address of the API."""
 
 log = logging.getLogger("memolith.mount")
 
@@ -83,20 +88,46 @@ def open_copy(client: StoreClient, place: Path, *, read_only: bool) -> WorkingCo
 
     A read-only copy leaves what waits to the next one that writes.
     """
-    contents, unsaved = ContentCache(place / "contents"), UnsavedTexts(place / "local", take_over=not read_only)
+    _take_over(place)
+    contents, unsaved = ContentCache(place / CONTENTS), UnsavedTexts(place / LOCAL, take_over=not read_only)
     copy = WorkingCopy(client, contents, unsaved, SystemClock(), SystemRandomness(), read_only)
     copy.start()
     return copy
 
 
-def place_of(desk: Path, url: str, store_id: str) -> Path:
-    """Return where a store's texts are kept: one store of one address has one place."""
-    return desk.expanduser() / f"{store_id}-{sha256(url.encode()).hexdigest()[:12]}"
+def place_of(desk: Path, store_id: str) -> Path:
+    """Return where a store's texts are kept, by whichever address it is mounted: no two stores have one id."""
+    return desk.expanduser() / store_id
 
 
 def ignored_of(place: Path) -> Path:
     """Return where the ignored files of a store's mounts are kept, in the store's place (`place_of`)."""
     return place / "ignored"
+
+
+def _take_over(place: Path) -> None:
+    """Move what dead mounts of earlier releases left to the store's place; what a living one has stays until later."""
+    for earlier in sorted(place.parent.glob(place.name + EARLIER)):
+        try:
+            make_folder(place / LOCAL)
+            with locked(place / LOCAL / STARTING), locked(earlier / LOCAL / STARTING):
+                if move_left(earlier / LOCAL, place / LOCAL):
+                    _move_rest(earlier, place)
+        except OSError as error:
+            log.warning("%s cannot be taken over (%s); what is in it is left there", earlier, error.strerror)
+
+
+def _move_rest(earlier: Path, place: Path) -> None:
+    """Move ignored files, and the cache if there is none yet. What is ignored here too at the same path stays there."""
+    make_folder(ignored_of(place))
+    for kept in sorted(ignored_of(earlier).glob("*")):
+        try:
+            kept.rename(ignored_of(place) / kept.name)
+        except OSError as error:
+            log.warning("%s cannot be taken over (%s); what is in it is left there", kept, error.strerror)
+    with suppress(OSError):
+        (earlier / CONTENTS).rename(place / CONTENTS)
+    shutil.rmtree(earlier / CONTENTS, ignore_errors=True)
 
 
 def mount(copy: WorkingCopy, folder: Path, kept: Path, interval_s: float, mounted: Callable[[], None]) -> None:

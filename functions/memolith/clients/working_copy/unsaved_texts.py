@@ -28,6 +28,8 @@ PLAIN = ("path", "appended_from", "complete", "reason", "changed_at_ns")
 """What a record has as it is; a reader ignores fields that it does not know."""
 
 SENT = "sent"
+STARTING = "starting"
+"""The file in the folder of all mounts of a store that is locked while one starts."""
 
 log = logging.getLogger("memolith.mount")
 
@@ -104,7 +106,7 @@ class UnsavedTexts:
     def __init__(self, folder: Path, *, take_over: bool = True) -> None:
         make_folder(folder)
         self._folder = folder / token_hex(8)
-        with locked(folder / "starting"):
+        with locked(folder / STARTING):
             make_folder(self._folder)
             self._lock = _lock(self._folder)
             try:
@@ -238,6 +240,29 @@ class UnsavedTexts:
         record.unlink()
         old.unlink(missing_ok=True)
         return local
+
+
+def move_left(folder: Path, into: Path) -> bool:
+    """Move what dead mounts left in one folder to another, where the next one that starts takes it over.
+
+    Call it with `STARTING` of both locked.
+
+    Returns: whether no living mount has anything in `folder`. Raises OSError: they are not on the same disk.
+    """
+    living = False
+    for left in [one for one in folder.iterdir() if one.is_dir()]:
+        try:
+            lock = _lock(left)
+        except BlockingIOError:
+            living = True
+            continue
+        except FileNotFoundError:  # its mount ends at this moment, and left nothing
+            continue
+        try:
+            left.rename(into / left.name)
+        finally:
+            os.close(lock)
+    return not living
 
 
 def _write(descriptor: int, offset: int, content: bytes | bytearray) -> None:
