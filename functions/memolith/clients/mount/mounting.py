@@ -204,14 +204,19 @@ class Freshness:
             try:
                 self._changed(self._copy.refresh())
                 self._tell(None)
-            except StoreClientError as error:
+            except Exception as error:  # noqa: BLE001 - nothing else would refresh this mount, or commit what waits
                 self._tell(error)
-            self._copy.commit_waiting()
+            try:
+                self._copy.commit_waiting()
+            except Exception:
+                log.exception("not all that waits was committed; it is tried again")
 
-    def _tell(self, error: StoreClientError | None) -> None:
+    def _tell(self, error: Exception | None) -> None:
         """Log once when the store falls silent, and once when it answers again."""
         if error is not None and not self._silent:
-            log.warning("the store cannot be asked: %s. What is here is shown; edits wait.", error.message)
+            why, unforeseen = (error.message, None) if isinstance(error, StoreClientError) else (repr(error), error)
+            said = "the store cannot be asked: %s. What is here is shown; edits wait."
+            log.warning(said, why, exc_info=unforeseen)
         if error is None and self._silent:
             log.warning("the store answers again")
         self._silent = error is not None

@@ -42,6 +42,7 @@ BETA = "agent-memory-2026-07-22"
 COMPLETE_UNTIL = "x-memolith-complete-until"
 AT_HOME = {"x-memolith-consistency": "home"}
 TOO_LARGE = 413
+NOT_OURS = "the answer was a {}, and not as Memolith answers"
 
 
 class HttpStoreClient:
@@ -146,12 +147,10 @@ class HttpStoreClient:
     def _get(
         self, path: str, query: Mapping[str, str | int], headers: Mapping[str, str] | None = None
     ) -> tuple[dict[str, Any], httpx2.Headers]:
-        answer = self._ask("GET", path, query, headers=headers)
-        return json.loads(answer.content), answer.headers
+        return self._ask("GET", path, query, headers=headers)
 
     def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        answer: dict[str, Any] = json.loads(self._ask("POST", path, {}, body).content)
-        return answer
+        return self._ask("POST", path, {}, body)[0]
 
     def _ask(
         self,
@@ -160,8 +159,8 @@ class HttpStoreClient:
         query: Mapping[str, str | int],
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> httpx2.Response:
-        """Send a request and return the response. Raises the errors of `StoreClient`."""
+    ) -> tuple[dict[str, Any], httpx2.Headers]:
+        """Send a request; return what was answered, and its headers. Raises the errors of `StoreClient`."""
         attempts = READ_ATTEMPTS if method == "GET" else 1
         for attempt in range(1, attempts + 1):
             try:
@@ -179,25 +178,37 @@ class HttpStoreClient:
         query: Mapping[str, str | int],
         body: Mapping[str, Any] | None,
         headers: Mapping[str, str] | None,
-    ) -> httpx2.Response:
+    ) -> tuple[dict[str, Any], httpx2.Headers]:
         writes = method != "GET"
         try:
             answer = self._http.request(
                 method, self._store + path, params=dict(query), json=body, headers=dict(headers or {})
             )
-        except httpx2.TransportError as error:
+        except httpx2.RequestError as error:
             never_sent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
             raise NoAnswer(f"{self._url} does not answer", maybe_done=writes and not never_sent) from error
+        if answer.status_code not in (httpx2.codes.OK, httpx2.codes.ACCEPTED):
+            raise _refusal(answer, writes)
+        told = _told(answer)
+        if told is None:
+            raise NoAnswer(f"{self._url}: {NOT_OURS.format(answer.status_code)}", maybe_done=writes)
         if answer.status_code == httpx2.codes.ACCEPTED:
-            raise Staged(f"staged for approval as {answer.json()['id']}; it is not in memory yet")
-        if answer.status_code == httpx2.codes.OK:
-            return answer
-        raise _refusal(answer, writes)
+            raise Staged(f"staged for approval as {told.get('id')}; it is not in memory yet")
+        return told, answer.headers
+
+
+def _told(answer: httpx2.Response) -> dict[str, Any] | None:
+    """Parse what the API answers, a page or an object with an id; None where something else answered in its place."""
+    try:
+        told = json.loads(answer.content)
+    except (ValueError, RecursionError):
+        return None
+    return told if isinstance(told, dict) and ("id" in told or "data" in told) else None
 
 
 def _refusal(answer: httpx2.Response, writes: bool) -> Exception:
     status, told = answer.status_code, _error_of(answer)
-    message = message_of(told, f"the answer was a {status}, and not as Memolith answers")
+    message = message_of(told, NOT_OURS.format(status))
     if status == 409:
         return Overtaken(message)
     if status == 404:
@@ -217,7 +228,7 @@ def _error_of(answer: httpx2.Response) -> Mapping[str, Any]:
     """Parse what the API says of an error; empty where something else answered in its place."""
     try:
         told = answer.json()["error"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return {}
     return told if isinstance(told, Mapping) else {}
 

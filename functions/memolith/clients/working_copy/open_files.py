@@ -251,3 +251,5 @@ def errors_logged(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         log.warning("%s was not written: %s", path, error.strerror)
+    except Exception:  # a defect that one text meets keeps no other from being committed
+        log.exception("%s was not written, and is tried again", path)

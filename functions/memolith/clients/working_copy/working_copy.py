@@ -250,8 +250,9 @@ class WorkingCopy:
             return
         with self.state.hold(path):
             if local.complete and local.kind is Kind.TEMPORARY and local.path == path and not local.writers:
-                if any(displaced.backup == path for displaced in self.state.displaced.values()):
-                    return
+                with self.state.lock:
+                    if any(displaced.backup == path for displaced in self.state.displaced.values()):
+                        return
                 local.kind, local.base, local.waiting, local.touched = Kind.EDIT, None, True, True
                 with errors_logged(path):
                     self._commits.commit(local)
@@ -277,10 +278,10 @@ class WorkingCopy:
             self._unlink_edit(local)
             return
         with state.lock:
-            gone = [memory for memory, displaced in state.displaced.items() if displaced.backup == path]
-        for memory in gone:
+            gone = [(memory, one.base) for memory, one in state.displaced.items() if one.backup == path]
+        for memory, base in gone:
             if memory not in state.locals:
-                self._commits.delete(state.displaced[memory].base)
+                self._commits.delete(base)
             state.displaced.pop(memory, None)
         state.drop_local(local)
 
