@@ -209,9 +209,9 @@ def _told(answer: httpx2.Response) -> dict[str, Any] | None:
 def _refusal(answer: httpx2.Response, writes: bool) -> Exception:
     status, told = answer.status_code, _error_of(answer)
     message = message_of(told, NOT_OURS.format(status))
-    if status == 409:
+    if status == 409 and told:
         return Overtaken(message)
-    if status == 404:
+    if status == 404 and told:  # a proxy's own says nothing of a memory
         return Gone(message)
     if status in (401, 403):
         return Denied(message)
