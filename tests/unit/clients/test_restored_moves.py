@@ -174,6 +174,47 @@ def test_a_memory_that_another_client_changed_is_not_deleted(terminal: Terminal)
     assert terminal.holds() == {"/new": "theirs"}
 
 
+RENAMED = "another client renamed it meanwhile"
+
+
+def test_a_memory_that_another_client_renamed_is_neither_deleted_nor_changed_nor_moved_back(terminal: Terminal) -> None:
+    moved, changed = terminal.create("/a", "1"), terminal.create("/b", "1")
+    as_of = terminal.settle()
+    terminal.update(moved, path="/c")
+    terminal.update(changed, content="2")
+    new = terminal.create("/new", "new")
+    restorer, actions = planned(terminal, as_of)
+    for memory_id, path in ((new, "/theirs/new"), (moved, "/theirs/a"), (changed, "/theirs/b")):
+        terminal.update(memory_id, path=path)
+    before, now = terminal.versions(), terminal.holds()
+    done = [result_of(one) for one in restorer.carry_out(actions)]
+    assert done == [("/new", False, RENAMED), ("/a", False, RENAMED), ("/b", False, RENAMED)]
+    assert (terminal.versions(), terminal.holds()) == (before, now)
+
+
+def test_a_memory_that_stepped_aside_and_that_another_client_renamed_is_not_moved_back(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = terminal.create("/a", "a"), terminal.create("/b", "b")
+    as_of = terminal.settle()
+    terminal.update(a, path="/c")
+    terminal.update(b, path="/a")
+    terminal.update(a, path="/b")
+    restorer, actions = planned(terminal, as_of)
+    step = Restorer._step_aside
+
+    def overtaken(self: Restorer, *of: Any) -> bool:
+        stepped = step(self, *of)
+        (aside,) = (path for path in terminal.holds() if path.endswith(".restoring"))
+        terminal.update(aside[1 : -len(".restoring")], path="/theirs")
+        return stepped
+
+    monkeypatch.setattr(restore_plan.Restorer, "_step_aside", overtaken)
+    kept = [done.reason for done in restorer.carry_out(actions) if not done.restored]
+    assert kept == [RENAMED]
+    assert "/theirs" in terminal.holds()
+
+
 def ask_for_approval(terminal: Terminal, prefix: str) -> None:
     approval = {"paths": [{"prefix": prefix}]}
     terminal.client.beta.memory_stores.update(terminal.store, extra_body={"approval": approval})

@@ -18,6 +18,7 @@ from memolith.core.paths import ancestors
 Kind = Literal["delete", "update", "create", "none"]
 
 NOT_FOUND, CONFLICT = 404, 409
+RENAMED = "another client renamed it meanwhile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +138,8 @@ class Restorer:
     def carry_out(self, actions: Iterable[Action]) -> list[Done]:
         """Delete, then move and change, then create; a move waits until its place is free.
 
-        Two calls an action, and one more for a creation that conflicts. A refused action is reported and skipped; an
-        address that does not answer ends the run.
+        Two calls an action, one more for another text, and one more for a creation that conflicts. A refused action is
+        reported and skipped; an address that does not answer ends the run.
 
         Raises:
             ApiUnanswered; ApiRefused: 401, 403 and 5xx.
@@ -172,32 +173,47 @@ class Restorer:
     def _step_aside(self, waiting: list[Action], aside: set[str]) -> bool:
         """Move one of those that wait in a circle to a temporary path of its own. It would not help any other."""
         for memory in _in_circles([one for one in waiting if one.now is not None and one.now.id not in aside]):
-            if self._attempt(lambda id=memory.id: self._set_aside(id)) is None:  # type: ignore[misc]
+            if self._attempt(lambda memory=memory: self._set_aside(memory)) is None:  # type: ignore[misc]
                 aside.add(memory.id)
                 return True
         return False
 
-    def _set_aside(self, memory_id: str) -> None:
+    def _set_aside(self, memory: Seen) -> None:
         """Move a memory to its temporary path. Where that waits for a person, it is withdrawn: it would help nobody."""
         try:
-            self._move(memory_id, _aside(memory_id))
+            self._move(memory, _aside(memory.id))
         except ApiStaged as staged:
             self._client.post(address(self._store_id, "proposals", staged.id, "withdraw"))
             raise
 
     def _settled(self, result: Done, aside: set[str]) -> Done:
-        """Tell the result. A memory that is kept, and was moved out of the way, goes back to where it was."""
+        """Tell the result. A memory that is kept, and was moved out of the way, goes back to where it was; not so one
+        that another client has renamed since.
+        """
         now = result.action.now
         if not result.restored and now is not None and now.path is not None and now.id in aside:
             back = now.path
-            refused = self._attempt(lambda: self._move(now.id, back))
-            if refused is not None:
+            refused = self._attempt(lambda: self._move(now, back))
+            if refused not in (None, RENAMED):
                 where = f"it is at {_aside(now.id)} now, and cannot go back to {back} ({refused}): move it yourself"
                 result = replace(result, reason=f"{result.reason}; {where}")
         return self._told(result)
 
-    def _move(self, memory_id: str, path: str) -> None:
-        self._memories.update(memory_id, memory_store_id=self._store_id, path=path)
+    def _move(self, memory: Seen, path: str) -> None:
+        self._require_path(memory)
+        self._memories.update(memory.id, memory_store_id=self._store_id, path=path)
+
+    def _require_path(self, now: Seen) -> None:
+        """Check at the home that a memory is where the plan, or a step aside, has it.
+
+        The API takes no path as a precondition: a rename between this read and the write that follows goes unnoticed.
+
+        Raises:
+            _Kept: another client has renamed it. ApiRefused: it is gone.
+        """
+        path = self._memories.retrieve(now.id, memory_store_id=self._store_id, view="basic").path
+        if path not in (now.path, _aside(now.id)):
+            raise _Kept(RENAMED)
 
     def _do(self, action: Action) -> Done:
         refused = self._attempt(lambda: self._write(action))
@@ -207,8 +223,8 @@ class Restorer:
         """Run the write. Return None if it was done, else why it was not: the API refused it, or a person decides."""
         try:
             write()
-        except _Withheld:
-            return "its text of that time cannot be read any more"
+        except _Kept as kept:
+            return str(kept)
         except ApiStaged as staged:
             return f"staged for approval as {staged.id}"
         except ApiRefused as error:
@@ -225,15 +241,17 @@ class Restorer:
         if then is None or then.path is None:
             return
         if now is not None and now.sha256 == then.sha256:
+            self._require_path(now)
             self._memories.update(now.id, memory_store_id=store, path=then.path, precondition=_still(now))
             return
         was = self._memories.retrieve(then.id, memory_store_id=store, as_of=self._as_of)
         content = was.content
         if content is None:
-            raise _Withheld
+            raise _Kept("its text of that time cannot be read any more")
         if now is None:
             self._create(then, then.path, content)
         else:
+            self._require_path(now)
             self._memories.update(
                 now.id, memory_store_id=store, content=content, path=then.path, precondition=_still(now)
             )
@@ -241,6 +259,7 @@ class Restorer:
     def _delete(self, now: Seen) -> None:
         """Delete a memory. One that is gone is done: a deletion was repeated after its answer was lost."""
         try:
+            self._require_path(now)
             self._memories.delete(now.id, memory_store_id=self._store_id, expected_content_sha256=now.sha256 or "")
         except ApiRefused as error:
             if error.status != NOT_FOUND:
@@ -264,8 +283,8 @@ class Restorer:
         return done
 
 
-class _Withheld(Exception):
-    """The text of that time cannot be read any more."""
+class _Kept(Exception):
+    """Why a memory is kept as it is."""
 
 
 def _still(now: Seen) -> Any:
