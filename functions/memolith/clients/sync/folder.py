@@ -27,6 +27,7 @@ from memolith.clients.transfer.discovery import folder as walk
 from memolith.clients.transfer.ignoring import IGNORED, Ignore
 from memolith.clients.working_copy.temporary_names import STAYS_US, beside, is_kept, is_local, may_be_meant
 from memolith.core.errors import InvalidRequest
+from memolith.core.limits import CONTENT_MAX_BYTES
 
 OWN = ".memolith"
 NEW = "new-"
@@ -81,6 +82,7 @@ class Here:
     """A file as one look found it.
 
     Attributes:
+        sha256: of its text; of a file that is too large for a memory, which is not read, what no text has.
         stamp: taken before it was read.
         proof: the same, if every later write of the file leaves another one; else `UNKNOWN`.
     """
@@ -171,7 +173,7 @@ class SyncFolder:
                         found.staying.append(file.path)
                     continue
                 same = known is not None and known.stamp == stamp
-                digest = known.sha256 if known is not None and same else sha256(file.read()).hexdigest()
+                digest = known.sha256 if known is not None and same else _digest(file, stamp)
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -321,6 +323,13 @@ class SyncFolder:
             now = None
         if now != (None if was is None else was.stamp):
             raise OSError(errno.EBUSY, "it was changed here meanwhile")
+
+
+def _digest(file: File, stamp: Stamp) -> str:
+    """Return the hash of a file's text; of one that is too large for a memory, without reading it, what no text has."""
+    if stamp.size_bytes > CONTENT_MAX_BYTES:
+        return f"too large: {stamp.size_bytes}"
+    return sha256(file.read()).hexdigest()
 
 
 def _composed(name: str) -> str:

@@ -113,6 +113,25 @@ def test_a_file_that_cannot_be_read_or_is_a_link_now_is_not_one_that_was_deleted
     assert {"a.md": "one\n", "n/b.md": "two\n", "c.md": "three\n"}.items() <= memories(desk).items()
 
 
+def test_a_file_that_is_too_large_for_a_memory_is_left_out_and_not_read(
+    desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (folder / "film.mov").open("wb") as film:
+        film.truncate(200_000)
+    fill(folder, {"a.md": "mine\n"})
+    read = Path.read_bytes
+
+    def small_ones_alone(path: Path) -> bytes:
+        assert path.name != "film.mov"
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", small_ones_alone)
+    _, out, _ = desk.run("sync", desk.store, str(folder))
+    assert "left out  /film.mov: larger than 102,400 bytes (200,000)\n" in out
+    assert synced(desk, folder, code=Exit.IN_PART) == {"/film.mov": "left out"}
+    assert memories(desk) == {"a.md": "mine\n", "n/b.md": "two\n"}
+
+
 def test_a_file_that_vanishes_while_its_folder_is_listed_is_no_reason_to_delete_the_others(
     desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
