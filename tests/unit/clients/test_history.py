@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from memolith.clients.cli.failures import Exit
+from memolith.clients.transfer import history as history_tar
 from memolith.scanner import Scanner
 from tests.api.harness import Backend, far_backend, memolith_backend
 from tests.unit.clients.conftest import backend_called
@@ -293,6 +294,26 @@ def test_a_history_without_its_beginning_begins_where_it_can(desk: Desk) -> None
     store = desk.json("import", "rest.tar")["store"]
     assert [row["operation"] for row in history(desk, store)] == ["modified", "created"]
     assert live(desk, store) == live(desk, desk.store)
+
+
+@pytest.mark.parametrize(("options", "stays"), [((), "theirs"), (("--replace",), "mine")])
+def test_of_two_exports_of_histories_to_one_tar_at_once_each_is_whole(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], stays: str
+) -> None:
+    member, other = history_tar._member, desk.ok("stores", "create", "theirs").strip()
+
+    def overtaken(name: str, size: int) -> tarfile.TarInfo:
+        monkeypatch.setattr(history_tar, "_member", member)
+        desk.ok("export", other, "history.tar", "--history", *options)
+        return member(name, size)
+
+    desk.ok("stores", "update", desk.store, "--name", "mine")
+    monkeypatch.setattr(history_tar, "_member", overtaken)
+    ended, _, err = desk.run("export", desk.store, "history.tar", "--history", *options)
+    assert (ended, "history.tar is there already" in err) == ((0, False) if options else (Exit.USAGE, True))
+    with history_tar.opened(Path("history.tar")) as (manifest, _):
+        assert manifest.store["name"] == stays
+    assert [path.name for path in Path().glob(".*")] == []
 
 
 # ---- the scanner, and another region --------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from memolith.clients.cli.output import Json
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.clients.cli.transfer_options import Replace, Under, counting, ending_report, progress
 from memolith.clients.transfer import known_tools
-from memolith.clients.transfer.exporting import Folder, Tar, Target, export, memories
+from memolith.clients.transfer.exporting import Folder, Tar, Target, export, memories, whole
 from memolith.clients.transfer.history import export as export_history
 from memolith.clients.transfer.known_tools import Format
 from memolith.clients.transfer.report import Row
@@ -24,7 +24,7 @@ from memolith.core.errors import InvalidRequest
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-_TARS = {".tar": "w", ".tar.gz": "w:gz", ".tgz": "w:gz", ".tar.bz2": "w:bz2", ".tar.xz": "w:xz"}
+_TARS = {".tar": "x", ".tar.gz": "x:gz", ".tgz": "x:gz", ".tar.bz2": "x:bz2", ".tar.xz": "x:xz"}
 
 
 @app.command("export", cls=StoreCommand)
@@ -73,7 +73,7 @@ def export_(
             client = client.showing_withheld()
         if history:
             with counting("exporting versions", None) as advance:
-                ending["versions"] = export_history(client, store, place.folder, rows.append, advance)
+                ending["versions"] = export_history(client, store, place.folder, rows.append, advance, replace=replace)
             return
         listed = iter(memories(client, store, under))
         first = list(islice(listed, 1))
@@ -101,12 +101,8 @@ def _opened(path: Path, replace: bool) -> Iterator[Target]:
         return
     if path.exists() and not replace:
         raise InvalidRequest("TARGET", f"{path} is there already (--replace writes over it)")
-    beside = path.with_name(f".{path.name}.part")
     try:
-        with tarfile.open(beside, mode) as opened:  # type: ignore[call-overload]
+        with whole(path, replace=replace) as beside, tarfile.open(beside, mode) as opened:  # type: ignore[call-overload]
             yield Tar(opened)
-        beside.replace(path)
     except OSError as error:
         raise InvalidRequest("TARGET", f"{path} cannot be written: {error.strerror}") from error
-    finally:
-        beside.unlink(missing_ok=True)

@@ -11,8 +11,8 @@ import errno
 import os
 import secrets
 import tarfile
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from memolith.clients.api.client import ApiClient
 from memolith.clients.transfer.discovery import VERSION_CONTROL
 from memolith.clients.transfer.report import Result, Row, Tell
+from memolith.core.errors import InvalidRequest
 from memolith.core.times import parse_rfc3339
 
 
@@ -64,7 +65,7 @@ class Folder:
             return "kept", "another memory has this name on this disk"
         if was is not None and not self._replace:
             return "kept", "another text is there (--replace writes over it)"
-        beside = path.parent / f".memolith-{secrets.token_hex(8)}"
+        beside = _draft(path)
         try:
             beside.write_bytes(text)
             os.utime(beside, (at_s, at_s))
@@ -80,6 +81,30 @@ class Folder:
                 beside.unlink()
         self._own.add(identity)
         return "written", None
+
+
+@contextmanager
+def whole(path: Path, *, replace: bool) -> Iterator[Path]:
+    """Yield the name of a file to write, which becomes `path` when this block ends: whole, or not at all on an error.
+
+    Others that write to `path` at the same time have files of their own. A killed process leaves its file.
+
+    Raises:
+        InvalidRequest: something is at `path` by then, and is not to be replaced. OSError.
+    """
+    beside = _draft(path)
+    try:
+        yield beside
+        if replace or not _linked(beside, path):
+            beside.replace(path)
+    except FileExistsError as error:
+        raise InvalidRequest("TARGET", f"{path} is there already (--replace writes over it)") from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _draft(path: Path) -> Path:
+    return path.parent / f".memolith-{secrets.token_hex(8)}"
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -23,6 +23,7 @@ from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 from memolith.clients.api.client import ApiClient
+from memolith.clients.transfer.exporting import whole
 from memolith.clients.transfer.report import Row, Tell
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import IMPORT_MAX_VERSIONS
@@ -62,13 +63,22 @@ class Manifest:
 # ---- out ------------------------------------------------------------------------------------------------------------
 
 
-def export(client: ApiClient, store_id: str, path: Path, tell: Tell, advance: Callable[[int], None]) -> int:
+def export(
+    client: ApiClient,
+    store_id: str,
+    path: Path,
+    tell: Tell,
+    advance: Callable[[int], None],
+    *,
+    replace: bool = False,
+) -> int:
     """Write the tar, and report each text that is missing from it; return how many versions it has.
 
     The API lists versions newest first, so a temporary file keeps them until all are there. A request for 20.
 
     Raises:
-        OSError: the tar cannot be written. ApiRefused, ApiUnanswered.
+        InvalidRequest: a file is there by then, and is not to be replaced. OSError: the tar cannot be written.
+        ApiRefused, ApiUnanswered.
     """
     store = client.stores.retrieve(store_id)
     kept = {name: store[name] for name in _KEPT if name in store}
@@ -79,7 +89,8 @@ def export(client: ApiClient, store_id: str, path: Path, tell: Tell, advance: Ca
             starts.append(spool.tell())
             spool.write(_line(version, tell))
             advance(1)
-        _write(path, kept, spool, starts)
+        with whole(path, replace=replace) as beside:
+            _write(beside, "x:gz" if path.name.endswith((".gz", ".tgz")) else "x", kept, spool, starts)
     return len(starts)
 
 
@@ -102,20 +113,15 @@ def _line(version: Any, tell: Tell) -> bytes:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _write(path: Path, store: Mapping[str, Any], spool: BinaryIO, starts: list[int]) -> None:
+def _write(path: Path, mode: str, store: Mapping[str, Any], spool: BinaryIO, starts: list[int]) -> None:
     """Write the versions oldest first: the lines from the last to the first."""
     size, hashed = spool.tell(), hashlib.sha256()
     for line in _backwards(spool, starts):
         hashed.update(line)
     manifest = Manifest(store, len(starts), hashed.hexdigest()).to_json()
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        with tarfile.open(beside, "w:gz" if path.name.endswith((".gz", ".tgz")) else "w") as opened:
-            opened.addfile(_member(MANIFEST, len(manifest)), BytesIO(manifest))
-            opened.addfile(_member(VERSIONS, size), _Lines(_backwards(spool, starts)))  # type: ignore[arg-type]
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with tarfile.open(path, mode) as opened:  # type: ignore[call-overload]
+        opened.addfile(_member(MANIFEST, len(manifest)), BytesIO(manifest))
+        opened.addfile(_member(VERSIONS, size), _Lines(_backwards(spool, starts)))
 
 
 def _member(name: str, size: int) -> tarfile.TarInfo:

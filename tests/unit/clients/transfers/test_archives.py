@@ -7,8 +7,12 @@ import zipfile
 from io import BytesIO
 from pathlib import Path
 
+import pytest
+
+from memolith.clients.cli.export import _opened
 from memolith.clients.cli.failures import Exit
 from memolith.clients.transfer.archives import archive
+from memolith.core.errors import InvalidRequest
 from tests.unit.clients.desk import Desk
 from tests.unit.clients.transfers.reports import fill, moved, reasons
 
@@ -20,6 +24,33 @@ def test_a_tar_goes_in_and_comes_out_whether_compressed_or_not(desk: Desk, tmp_p
         assert moved(desk, "export", desk.store, name)["results"] == {"written": 2}
         assert moved(desk, "import", name)["results"] == {"created": 2}
     assert "out.tar is there already" in desk.fails(Exit.USAGE, "export", desk.store, "out.tar")
+
+
+@pytest.mark.parametrize("name", ["out.tar", "out.tar.gz", "out.tgz", "out.tar.bz2", "out.tar.xz"])
+def test_of_two_exports_to_one_tar_at_once_each_is_whole_and_the_last_one_stays(tmp_path: Path, name: str) -> None:
+    with _opened(tmp_path / name, True) as first:
+        first.write("first/a", b"1" * 100_000, 0)
+        with _opened(tmp_path / name, True) as second:
+            second.write("second/a", b"2" * 100_000, 0)
+            first.write("first/b", b"1" * 100_000, 0)
+        with tarfile.open(tmp_path / name) as opened:
+            assert opened.getnames() == ["second/a"]
+    with tarfile.open(tmp_path / name) as opened:
+        assert opened.getnames() == ["first/a", "first/b"]
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_tar_that_another_export_made_meanwhile_is_not_replaced_unasked(tmp_path: Path) -> None:
+    with (
+        pytest.raises(InvalidRequest, match="is there already"),
+        _opened(tmp_path / "out.tar", False) as first,
+    ):
+        first.write("first", b"1", 0)
+        with _opened(tmp_path / "out.tar", False) as second:
+            second.write("second", b"2", 0)
+    with tarfile.open(tmp_path / "out.tar") as opened:
+        assert opened.getnames() == ["second"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out.tar"]
 
 
 def test_a_zip_goes_in_and_a_hostile_one_leads_nowhere(desk: Desk) -> None:
