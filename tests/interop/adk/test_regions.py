@@ -84,3 +84,29 @@ def test_an_addition_to_a_document_that_the_region_does_not_have_yet_loses_nothi
     add(service, "tea")
     add(lagging, "milk")
     assert [text in (contents(client, store_id)[0] or "") for text in ("water", "tea", "milk")] == [True] * 3
+
+
+def line(text: str) -> str:
+    return f'{{"id": "{text}", "role": "user", "text": "{text}"}}\n'
+
+
+def test_what_is_in_a_part_that_the_region_does_not_have_yet_is_not_added_again(
+    client: anthropic.Anthropic, store_id: str, service: MemolithMemoryService
+) -> None:
+    lagging, long, longer = away(client, store_id), "1" * 45_000, "2" * 20_000
+    add(service, long)
+    add(lagging, long)  # from now on, the region has the first part alone
+    for text in (longer, "tea"):
+        add(service, text)
+    add(lagging, "tea")
+    assert contents(client, store_id) == [line(long), line(longer) + line("tea")]
+
+
+def test_a_text_that_an_earlier_release_added_to_two_parts_is_deleted_in_both(
+    client: anthropic.Anthropic, store_id: str, service: MemolithMemoryService
+) -> None:
+    for number in (1, 2):
+        path = f"/helper/ada/memories/000{number}.jsonl"
+        client.beta.memory_stores.memories.create(store_id, path=path, content=line("tea") + line("water"))
+    asyncio.run(service.delete_memory(**WHO, memory_id=f"{PATH}#tea"))
+    assert contents(client, store_id) == ['{"id": "tea", "deleted": true}\n' + line("water")] * 2

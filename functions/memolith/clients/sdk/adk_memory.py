@@ -103,8 +103,8 @@ class MemolithMemoryService(BaseMemoryService):
 
         Events without text, and the thoughts in others, are left out. Safe to repeat.
 
-        Cost: a listing of the session's document (with its content, 20 parts a request) and one conditional commit, or
-        where nothing is new another listing, at the store's home.
+        Cost: a listing of the session's document at the store's home (with its content, 20 parts a request), and one
+        conditional commit where something is new.
 
         Raises:
             ValueError: an event is larger than a memory may be; nothing is added.
@@ -140,8 +140,9 @@ class MemolithMemoryService(BaseMemoryService):
         return SearchMemoryResponse(memories=found)
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
-        """Remove the text of a memory, by the id that a search gave; adding its session again does not restore it.
+        """Remove the text of a memory, by the id that a search gave, from every part of its document that has it.
 
+        Adding its session again does not restore it.
         The version before stays readable in the store's history until it is redacted, or retention ends it.
 
         Raises:
@@ -153,42 +154,40 @@ class MemolithMemoryService(BaseMemoryService):
     # ---- on the store -------------------------------------------------------------------------------------------
 
     def _append(self, folder: str, lines: Sequence[Line]) -> None:
-        def attempt(at_home: bool) -> bool:
-            parts = self._parts(folder, at_home)
+        def attempt() -> bool:
+            parts = self._parts(folder)
             known = {line.id for part in parts.values() for line in adk_lines.lines_of(part.content)}
             missing = {line.id: line for line in lines if line.id not in known}
-            if lines and not missing and not at_home:
-                return attempt(at_home=True)  # the part that has them may be deleted already
             last = (max(parts), parts[max(parts)].content) if parts else None
             return all(
                 self._put(adk_lines.part_path(folder, number), parts.get(number), content)
                 for number, content in list(adk_lines.packed(last, missing.values()))
             )
 
-        self._until_done(attempt, folder)
+        if lines:
+            self._until_done(attempt, folder)
 
     def _delete(self, folder: str, memory_id: str) -> None:
         path, _, line_id = memory_id.rpartition("#")
         if not path.startswith(folder):
             return
 
-        def attempt(_: bool) -> bool:
-            parts = self._parts(f"{path.rpartition('/')[0]}/", at_home=True)  # elsewhere it may not be there yet
-            found = [part for part in parts.values() if part.path == path]
-            changes = [(part, adk_lines.without(part.content, unquote(line_id))) for part in found]
-            return all(content is None or self._put(path, part, content) for part, content in changes)
+        def attempt() -> bool:
+            parts = self._parts(f"{path.rpartition('/')[0]}/").values()
+            changes = [(part, adk_lines.without(part.content, unquote(line_id))) for part in parts]
+            return all(content is None or self._put(part.path, part, content) for part, content in changes)
 
         self._until_done(attempt, path)
 
-    def _until_done(self, attempt: Callable[[bool], bool], what: str) -> None:
-        """Read and put until nobody else was first, or nothing is left to put; after the first time, read at home.
+    def _until_done(self, attempt: Callable[[], bool], what: str) -> None:
+        """Read and put until nobody else was first, or nothing is left to put.
 
         A put whose answer was lost may have been done. Then what it put is read, and not put again.
         """
         unknown = 0
-        for number in range(PUT_ATTEMPTS):
+        for _ in range(PUT_ATTEMPTS):
             try:
-                if attempt(number > 0):
+                if attempt():
                     return
             except _Unanswered as unanswered:
                 if unknown >= self._writes.max_retries:
@@ -231,14 +230,17 @@ class MemolithMemoryService(BaseMemoryService):
             except anthropic.NotFoundError:
                 continue
 
-    def _parts(self, folder: str, at_home: bool) -> dict[int, Memory]:
-        """Return the parts of one document by number."""
-        listed = ((adk_lines.part_number(folder, part.path), part) for part in self._listed(folder, at_home))
+    def _parts(self, folder: str) -> dict[int, Memory]:
+        """Return the parts of one document by number, as the store's home knows them.
+
+        A region may lack the newest part. A put on the part before it would be done: that one does not change any more.
+        """
+        listed = ((adk_lines.part_number(folder, part.path), part) for part in self._listed(folder))
         return {number: part for number, part in listed if number is not None}
 
-    def _listed(self, folder: str, at_home: bool) -> Iterator[Memory]:
+    def _listed(self, folder: str) -> Iterator[Memory]:
         """Yield everything under a folder with its content, in order of path."""
-        options: Any = {"limit": 20, "extra_headers": AT_HOME if at_home else None}
+        options: Any = {"limit": 20, "extra_headers": AT_HOME}
         for listed in self._memories.list(self._store_id, path_prefix=folder, view="full", **options):
             if listed.type == "memory":
                 yield listed
