@@ -134,6 +134,22 @@ def test_the_environment_s_store_comes_before_the_default(desk: Desk, monkeypatc
     assert desk.ok("ls").split() == ["/a"]
 
 
+def test_a_default_that_is_kept_while_another_is_kept_too_is_no_error(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = Path.replace
+
+    def overtaken(path: Path, target: Path) -> Path:
+        monkeypatch.setattr(Path, "replace", replace)
+        desk.ok("use", "Other")
+        return replace(path, target)
+
+    desk.ok("stores", "create", "Other")
+    monkeypatch.setattr(Path, "replace", overtaken)
+    desk.ok("use", "Team notes")
+    assert desk.json("use") == {"store": desk.store}
+
+
 def test_a_default_store_belongs_to_one_address(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.ok("use", "Team notes")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")

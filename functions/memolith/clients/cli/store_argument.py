@@ -15,6 +15,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from memolith.adapters.local.files import write_new
 from memolith.clients.api.client import ApiClient, Record
 from memolith.clients.cli.api_address import find_address, laptop_root
 from memolith.clients.cli.api_client import connect, speaking
@@ -129,9 +130,7 @@ def keep_default(url: str | None, key: str | None, store: str | None) -> None:
         kept[find_address(url, key).url] = store
     file = _file()
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = file.with_name(f".{file.name}.part")
-    beside.write_text(json.dumps({"schema": SCHEMA, "stores": kept}, indent=2))
-    beside.replace(file)
+    write_new(file.parent, json.dumps({"schema": SCHEMA, "stores": kept}, indent=2).encode()).replace(file)
 
 
 def _file() -> Path:
