@@ -278,6 +278,19 @@ def test_a_text_that_nobody_was_shown_before_its_file_was_renamed_is_not_replace
     assert desk.read(kept) == "one, edited"
 
 
+def test_a_memory_that_another_client_has_renamed_is_not_deleted_for_the_file_at_its_old_path(desk: Desk) -> None:
+    desk.save("/a.md", "one")
+    desk.save("/b.md", "two")
+    desk.others_rename("/a.md", "/theirs/a.md")
+    desk.others_rename("/b.md", "/theirs/b.md")
+    desk.copy.unlink("/a.md")
+    desk.copy.rename("/b.md", "/c.md~")
+    desk.copy.unlink("/c.md~")
+    assert desk.stored() == {"/theirs/a.md": "one", "/theirs/b.md": "two"}
+    assert desk.names() == ["theirs"]
+    assert desk.names("/theirs") == ["a.md", "b.md"]
+
+
 @OTHERS
 def test_a_text_that_nobody_was_shown_before_its_file_was_renamed_is_not_deleted_after_it(
     desk: Desk, others: str

@@ -59,7 +59,10 @@ class CommitOnClose:
         self._move_beside(local, "unsaved", "its writer ended before it closed the file")
 
     def delete(self, head: Head) -> None:
-        """Delete a memory, if it is as it was last shown here. One request.
+        """Delete a memory, if it is as it was last shown here. Two requests.
+
+        The precondition is the text alone, so the home is asked first where the memory is. One that another client has
+        renamed is kept, and shown at its path: at this one nothing is left. A rename between the two goes unnoticed.
 
         Raises:
             OSError: EBUSY: another client changed it; it is shown now, and may be deleted. EACCES: the deletion waits
@@ -68,6 +71,12 @@ class CommitOnClose:
         expected = self._state.seen.get(head.path, head.content_sha256)
         for attempt in range(DELETE_ATTEMPTS):
             try:
+                now = self._state.client.head(head.memory_id)
+                if now.path != head.path:
+                    self._state.table.put(now)
+                    self._state.seen.pop(head.path, None)
+                    self._state.changed([head.path, now.path])
+                    return
                 self._state.client.delete(head.memory_id, expected_sha256=expected)
                 break
             except Gone:
