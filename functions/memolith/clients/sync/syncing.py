@@ -79,7 +79,7 @@ class Syncing:
         """Run one pass; report every path at which something was done, or could not be.
 
         A listing, and a request for each text that is sent or fetched, twenty texts a request for many; two for each
-        memory that is deleted.
+        memory that is deleted or moved.
 
         Raises:
             NoAnswer, Denied, Gone: the store does not answer, or not to this key. InvalidRequest: another sync runs.
@@ -133,7 +133,10 @@ class Syncing:
     # ---- to the store -------------------------------------------------------------------------------------------
 
     def _move(self, steps: Mapping[Step, list[str]], one: _Pass) -> set[str]:
-        """Move the memory of a file that is gone and whose text is at a new path, so that it keeps its history."""
+        """Move the memory of a file that is gone and whose text is at a new path, so that it keeps its history.
+
+        One that another client has renamed meanwhile stays where it is. A path is no precondition: the home is asked.
+        """
         new = {one.here[path].sha256: path for path in steps[Step.SEND] if path not in one.there}
         done: set[str] = set()
         for path in steps[Step.DELETE_THERE]:
@@ -148,6 +151,8 @@ class Syncing:
                 continue
             try:
                 text_of(one.here[target].file)
+                if self._client.head(head.memory_id).path not in (path, target):
+                    continue
                 now = self._client.update(head.memory_id, expected_sha256=head.content_sha256, path=target)
             except NoAnswer:
                 raise

@@ -50,6 +50,17 @@ def test_a_memory_that_was_renamed_meanwhile_is_not_deleted_for_the_file_at_its_
     assert files(folder) == memories(desk) == {"b.md": "one\n", "n/b.md": "two\n"}
 
 
+def test_a_memory_that_was_renamed_meanwhile_is_not_moved_after_its_renamed_file(
+    desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "a.md").rename(folder / "c.md")
+    after_the_listing(monkeypatch, lambda: desk.ok("mv", desk.store, "/a.md", "/b.md"))
+    _, out, _ = desk.run("sync", desk.store, str(folder))
+    assert out == "kept  /a.md: somebody else renamed it meanwhile\nsent  /c.md\n"
+    assert synced(desk, folder) == {"/b.md": "fetched"}
+    assert files(folder) == memories(desk) == {"b.md": "one\n", "c.md": "one\n", "n/b.md": "two\n"}
+
+
 def test_a_memory_that_was_deleted_meanwhile_counts_as_deleted(
     desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
