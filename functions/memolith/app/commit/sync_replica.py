@@ -93,11 +93,11 @@ class SyncReplica:
         """Has the second region hold the store's record, which stands at home, and those before it; then `confirm`.
 
         Raises:
-            OutcomeUnknown: it may not be there.
+            OutcomeUnknown: it may not be there, or its second region is not deployed any more.
         """
-        second = self.of(store)
         slot: Slot | None = Slot.parse(store.slot)
         try:
+            second = self.of(store)
             while second is not None and slot is not None:
                 key = str(StoreKey(store.store_id, slot))
                 if self._is_there(key, second):
@@ -105,7 +105,7 @@ class SyncReplica:
                 self._copy(key, second)
                 slot = slot.preceding
         except Unavailable as error:
-            message = f"the store's record is in {self._region.name} and not in {second}"
+            message = f"the store's record is in {self._region.name} and not in a second region: {error.message}"
             raise in_doubt(message, error) from error
         self.confirm(store)
 

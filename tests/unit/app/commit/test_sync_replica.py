@@ -13,7 +13,7 @@ import pytest
 
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import Crash, Fault, Strike
-from memolith.app.kernel.results import Memory, Store
+from memolith.app.kernel.results import UNSET, Memory, Store
 from memolith.core.errors import InvalidRequest, MemolithError, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.log_position import Epoch, LogKey, Slot
 from memolith.core.object_keys import StoreKey, parse_key
@@ -327,6 +327,9 @@ def test_where_the_second_region_is_not_deployed_any_more_writes_say_so(scene: D
     site.region.regions = (HOME,)
     with pytest.raises(MemolithError, match="not deployed"):
         scene.update(memory, "second")
+    with pytest.raises(OutcomeUnknown, match="not deployed"):  # the record stands at home
+        scene.at(HOME).stores.update(scene.call(), scene.store, name="renamed", description=UNSET, metadata=UNSET)
+    assert scene.at(HOME).stores.retrieve(scene.call(), scene.store).name == "renamed"
     scene.only_one_region()
     assert scene.update(memory, "second").version_id != memory.version_id
 
