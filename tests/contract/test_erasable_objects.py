@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memolith.ports.errors import ObjectExists, ObjectNotFound
+from memolith.ports.errors import ObjectExists, ObjectNotFound, Unavailable
 from memolith.ports.objects import ObjectVersion, VersionMark
-from tests.contract.worlds import FAR, HOME, ObjectsWorld
+from tests.contract.worlds import FAR, HIDING, HOME, ObjectsWorld
 
 KEY = f"{HOME}/log/memstore_1/0001-0.0000000001"
 BLANK = b"{}"
@@ -133,6 +133,18 @@ def test_a_listing_of_versions_goes_on_where_it_stopped_even_within_a_key(world:
         after = page.next_after
     assert tuple(found) == whole
     assert after is None
+
+
+@pytest.mark.parametrize("world", HIDING, indirect=True)
+def test_versions_are_listed_again_once_an_erasure_is_over_the_delete_marker_that_hid_them(world: ObjectsWorld) -> None:
+    assert world.hide is not None
+    world.here.put_if_absent(KEY, b"secret", {})
+    world.hide(HOME, KEY)
+    erasable = world.erasable(HOME)
+    with pytest.raises(Unavailable, match="hidden by a delete marker"):
+        erasable.versions(KEY)
+    assert erasable.erase(KEY, BLANK, {}) == 1
+    assert [(one.key, one.current, one.size_bytes) for one in erasable.versions(KEY).versions] == [(KEY, True, 2)]
 
 
 def test_a_prefix_without_versions_is_an_empty_page(world: ObjectsWorld) -> None:

@@ -49,6 +49,9 @@ COMPARING_BODIES = ("memory", "layered", "local", "emulator")
 TELLING_TYPES_APART = ("memory", "layered", "local", "emulator")
 """Moto takes True for 1 where it compares, as DynamoDB does not."""
 
+HIDING = ("moto", "emulator")
+"""Only S3 has delete markers."""
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectsWorld:
@@ -59,6 +62,7 @@ class ObjectsWorld:
         versions: bodies of every version of a key in a region, oldest first.
         overwrite: puts without a condition, as nothing of Memolith's but the eraser does.
         keeps_versions: whether what is overwritten stays as an older version, as in S3's versioned buckets.
+        hide: puts a delete marker over a key, as only a person does; None where there is no such thing.
     """
 
     objects: Callable[[str], Objects]
@@ -66,6 +70,7 @@ class ObjectsWorld:
     versions: Callable[[str, str], list[bytes]]
     overwrite: Callable[[str, str, bytes], object]
     keeps_versions: bool = True
+    hide: Callable[[str, str], object] | None = None
 
     @property
     def here(self) -> Objects:
@@ -111,6 +116,7 @@ def aws_objects(clients: Clients) -> ObjectsWorld:
         lambda region: S3ErasableObjects(clients, seen_from(region)),
         versions,
         overwrite,
+        hide=lambda region, key: clients.s3(region).delete_object(Bucket=DEPLOYMENT.bucket(region), Key=key),
     )
 
 
@@ -196,6 +202,7 @@ __all__ = [
     "ABSENT",
     "COMPARING_BODIES",
     "FAR",
+    "HIDING",
     "HOME",
     "TELLING_TYPES_APART",
     "WORLDS",

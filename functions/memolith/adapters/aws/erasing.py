@@ -71,7 +71,7 @@ class S3ErasableObjects:
             )
         except AwsError as error:
             raise Unavailable(f"versions below {prefix} cannot be listed: {code_of(error)}") from error
-        hidden = [marker["Key"] for marker in page.get("DeleteMarkers", [])]
+        hidden = [marker["Key"] for marker in page.get("DeleteMarkers", []) if marker["IsLatest"]]
         if hidden:
             raise Unavailable(
                 f"{hidden[0]} is hidden by a delete marker, which nothing of Memolith's puts; remove it first"
