@@ -157,8 +157,9 @@ class Watermark:
             return
         incomplete = replace(ControlRow.from_attributes(tables.control), complete=False).to_attributes()
         unchanged = row.to_attributes()
-        self._commit([Change(ControlRow.KEY, tables.control, incomplete), Change(tables.key, unchanged, unchanged)])
+        # Counted first: where the reply to the commit is lost, no later tick looks at the marks again.
         self._region.metrics.count("tables_emptied")
+        self._commit([Change(ControlRow.KEY, tables.control, incomplete), Change(tables.key, unchanged, unchanged)])
 
     def _write(
         self, tables: _Tables, row: CompletenessRow, followed: list[_Followed], period: OpenPeriod | None

@@ -258,6 +258,18 @@ def test_a_region_of_which_one_table_was_emptied_says_so_with_the_next_tick(scen
     assert scene.cloud.metrics.total("tables_emptied") == 1
 
 
+def test_an_emptied_table_is_counted_though_the_reply_to_its_declaration_is_lost(scene: Scene) -> None:
+    """The declaration stands, so that no later tick finds the table again."""
+    settle(scene)
+    empty(scene, "paths", AWAY)
+    scene.clock.advance(MINUTE_S)
+    with scene.struck_by(Strike(Fault.LOST_REPLY, "index.commit", subject="control")):
+        assert scene.cloud.sites[AWAY].reconciling.tick().failures == ["OutcomeUnknown"]
+    assert scene.cloud.rows(AWAY, "control")[ControlRow.KEY.pk, ControlRow.KEY.sk]["complete"] is False
+    tick(scene, AWAY)
+    assert scene.cloud.metrics.total("tables_emptied") == 1
+
+
 def test_marks_that_were_read_before_they_were_put_do_not_make_a_reconciler_declare_the_tables_emptied(
     scene: Scene,
 ) -> None:
