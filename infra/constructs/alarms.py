@@ -296,15 +296,18 @@ class RegionAlarms(Construct):
 
     def _reconciling(self, functions: RegionFunctions) -> Iterator[Alarm]:
         """Watch what only the reconciler knows."""
-        runs = functions.reconciler.function.metric_invocations(period=FIVE_MINUTES, statistic="Sum")
+        reconciler = functions.reconciler.function
+        runs = reconciler.metric_invocations(period=FIVE_MINUTES, statistic="Sum")
+        errors = reconciler.metric_errors(period=FIVE_MINUTES, statistic="Sum")
         yield Alarm(
             "reconciler-silent",
             "reconciler-silent",
-            "The reconciler has not run: nothing says up to when this region is complete, and nothing mends it.",
+            "The reconciler has not run, or always fails: this region's checkpoints and watermarks stand still.",
             cloudwatch.MathExpression(
-                expression="IF(runs > 0, 0, 1)",
-                using_metrics={"runs": runs},
-                label="five minutes without a run",
+                # A run that raised is among the invocations, and at the same instant among the errors.
+                expression="IF(runs > FILL(errors, 0), 0, 1)",
+                using_metrics={"runs": runs, "errors": errors},
+                label="five minutes without a run that ended well",
                 period=FIVE_MINUTES,
             ),
             periods=3,

@@ -52,10 +52,10 @@ class Standing:
 
 
 COUNTED = {
-    ("large", 1): Standing(82, 1, 0, 1, 2, 4, 1, True, True),
-    ("large", 2): Standing(172, 2, 2, 2, 4, 8, 1, True, True),
-    ("small", 1): Standing(12, 0, 0, 1, 2, 4, 5, False, False),
-    ("small", 2): Standing(26, 0, 0, 2, 4, 8, 5, False, False),
+    ("large", 1): Standing(83, 1, 0, 1, 2, 4, 1, True, True),
+    ("large", 2): Standing(174, 2, 2, 2, 4, 8, 1, True, True),
+    ("small", 1): Standing(13, 0, 0, 1, 2, 4, 5, False, False),
+    ("small", 2): Standing(28, 0, 0, 2, 4, 8, 5, False, False),
 }
 
 POLLS_A_MONTH = 5 * 3 * standing.MINUTES_A_MONTH

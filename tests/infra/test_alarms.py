@@ -304,11 +304,16 @@ def test_an_alarm_that_has_nothing_to_measure_is_quiet_unless_it_watches_what_mu
         assert one["TreatMissingData"] == ("breaching" if always else "notBreaching"), name
 
 
-def test_a_reconciler_that_does_not_run_rings(three_regions: App) -> None:
-    silent = alarm(three_regions, "reconciler-silent")
-    (runs,) = metrics(silent)
-    assert (runs["MetricName"], dimensions(runs)) == ("Invocations", {"FunctionName": "memolith-test-reconciler"})
-    assert (silent["Threshold"], silent["EvaluationPeriods"]) == (0, 3)
+def test_a_reconciler_that_does_not_run_or_raises_whenever_it_does_rings(three_regions: App, small: App) -> None:
+    """AWS counts an invocation that raised among the others, and no tick that raises counts itself as failed."""
+    for app in (three_regions, small):
+        silent = alarm(app, "reconciler-silent")
+        assert [metric["MetricName"] for metric in metrics(silent)] == ["Invocations", "Errors"]
+        for metric in metrics(silent):
+            assert (metric["Stat"], dimensions(metric)) == ("Sum", {"FunctionName": "memolith-test-reconciler"})
+        (expression,) = [one["Expression"] for one in silent["Metrics"] if "Expression" in one]
+        assert expression == "IF(runs > FILL(errors, 0), 0, 1)"
+        assert (silent["Threshold"], silent["EvaluationPeriods"]) == (0, 3)
 
 
 def test_a_table_that_was_emptied_rings_at_once_and_a_reconciler_that_keeps_failing_after_a_while(
