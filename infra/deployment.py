@@ -22,6 +22,7 @@ from infra.record_checks import guardrail as _guardrail
 from infra.record_checks import mapping as _mapping
 from infra.record_checks import one_of as _one_of
 from infra.record_checks import region_list as _list
+from infra.record_checks import reservation as _reservation
 from infra.record_checks import text as _text
 from infra.record_checks import whole as _whole
 
@@ -51,6 +52,7 @@ ROLLOUTS = ("gradual", "at_once", "unversioned")
 FRONT_DOORS = ("http_api", "function_urls")
 MONITORINGS = ("full", "least")
 TICK_MINUTES_MAX = 5
+PACKER_CONCURRENCY = 5
 REGIONS_MAX = 10
 POLICY_CHARACTERS_MAX = 10_240
 """Of a role's inline policies together. Source: IAM User Guide, "IAM and AWS STS quotas"."""
@@ -85,7 +87,8 @@ class Limits:
         requests_per_second, requests_burst: The HTTP API's steady rate, all callers together, and that of a moment.
         indexer_concurrency, scanner_concurrency: The most that run at once for one queue, 2 to 1000.
         comparison_parts: In how many parts, at work at once, the bucket is compared with the tables each day, 1 to 50.
-        reserved_concurrency: Function to reserved concurrency; a function not named shares the account's.
+        reserved_concurrency: Function to reserved concurrency; a function not named shares the account's. Where queues
+            invoke it, no less than so many times at once (`Deployment.polled`).
     """
 
     memories_per_store: int = 10_000
@@ -147,13 +150,9 @@ class Routing:
 
     def __post_init__(self) -> None:
         _text("routing.zone_id", self.zone_id, _ZONE, "must be a hosted zone's id, such as 'Z0123456789ABCDEFGHIJ'")
-        _text(
-            "routing.zone_name",
-            self.zone_name,
-            _DOMAIN,
-            "must be a domain's name in lower case, without a dot at its end",
-        )
-        _text("routing.domain", self.domain, _DOMAIN, "must be a domain's name in lower case, without a dot at its end")
+        rule = "must be a domain's name in lower case, without a dot at its end"
+        _text("routing.zone_name", self.zone_name, _DOMAIN, rule)
+        _text("routing.domain", self.domain, _DOMAIN, rule)
         if self.domain != self.zone_name and not self.domain.endswith(f".{self.zone_name}"):
             raise InvalidDeployment("routing.domain", self.domain, f"must lie in the zone {self.zone_name}")
 
@@ -220,12 +219,8 @@ class Deployment:
 
     def __post_init__(self) -> None:
         self._check_counts()
-        _text(
-            "stage",
-            self.stage,
-            _STAGE,
-            "must be 1 to 16 of a-z, 0-9 and '-', beginning with a letter, not ending in '-'",
-        )
+        rule = "must be 1 to 16 of a-z, 0-9 and '-', beginning with a letter, not ending in '-'"
+        _text("stage", self.stage, _STAGE, rule)
         for name, named in (("regions", self.regions), ("former_regions", self.former_regions)):
             for region in named:
                 _text(name, region, _REGION, "must be a region's name, such as 'eu-west-1'")
@@ -247,12 +242,8 @@ class Deployment:
         _one_of("rollout", self.rollout, ROLLOUTS)
         _one_of("front_door", self.front_door, FRONT_DOORS if self.rollout == "unversioned" else FRONT_DOORS[:1])
         self._check_models()
-        _text(
-            "python_version",
-            self.python_version,
-            re.compile(r"3\.1[1-9]"),
-            "must be a Python from '3.11' on, as a string",
-        )
+        rule = "must be a Python from '3.11' on, as a string"
+        _text("python_version", self.python_version, re.compile(r"3\.1[1-9]"), rule)
         _text("functions_path", self.functions_path, re.compile(r".+"), "must be a folder's path")
         for region in self.alarms.topics:
             _one_of("alarms.topics", region, self.regions)
@@ -276,6 +267,8 @@ class Deployment:
         if self.monitoring == "least" and self.rollout == "gradual":
             raise InvalidDeployment("rollout", self.rollout, "needs the alarms that 'monitoring': 'least' leaves out")
         _whole("tick_minutes", self.tick_minutes, 1, TICK_MINUTES_MAX)
+        for name, polled in self.polled.items():
+            _reservation(name, self.limits.reserved_concurrency.get(name, polled), polled)
 
     def _check_models(self) -> None:
         for region, model in _mapping("rerankers", self.rerankers).items():
@@ -317,6 +310,13 @@ class Deployment:
     def has_search_model(self) -> bool:
         """Whether functions that search carry a model."""
         return self.search_model != "none"
+
+    @property
+    def polled(self) -> dict[str, int]:
+        """The functions that queues invoke, and how many times at once all of its queues invoke each."""
+        two_queues = 2 * self.limits.indexer_concurrency
+        always = {"indexer": two_queues, "scanner": self.limits.scanner_concurrency, "packer": PACKER_CONCURRENCY}
+        return always if self.dreams is None else {**always, "dreamer": self.dreams.concurrency}
 
     @property
     def alias(self) -> str | None:

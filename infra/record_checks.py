@@ -49,6 +49,27 @@ def one_of(field_name: str, value: object, allowed: tuple[object, ...]) -> None:
         raise InvalidDeployment(field_name, value, f"must be one of {', '.join(map(str, allowed))}")
 
 
+POLLED_BY = {
+    "indexer": "2 x limits.indexer_concurrency",
+    "scanner": "limits.scanner_concurrency",
+    "packer": "fixed",
+    "dreamer": "dreams.concurrency",
+}
+"""The functions that queues invoke, and what says how often at once."""
+
+
+def reservation(function: str, value: int, polled: int) -> None:
+    """Check the reserved concurrency of a function that queues invoke `polled` times at once. Raises InvalidDeployment.
+
+    With less, Lambda takes messages that it then refuses to hand over, and SQS counts each time as a failure.
+    Source: AWS Lambda Developer Guide, "Configuring scaling behavior for SQS event source mappings".
+    """
+    if value < polled:
+        rule = f"must be at least {polled} ({POLLED_BY[function]}): so often at once its queues invoke it, and messages"
+        rule += " that Lambda turns away become dead letters"
+        raise InvalidDeployment(f"limits.reserved_concurrency.{function}", value, rule)
+
+
 def guardrail(field_name: str, value: Any) -> None:
     """Check a guardrail's id and version. Raises InvalidDeployment.
 

@@ -50,6 +50,26 @@ VALID: dict[str, Any] = {"stage": "dev", "regions": ["us-east-1", "eu-west-1"]}
         ({"guardrails": {"us-east-1": {"name": "gr4"}}}, "guardrails.us-east-1", "must be one of id, version"),
         ({"limits": {"reserved_concurrency": {"cook": 1}}}, "limits.reserved_concurrency", "writer"),
         ({"limits": {"reserved_concurrency": {"writer": -1}}}, "limits.reserved_concurrency.writer", "from 0"),
+        (
+            {"limits": {"reserved_concurrency": {"indexer": 39}}},
+            "limits.reserved_concurrency.indexer",
+            "must be at least 40 (2 x limits.indexer_concurrency)",
+        ),
+        (
+            {"limits": {"scanner_concurrency": 3, "reserved_concurrency": {"scanner": 2}}},
+            "limits.reserved_concurrency.scanner",
+            "must be at least 3 (limits.scanner_concurrency)",
+        ),
+        (
+            {"limits": {"reserved_concurrency": {"packer": 0}}},
+            "limits.reserved_concurrency.packer",
+            "at least 5 (fixed)",
+        ),
+        (
+            {"dreams": {"service": "extractive"}, "limits": {"reserved_concurrency": {"dreamer": 4}}},
+            "limits.reserved_concurrency.dreamer",
+            "must be at least 5 (dreams.concurrency)",
+        ),
         ({"alarms": []}, "alarms", "object"),
         ({"alarms": {"email": []}}, "alarms.email", "the fields are emails, topics"),
         ({"alarms": {"emails": "ops@example.com"}}, "alarms.emails", "list"),
@@ -94,6 +114,11 @@ def test_a_broken_rule_is_refused_by_the_name_of_its_field(change: dict[str, Any
     assert refused.value.field_name == field
     assert f"'{field}'" in str(refused.value)
     assert rule in str(refused.value)
+
+
+def test_a_reservation_that_is_enough_for_a_functions_queues_or_for_a_function_without_any_is_accepted() -> None:
+    enough = {"indexer": 40, "scanner": 10, "packer": 5, "dreamer": 0, "writer": 0}
+    assert parse({**VALID, "limits": {"reserved_concurrency": enough}}).limits.reserved_concurrency == enough
 
 
 def test_the_record_may_say_each_log_level_that_the_functions_know_and_no_other() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
 
+from infra.record_checks import POLLED_BY
 from memolith.adapters.aws.names import QUEUES as names_of_queues
 from memolith.core.objects.search_pack import REFRESH_DELAY_S
 from tests.infra.policies import by_resource, role
@@ -44,6 +46,15 @@ def test_a_message_stays_hidden_for_six_times_its_readers_timeout(one_region: Ap
     reader = template.named("AWS::Lambda::Function", "FunctionName", f"memolith-test-{READERS[name]}")
     queue = template.named("AWS::SQS::Queue", "QueueName", f"memolith-test-{name}")
     assert queue["VisibilityTimeout"] == 6 * reader["Timeout"]
+
+
+def test_no_more_of_a_function_is_invoked_at_once_than_a_reservation_of_it_has_to_allow(three_regions: App) -> None:
+    invoked: Counter[str] = Counter()
+    for mapping in three_regions.base(HERE).properties("AWS::Lambda::EventSourceMapping"):
+        name = mapping["FunctionName"].removeprefix("memolith-test-").removesuffix(":live")
+        invoked[name] += mapping["ScalingConfig"]["MaximumConcurrency"]
+    assert invoked == three_regions.deployment.polled
+    assert invoked.keys() == POLLED_BY.keys()
 
 
 @pytest.mark.parametrize("name", QUEUES)

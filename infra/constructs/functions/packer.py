@@ -16,8 +16,6 @@ SHAPE = Shape(name="packer", memory_mb=2048, timeout=Duration.seconds(180), sear
 
 BATCH_SIZE = 5
 
-CONCURRENCY = 5
-
 
 def statements(grants: Grants, deployment: Deployment, region: str) -> list[iam.PolicyStatement]:
     """Return what the packer may do."""

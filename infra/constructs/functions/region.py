@@ -28,7 +28,7 @@ from infra.constructs.functions.function import Function, Shape
 from infra.constructs.functions.grants import Grants
 from infra.constructs.functions.schedule import Schedule
 from infra.constructs.queues import RegionQueues, WorkQueue
-from infra.deployment import Deployment
+from infra.deployment import PACKER_CONCURRENCY, Deployment
 
 
 class RegionFunctions(Construct):
@@ -77,7 +77,7 @@ class RegionFunctions(Construct):
         for queue, batch_size in ((queues.index, indexer.BATCH_SIZE), (queues.rebuild, indexer.REBUILD_BATCH_SIZE)):
             self._wake(self.indexer, queue, batch_size, limits.indexer_concurrency)
         self._wake(self.scanner, queues.scan, scanner.BATCH_SIZE, limits.scanner_concurrency)
-        self._wake(self.packer, queues.pack, packer.BATCH_SIZE, packer.CONCURRENCY)
+        self._wake(self.packer, queues.pack, packer.BATCH_SIZE, PACKER_CONCURRENCY)
         if deployment.dreams is not None and queues.dream is not None:
             self._wake(self.all["dreamer"], queues.dream, dreamer.BATCH_SIZE, deployment.dreams.concurrency)
 
