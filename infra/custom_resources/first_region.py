@@ -21,7 +21,7 @@ def check(request: str, properties: Mapping[str, Any], made_with: str) -> None:
     """Refuse an update that puts another region first. Going back to the one that it was made with is no such update.
 
     Raises:
-        ValueError: another region is first; CloudFormation then changes nothing of the stack.
+        ValueError: another region is first; CloudFormation then takes back what it has changed of the stack.
     """
     first = properties["First"]
     if request == "Update" and first != made_with:
