@@ -106,10 +106,10 @@ def test_every_resource_that_a_page_names_is_deployed_and_schedules_are_looked_f
 
 
 def test_every_aws_command_of_a_runbook_names_its_region() -> None:
-    """IAM's and S3's names are the account's or the world's."""
+    """The names of IAM, S3 and Route 53 are the account's or the world's."""
     for page in sorted((ROOT / "docs/operations").glob("*.md")):
         text = page.read_text().replace("\\\n", " ")
-        for command in re.findall(r"aws (?!iam |s3 |s3api |sts )[a-z]+ [a-z]+-[^`\n]*", text):
+        for command in re.findall(r"aws (?!iam |route53 |s3 |s3api |sts )[a-z]+ [a-z]+-[^`\n]*", text):
             assert "--region" in command, f"{page.name}: {command}"
 
 

@@ -34,6 +34,7 @@ class Cloud:
         self.behind_polls = 0
         self.seconds = 1_000.0
         self.stopped_us = 0
+        self.left_at = 0.0
         self.depths = dict.fromkeys(QUEUES, Depths(0, 0, 0))
         self.late: dict[str, list[Depths]] = {}
         self.status = "UPDATE_COMPLETE"
@@ -55,6 +56,20 @@ class Cloud:
         if KEYS.exists():
             self.saved_at_deletion = KEYS.read_text()
         self.calls.append(f"delete {StackName}")
+
+    def get_paginator(self, name: str) -> Any:
+        assert name == "list_stack_resources"
+        kinds = {"AWS::Lambda::Function": "memolith-dev-reader", "AWS::Route53::HealthCheck": "check-1"}
+        pages = [
+            {"StackResourceSummaries": [{"ResourceType": kind, "PhysicalResourceId": its}]}
+            for kind, its in kinds.items()
+        ]
+        return SimpleNamespace(paginate=lambda StackName: pages if StackName == f"memolith-dev-base-{OLD}" else [])
+
+    def update_health_check(self, HealthCheckId: str, Disabled: bool, Inverted: bool) -> None:
+        assert Disabled and Inverted, "a check that is not made counts as passed, and its inversion as failed"
+        self.left_at = self.seconds
+        self.calls.append(f"fail {HealthCheckId}")
 
     def get_waiter(self, name: str) -> Any:
         return SimpleNamespace(wait=lambda StackName: self.calls.append(f"{name} {StackName}"))
@@ -106,7 +121,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
 @pytest.fixture
 def cloud(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> Cloud:
     made = Cloud()
-    clients: Any = SimpleNamespace(functions=lambda region: made, cloudformation=lambda region: made)
+    clients: Any = SimpleNamespace(**dict.fromkeys(("functions", "cloudformation", "route53"), lambda region: made))
 
     def found(aws: bool) -> Target:
         record = checkout.memolith
@@ -157,6 +172,24 @@ def test_a_removed_region_takes_no_writes_is_copied_from_loses_its_stacks_and_le
         "guardrails": {},
         "alarms": {"topics": {OTHER: "y"}},
     }
+
+
+def test_the_shared_name_leads_to_a_region_no_more_before_its_writers_are_stopped(
+    checkout: Checkout, cloud: Cloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its reader still answers health checks, so that a stopped writer alone would get every write of its callers."""
+    record = {**checkout.memolith, "routing": {"domain": "memory.example.com"}}
+    checkout.record.write_text(json.dumps({"context": {"memolith": record}}))
+    cloud.behind_polls = 10_000
+    for _ in range(2):  # what stopped goes on
+        cloud.calls.clear()
+        with pytest.raises(Unavailable, match="cannot say to have everything"):
+            regions.remove(OLD, yes=True, aws=True)
+        assert cloud.calls == ["fail check-1", *STOPPED]
+        assert cloud.stopped_us >= (cloud.left_at + 3 * 30 + 60) * 1_000_000, (
+            "three checks, and how long names are kept"
+        )
+    assert "memory.example.com" in (said := capsys.readouterr().out) and "check-1" in said
 
 
 def test_the_public_keys_of_a_region_are_saved_before_its_own_are_deleted(checkout: Checkout, cloud: Cloud) -> None:

@@ -91,6 +91,10 @@ class Clients:
         client: CloudFormationClient = self._client("cloudformation", region, 3)
         return client
 
+    def route53(self, region: str) -> Any:
+        """Return the client of the names and health checks of a region's partition; only operators may ask it."""
+        return self._client("route53", region, 3)
+
     def bedrock_runtime(self, region: str | None) -> BedrockRuntimeClient:
         """Return the client of a region's models and guardrails, asked once: who asks repeats a question.
 

@@ -1,7 +1,8 @@
 """``memolith regions remove``: what has to be so before a region goes, and in which order it goes.
 
-    its public keys are saved -> nobody writes there -> every other region has all of it -> cdk.json -> deploy
-    -> its queues are empty -> every other region has what came of that -> delete its stacks
+    its public keys are saved -> the shared name leads there no more -> nobody writes there
+    -> every other region has all of it -> cdk.json -> deploy -> its queues are empty
+    -> every other region has what came of that -> delete its stacks
 
 What the region wrote stays in every other bucket under its name, and goes on there. So the three things that would lose
 something are refused: a store that is still at home there, another region that does not know to have everything, and
@@ -27,6 +28,11 @@ from memolith.ports.clock import Clock
 
 WRITERS = ("writer", "peerwriter", "keys", "mcp")
 """The functions that write for callers."""
+
+NAME_KEPT_S = 180
+"""How long callers may follow a shared name to a region whose health check fails from now on: three checks of 30
+seconds, the minute for which they keep an address, and half a minute until Route 53 has learned of it.
+"""
 
 LAST_CALL_S = 60
 """After their functions were stopped, calls that had begun have ended: no function may run for longer."""
@@ -107,6 +113,35 @@ def check_stores(target: Target, region: str) -> None:
                     f"{region} is the second region of {home.store_id}: `memolith stores update {home.store_id} "
                     + (change if another else "--durability one_region` goes without"),
                 )
+
+
+def leave_name(target: Target, stage: str, region: str) -> list[str]:
+    """Have Route 53 lead no caller to the region, `NAME_KEPT_S` from now on. Repeatable. Return the health checks.
+
+    A check that is disabled counts as passed, and one that is inverted, too, as failed: so it stays, whatever the
+    region answers, until the check is deleted with its stack. Source: Amazon Route 53 API Reference, UpdateHealthCheck.
+
+    Raises:
+        Unavailable: CloudFormation does not name the check, or Route 53 does not change it.
+    """
+    from memolith.adapters.aws.errors import AwsError, code_of
+
+    try:
+        listed = target.clients.cloudformation(region).get_paginator("list_stack_resources")
+        checks = [
+            one["PhysicalResourceId"]
+            for page in listed.paginate(StackName=f"memolith-{stage}-base-{region}")
+            for one in page["StackResourceSummaries"]
+            if one["ResourceType"] == "AWS::Route53::HealthCheck"
+        ]
+        for check in checks:
+            target.clients.route53(region).update_health_check(HealthCheckId=check, Disabled=True, Inverted=True)
+    except AwsError as error:
+        raise Unavailable(
+            f"the health check of {region} was not made to fail ({code_of(error)}), so callers still come there: you "
+            "need cloudformation:ListStackResources and route53:UpdateHealthCheck; then run the same command again"
+        ) from error
+    return checks
 
 
 def stop_writers(target: Target, region: str) -> None:

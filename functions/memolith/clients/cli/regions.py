@@ -87,8 +87,9 @@ def remove(
 ) -> None:
     """Take a region out of the deployment. What it wrote goes on in the others; its bucket and tables stay.
 
-    Move its stores first. Its functions stop taking writes, every other region gets all that it has, the others are
-    deployed without it, its queues are worked off, and its stacks are deleted, with the key that signed what it wrote.
+    Move its stores first. A name that all regions share leads there no more, its functions stop taking writes, every
+    other region gets all that it has, the others are deployed without it, its queues are worked off, and its stacks are
+    deleted, with the key that signed what it wrote.
     Keep the file with the public half: `memolith audit verify --keys` needs it. It is refused while a store is at home
     there, or a message is a dead letter there. If it stops, run it again to continue.
 
@@ -112,6 +113,11 @@ def remove(
     if not is_former:
         region_removal.check_stores(target, region)
         region_removal.check_dead_letters(target, record, region)
+        if (routing := record.get("routing")) and has_stacks:
+            for check in region_removal.leave_name(target, record["stage"], region):
+                said = f"its health check {check} fails; waiting until {routing['domain']} leads no caller there"
+                said_on.print(said, highlight=False)
+                clock.pause(region_removal.NAME_KEPT_S)
         region_removal.stop_writers(target, region)
         said_on.print(f"{region} takes no writes; waiting until the others have all of it", highlight=False)
         region_removal.await_everything(target, region, clock.now_us(), clock)
