@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from tests.infra.policies import by_resource, by_role, role
-from tests.infra.synthesized import ACCOUNT, FAR, HERE, THERE, App
+from tests.infra.synthesized import ACCOUNT, FAR, HERE, ROOT, THERE, App
 
 BUCKET = f"arn:aws:s3:::memolith-test-{ACCOUNT}-{HERE}"
 WRITER = role(f"memolith-test-writer-{HERE}")
@@ -158,6 +159,38 @@ def test_an_operator_may_bring_an_object_back_where_nothing_is(three_regions: Ap
     operator = f"arn:aws:iam::{ACCOUNT}:user/operator"
     decision = by_resource(policy_of(three_regions), operator, "s3:PutObject", own_slot(HERE), keys=CONDITIONAL)
     assert decision == "ImplicitDeny"
+
+
+# ---- what a person deletes ------------------------------------------------------------------------------------------
+
+DELETE_PAGE = "delete-objects.md"
+ORDERED = re.compile(
+    r"\b(delete|deleted|remove)\b[^.]*\b(every region's bucket|S3\s+version of that|marker)"
+    r"|delete marker[^.]*\bremove\b|s3api delete-object|s3 rm"
+)
+"""That a person is to delete an object, a version of it or a delete marker in a region's bucket."""
+
+
+@pytest.mark.parametrize("action", ["s3:DeleteObject", "s3:DeleteObjectVersion"])
+def test_an_operator_deletes_only_without_the_statement_that_the_page_takes_out(one_region: App, action: str) -> None:
+    document, operator = policy_of(one_region), f"arn:aws:iam::{ACCOUNT}:user/operator"
+    assert by_resource(document, operator, action, own_slot(HERE)) == "Deny"
+    others = [one for one in document["Statement"] if one.get("Sid") != "OnlyTheEraserDeletes"]
+    assert len(others) == len(document["Statement"]) - 1
+    assert by_resource({**document, "Statement": others}, operator, action, own_slot(HERE)) == "ImplicitDeny"
+
+
+def test_a_page_that_has_a_person_delete_in_a_bucket_links_how_the_policy_lets_them() -> None:
+    pages = {page.name: page.read_text() for page in (ROOT / "docs/operations").glob("*.md")}
+    how = pages.pop(DELETE_PAGE)
+    ordering = {name for name, text in pages.items() if ORDERED.search(text)}
+    assert {"fail-over.md", "dead-letters.md", "integrity-broken.md", "erasure.md"} <= ordering
+    for name in ordering:
+        assert f"({DELETE_PAGE})" in pages[name], name
+        assert f"({name})" in how, name
+    for text in (how, *pages.values()):
+        for command in re.findall(r"s3api delete-object[^\n]*", text):
+            assert "--version-id" in command, "it would put a delete marker"
 
 
 @pytest.mark.parametrize("action", ["s3:ReplicateObject", "s3:ReplicateDelete", "s3:ReplicateTags"])

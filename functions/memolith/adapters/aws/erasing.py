@@ -46,7 +46,8 @@ class S3ErasableObjects:
             versions = self._versions(key)
             if versions and not versions[0]["IsLatest"]:
                 raise Unavailable(
-                    f"{key} is hidden by a delete marker, which nothing of Memolith's puts; remove it first"
+                    f"{key} is hidden by a delete marker, which nothing of Memolith's puts: "
+                    "docs/operations/delete-objects.md says how to remove it"
                 )
             return self._delete_below(key, versions[0]["VersionId"]) if versions else 0
         except AwsError as error:
@@ -74,7 +75,8 @@ class S3ErasableObjects:
         hidden = [marker["Key"] for marker in page.get("DeleteMarkers", []) if marker["IsLatest"]]
         if hidden:
             raise Unavailable(
-                f"{hidden[0]} is hidden by a delete marker, which nothing of Memolith's puts; remove it first"
+                f"{hidden[0]} is hidden by a delete marker, which nothing of Memolith's puts: "
+                "docs/operations/delete-objects.md says how to remove it"
             )
         found = tuple(
             ObjectVersion(one["Key"], one["VersionId"], one["IsLatest"], one["Size"])
