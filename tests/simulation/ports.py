@@ -240,7 +240,7 @@ class TaskPeers:
         passage = self._passing()
         task = self._invoke(site, function, payload, passage.there_s)
         if passage.again_s is not None:
-            if payload.get("call") == "write":
+            if function == "peerwriter":
                 self.twice[self._scheduler.current] = _version_ids(payload)
             twin = self._invoke(site, function, payload, passage.again_s, task)
             task = twin if passage.answered_by_twin else task
@@ -272,6 +272,8 @@ class TaskPeers:
 
 
 def _version_ids(payload: Mapping[str, Any]) -> frozenset[str]:
-    """Return the ids that the version of a write that is passed on may come to have."""
+    """Return the ids that the version of a write that is passed on may come to have; none for what makes no version."""
+    if payload.get("call") != "write":
+        return frozenset()
     command = {name: value for name, value in payload.items() if name not in ("call", "workspace_id")}
     return frozenset(version_ids(from_payload(command)))

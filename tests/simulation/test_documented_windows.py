@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from memolith.adapters.layered import Fault, Strike
 from memolith.adapters.memory import MemoryQueue, PutEvent
 from memolith.app.indexer.rebuild import BatchProjector
 from memolith.app.kernel.results import Version, VersionFilter
 from memolith.app.replication.watermark import FETCH_AFTER_US
 from memolith.core.commands import Command, CreateMemory, UpdateMemory
 from memolith.core.decide import sha256_hex
-from memolith.core.errors import NotFound, PathConflict
+from memolith.core.errors import NotFound, PathConflict, Unavailable
 from memolith.core.object_keys import RedactionKey
 from memolith.wire.rpc import peerwriter_calls
 from tests.simulation.clients import withhold
@@ -200,6 +201,24 @@ def test_a_caller_is_told_the_refusal_of_one_copy_of_a_call_though_the_other_doe
     caller.fails(PathConflict)
     quiet.cloud.deliver()
     assert quiet.contents(HOME) == quiet.contents(AWAY) == {"/a": "mine"}
+
+
+def test_a_caller_is_told_that_one_copy_of_a_redaction_did_nothing_though_the_other_does_it_since(quiet: Stage) -> None:
+    version_id = quiet.create("/a", "SECRET").version_id
+    quiet.cloud.deliver()
+    home, sent = peerwriter_calls(quiet.memolith()), list[Mapping[str, Any]]()
+
+    def delivered(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        sent.append(payload)
+        return home(payload)
+
+    quiet.cloud.peers.register(HOME, "peerwriter", delivered)
+    refused = Strike(Fault.REFUSED, "index.read", subject="memories")
+    caller = quiet.actor(lambda: quiet.redact(version_id, region=AWAY)).until("peers.call")
+    caller.struck_by(refused).fails(Unavailable)
+    assert quiet.found("SECRET")
+    home(sent[0])
+    assert quiet.found("SECRET") == []
 
 
 def _versions(stage: Stage, memory_id: str) -> Sequence[Version]:
