@@ -204,7 +204,8 @@ def test_a_caller_is_told_the_refusal_of_one_copy_of_a_call_though_the_other_doe
 
 
 def test_a_caller_is_told_that_one_copy_of_a_redaction_did_nothing_though_the_other_does_it_since(quiet: Stage) -> None:
-    version_id = quiet.create("/a", "SECRET").version_id
+    memory = quiet.create("/a", "SECRET")
+    quiet.update(memory.id, "clean")
     quiet.cloud.deliver()
     home, sent = peerwriter_calls(quiet.memolith()), list[Mapping[str, Any]]()
 
@@ -214,11 +215,11 @@ def test_a_caller_is_told_that_one_copy_of_a_redaction_did_nothing_though_the_ot
 
     quiet.cloud.peers.register(HOME, "peerwriter", delivered)
     refused = Strike(Fault.REFUSED, "index.read", subject="memories")
-    caller = quiet.actor(lambda: quiet.redact(version_id, region=AWAY)).until("peers.call")
+    caller = quiet.actor(lambda: quiet.redact(memory.version_id, region=AWAY)).until("peers.call")
     caller.struck_by(refused).fails(Unavailable)
-    assert quiet.found("SECRET")
-    home(sent[0])
-    assert quiet.found("SECRET") == []
+    assert quiet.found("SECRET", HOME)
+    assert "error" not in home(sent[0])
+    assert quiet.found("SECRET", HOME) == []
 
 
 def _versions(stage: Stage, memory_id: str) -> Sequence[Version]:
