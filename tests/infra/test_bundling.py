@@ -22,7 +22,7 @@ from infra.deployment import parse
 from tests.infra.synthesized import HERE, record
 
 OTHER_PYTHON = "3.99"
-OF_OPERATORS = {"cloudformation"}
+OF_OPERATORS = {"cloudformation", "route53"}
 """Services that only commands call: all of botocore is installed where those run."""
 
 

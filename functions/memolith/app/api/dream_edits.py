@@ -120,7 +120,7 @@ class DreamEdits:
                 run.dropped += [PROPOSED_BEFORE for one in edits if dreams.as_resolved(one, memories) not in has]
                 run.record = replace(run.record, proposal_id=proposal_id)
                 return None
-            number = _at_fault(error)
+            number = _at_fault(error.field)
             if number is None:
                 raise DreamFailedError("internal_error", f"its edits cannot be proposed: {error.message}") from error
             run.dropped.append("refused")
@@ -152,18 +152,20 @@ class DreamEdits:
         run.record = replace(record, **{count: getattr(record, count) + 1}, sources=sources)
 
 
-def _at_fault(error: InvalidRequest) -> int | None:
-    """Return the number of the edit that is refused; None where the proposal as a whole is."""
-    found = re.match(r"edits\.(\d+)\b", error.field)
+def _at_fault(field: str) -> int | None:
+    """Return the number of the edit that an error names; None where it is about the proposal as a whole."""
+    found = re.match(r"edits\.(\d+)\b", field)
     return None if found is None else int(found[1])
 
 
 def _in_conflict(error: NotFound | PathConflict | PreconditionFailed, edits: Sequence[Edit]) -> int | None:
     """Return the number of the edit whose memory changed, or whose path was taken; None where it is none of them."""
+    if isinstance(error, NotFound):
+        return _at_fault(error.id)
     if isinstance(error, PathConflict):
         paths = [one.path if one.op == "create" else one.to for one in edits]
         wanted = error.conflicting_path
     else:
         paths = [None if one.op == "create" else one.path for one in edits]
-        wanted = error.id if isinstance(error, NotFound) else error.path
+        wanted = error.path
     return paths.index(wanted) if wanted in paths else None

@@ -203,7 +203,7 @@ class ProposalDrafts:
         content = edit.content
         if edit.op != "create":
             if head is None:
-                raise NotFound("memory", f"at {field}.path", "this store has none there")
+                raise NotFound("memory", f"{field}.path", "this store has none there")
             if edit.expected_content_sha256 not in (None, head.content_sha256):
                 raise PreconditionFailed(edit.path)
             if edit.op == "str_replace":
