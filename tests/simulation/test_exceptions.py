@@ -12,7 +12,7 @@ from tests.simulation import test_documented_windows, test_home_cuts, test_home_
 from tests.simulation.bugs.worlds import vanishing
 from tests.simulation.checkers import check
 from tests.simulation.checkers.register import EXCEPTIONS, without
-from tests.simulation.kinds import damaging, deciding, losing, redacting, visiting, working
+from tests.simulation.kinds import damaging, deciding, emptied, redacting, visiting, working
 from tests.simulation.kinds_of_homes import failing_over
 from tests.simulation.options import PACES, Links, Options, Weights, remembering, retaining
 from tests.simulation.world import World
@@ -70,7 +70,7 @@ class Needed:
 NEEDED = {
     "came_late": Needed(failing_over, 5, "redacted_text_is_nowhere"),
     "came_late_in_a_lost_term": Needed(deciding, 9, "a_region_never_goes_back"),
-    "landed_without_an_answer": Needed(remembering_where_writers_die, 8, "a_snapshot_is_what_the_history_says"),
+    "landed_without_an_answer": Needed(remembering_where_writers_die, 60, "a_snapshot_is_what_the_history_says"),
     "was_written_in_a_term_unheard_of": Needed(
         remembering_where_the_home_is_lost, 118, "a_snapshot_is_what_the_history_says"
     ),
@@ -81,9 +81,9 @@ NEEDED = {
     "left_its_path_apart": Needed(crowded_families, 1, "what_is_in_order_is_what_the_history_ends_with"),
     "precedes_what_arrived": Needed(failing_over, 318, "history_has_no_gaps"),
     "lists_a_path_and_its_ancestor": Needed(crowded_families, 65, "operations_are_linearizable"),
-    "was_redacted_before_what_came_late": Needed(redacting, 142, "a_region_never_goes_back"),
-    "was_imported_with_an_old_time": Needed(visiting, 27, "a_history_of_the_store_is_whole"),
-    "lacks_an_abort_entry": Needed(losing, 588, "replicas_converge"),
+    "was_redacted_before_what_came_late": Needed(redacting, 866, "a_region_never_goes_back"),
+    "was_imported_with_an_old_time": Needed(visiting, 332, "a_history_of_the_store_is_whole"),
+    "lacks_an_abort_entry": Needed(emptied, 1600593, "replicas_converge"),
     "was_dismissed_and_counts": Needed(deciding, 244, "a_head_is_never_blanked"),
     "tables_had_vanished": Needed(vanishing, 5, "a_region_never_goes_back"),
     "redacted_apart": Needed(redacting, 1, "redacted_text_is_nowhere"),
