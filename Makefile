@@ -75,7 +75,7 @@ slow: setup ## what takes half a second a test or more and needs no local cloud 
 first-hour: setup ## the README followed to the letter, in a fresh home and virtual environment (two minutes; installs packages)
 	$(BIN)/python -m pytest -m fresh_install -v tests/laptop/test_to_the_letter.py
 
-chaos: setup ## two hundred random damages to a laptop's folder, and forty outages (some six minutes); `make test` does sixteen
+chaos: setup ## two hundred random damages to a laptop's folder, and forty outages (some six minutes); `make slow` does sixteen
 	MEMOLITH_CHAOS=200 $(BIN)/python -m pytest -n 2 tests/laptop/test_damages.py tests/laptop/test_outages.py
 
 properties: setup ## every property with forty times the examples of `make test` (some ten minutes)

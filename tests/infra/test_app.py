@@ -94,6 +94,7 @@ def test_what_survives_a_destroy_has_a_literal_name_so_that_the_next_deploy_can_
     assert all(isinstance(name, str) for name in kept), kept
 
 
+@pytest.mark.slow
 def test_cdk_nag_stops_what_it_finds(tmp_path: Path) -> None:
     app = App(outdir=str(tmp_path))
     compose(app, parse(record(HERE)))

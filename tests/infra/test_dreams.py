@@ -76,6 +76,7 @@ def test_the_dreamer_alone_may_ask_the_models_of_dreams(three_regions: App) -> N
     assert by_role(grants(three_regions, "dreamer"), "bedrock:InvokeModel", other) == "ImplicitDeny"
 
 
+@pytest.mark.slow
 def test_the_dreamer_alone_may_read_the_key_of_a_service_and_asks_no_model_of_bedrock(keyed: App) -> None:
     may = {name for name in FUNCTIONS if by_role(grants(keyed, name), "secretsmanager:GetSecretValue", KEY) == "Allow"}
     assert may == {"dreamer"}

@@ -17,6 +17,7 @@ from tests.infra.conftest import Synthesize
 from tests.infra.synthesized import FAR, HERE, THERE, App, record
 
 
+@pytest.mark.slow
 def test_reader_writer_mcp_and_keys_have_urls_where_there_is_no_http_api(synthesized: Synthesize) -> None:
     base = synthesized(record(HERE, rollout="unversioned", front_door="function_urls", layers=False)).base(HERE)
     assert base.resources("AWS::ApiGatewayV2::Api") == {}

@@ -18,6 +18,7 @@ LONGEST = [f"ap-southeast-{number}" for number in range(1, REGIONS_MAX + 1)]
 """Regions with the longest names that AWS has given."""
 
 
+@pytest.mark.slow
 def test_no_roles_policies_outgrow_iam_in_the_most_regions_with_the_longest_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,12 +144,14 @@ def test_a_former_version_stays_and_one_that_was_rolled_back_goes(one_region: Ap
         assert (version["DeletionPolicy"], version["UpdateReplacePolicy"]) == ("RetainExceptOnCreate", "Retain")
 
 
+@pytest.mark.slow
 def test_a_changed_setting_makes_a_new_version_of_each_function(synthesized: Synthesize, one_region: App) -> None:
     before, after = versions(one_region.base(HERE)), versions(synthesized(record(HERE, log_level="DEBUG")).base(HERE))
     assert before.keys() == after.keys()
     assert not set(before.values()) & set(after.values())
 
 
+@pytest.mark.slow
 def test_a_changed_handler_makes_a_new_version_of_its_function_alone(
     synthesized: Synthesize, one_region: App, tmp_path: Path
 ) -> None:
@@ -166,6 +168,7 @@ def test_a_changed_handler_makes_a_new_version_of_its_function_alone(
     assert {name for name in before if before[name] != after[name]} == {name for name in before if "Tool" in name}
 
 
+@pytest.mark.slow
 def test_a_changed_layer_makes_a_new_version_of_the_functions_that_carry_it(
     one_region: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

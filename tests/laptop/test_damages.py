@@ -115,6 +115,7 @@ def started_and_read(root: Path, stores: set[str]) -> tuple[set[str], list[str],
     return found, failed, "; ".join(failed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_a_damaged_folder_is_served_again_with_all_that_was_not_damaged_and_says_what_was(
     served: tuple[Path, dict[str, set[str]]], tmp_path: Path, seed: int

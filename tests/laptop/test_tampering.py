@@ -176,6 +176,7 @@ def test_what_nobody_touched_is_intact_after_a_restart(folder: Folder, rebuilt: 
     assert report.sealed_until_us is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rebuilt", [False, True], ids=["tables kept", "tables made anew"])
 @pytest.mark.parametrize("recomputed", [False, True], ids=["naive", "hashes recomputed"])
 @pytest.mark.parametrize(("attack", "flaw"), ATTACKS, ids=[attack.__name__ for attack, _ in ATTACKS])

@@ -26,6 +26,7 @@ def stage() -> MovingStage:
 # ---- what a cut passes over -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", list(permutations(["original", "copy", "anew"])))
 def test_a_deletion_that_a_cut_passes_over_is_late_at_its_last_copy_in_whichever_order_they_come(
     order: tuple[str, ...],

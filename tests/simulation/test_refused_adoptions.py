@@ -95,6 +95,7 @@ def test_a_late_creation_stands_apart_though_who_took_its_path_since_has_left(
     assert "/a" not in stage.listed(AWAY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("again", [by_its_event, by_a_rebuild])
 @pytest.mark.parametrize("leave", [leave_by_deletion, leave_by_a_rename])
 @pytest.mark.parametrize("neighbour", ["/a", "/a/b/c"])
@@ -260,6 +261,7 @@ def test_a_late_text_of_an_erased_memory_stands_apart_where_an_ancestor_has_come
     assert stage.listed(THIRD) == {"/a": ours.id}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("taken", [False, True])
 @pytest.mark.parametrize("again", [by_its_event, by_a_rebuild])
 @pytest.mark.parametrize("leave", [leave_by_deletion, leave_by_a_rename])

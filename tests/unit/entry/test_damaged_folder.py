@@ -75,6 +75,7 @@ def content_of(laptop: Laptop, site: LocalSite, memory: Memory) -> str | None:
     return found.content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", OBJECT_DAMAGES.values(), ids=OBJECT_DAMAGES)
 @pytest.mark.parametrize("index", ["kept", "gone"])
 def test_one_damaged_object_costs_its_own_version_and_the_server_starts(

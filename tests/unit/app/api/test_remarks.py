@@ -289,6 +289,7 @@ def test_of_more_remarks_than_a_dream_is_handed_none_is_passed_over(
         stage.scene.clock.advance(120)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "again"), [(1, 1), (EDITS_MAX + 3, EDITS_MAX - 2)], ids=["all", "what has room"])
 @pytest.mark.parametrize("failure", [Crash("killed"), Unavailable("refused")], ids=["killed", "refused"])
 @pytest.mark.parametrize("is_taken_up", [True, False])
