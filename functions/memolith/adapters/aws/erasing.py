@@ -45,10 +45,7 @@ class S3ErasableObjects:
         try:
             versions = self._versions(key)
             if versions and not versions[0]["IsLatest"]:
-                raise Unavailable(
-                    f"{key} is hidden by a delete marker, which nothing of Memolith's puts: "
-                    "docs/operations/delete-objects.md says how to remove it"
-                )
+                raise _hidden(key)
             return self._delete_below(key, versions[0]["VersionId"]) if versions else 0
         except AwsError as error:
             raise Unavailable(f"{key} is not erased yet: {code_of(error)}") from error
@@ -74,10 +71,7 @@ class S3ErasableObjects:
             raise Unavailable(f"versions below {prefix} cannot be listed: {code_of(error)}") from error
         hidden = [marker["Key"] for marker in page.get("DeleteMarkers", []) if marker["IsLatest"]]
         if hidden:
-            raise Unavailable(
-                f"{hidden[0]} is hidden by a delete marker, which nothing of Memolith's puts: "
-                "docs/operations/delete-objects.md says how to remove it"
-            )
+            raise _hidden(hidden[0])
         found = tuple(
             ObjectVersion(one["Key"], one["VersionId"], one["IsLatest"], one["Size"])
             for one in page.get("Versions", [])
@@ -124,3 +118,11 @@ class S3ErasableObjects:
             if any(version["Key"] != key for version in versions):
                 break
         return found
+
+
+def _hidden(key: str) -> Unavailable:
+    """Make the error of a key that a delete marker hides."""
+    return Unavailable(
+        f"{key} is hidden by a delete marker, which nothing of Memolith's puts: "
+        "docs/operations/delete-objects.md says how to remove it"
+    )

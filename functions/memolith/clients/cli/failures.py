@@ -65,7 +65,7 @@ _ADVICE: dict[type[errors.MemolithError], str] = {
     errors.Busy: "Nothing was changed. Try again.",
 }
 _NOT_NOW = (Exit.NO_ANSWER, "Nothing was changed. Try again.")
-_THROTTLED, _SERVER_ERROR = 429, 500
+_SERVER_ERROR = 500
 _REFUSALS: dict[str, tuple[Exit, str]] = {
     "authentication_error": (
         Exit.KEY,
@@ -116,7 +116,7 @@ def refusal(status: int, body: object, *, maybe_done: bool = False) -> ApiFailed
         exit_code, advice = (Exit.FAILED, "Is the address right?")
         if maybe_done:
             exit_code, advice = Exit.UNKNOWN, CHECK_FIRST
-        elif status == _THROTTLED or status >= _SERVER_ERROR:
+        elif says_not_done(status, "") or status >= _SERVER_ERROR:
             exit_code, advice = Exit.NO_ANSWER, "Nothing was changed. Try again; is the address right?"
         return ApiFailed(f"the answer was a {status}, and not as Memolith answers", exit_code, advice)
     message, kind = message_of(told), str(told.get("type"))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import pytest
 
+from memolith.app.api.store_settings import UPDATED
+from memolith.app.api.stores import Stores
 from memolith.app.kernel.results import UNSET
 from memolith.core.errors import InvalidRequest, NotFound
 from tests.unit.app.scene import AWAY, HOME, Scene
@@ -74,6 +78,13 @@ def test_archiving_again_changes_nothing(scene: Scene) -> None:
     assert scene.at(AWAY).stores.archive(scene.call(), scene.store) == first
     assert scene.at(HOME).stores.archive(scene.call(), scene.store) == first
     assert first.archived_at is not None and first.updated_at == first.archived_at
+
+
+def test_every_field_of_an_update_is_known_to_what_refuses_it_for_an_archived_store() -> None:
+    """One that was not would be changed beside a second region."""
+    assert {
+        name for name, one in signature(Stores.update).parameters.items() if one.kind is one.KEYWORD_ONLY
+    } == UPDATED
 
 
 @pytest.mark.parametrize("region", [HOME, AWAY])
