@@ -368,6 +368,15 @@ def test_an_order_that_is_folded_while_its_version_is_adopted_is_carried_out_by_
     assert stage.found("SECRET", AWAY) == []
 
 
+def test_a_version_that_comes_late_after_the_order_to_redact_it_is_listed_nowhere(stage: MovingStage) -> None:
+    lost = redacted_by_the_lost_home(stage)
+    stage.cloud.buckets.replicate(lost.order, AWAY)
+    stage.index(lost.order.key, AWAY)
+    stage.come_late(lost.key)
+    listed = [*stage.divergent(AWAY), *stage.history(stage.listed(AWAY)["/a"], AWAY)]
+    assert (lost.order.key.split("/")[-1] in listed, stage.found("SECRET", AWAY)) == (False, [])
+
+
 @pytest.mark.parametrize("adopter_first", [True, False])
 def test_a_version_that_was_adopted_is_not_divergent_beside_it_whoever_commits_late(
     stage: MovingStage, adopter_first: bool
