@@ -12,12 +12,15 @@ import pytest
 
 from memolith.app.api import dream_changes
 from memolith.app.kernel.results import Memory
+from memolith.clients.cli.dream_replay import Replay
 from memolith.clients.cli.main import run
 from tests.api.dreams.stage import TEXTS, Stage
 from tests.api.loopback import serving
 
 Command = Callable[..., tuple[str, str]]
 HIDDEN = "no lines: a text of it is withheld or gone"
+ONE_LINE = "one\u2028two\u2029three\x85four\x0bfive\x0csix\x1cseven\reight"
+"""What Python's `str.splitlines` takes for eight lines, and every tool that applies a difference for one."""
 
 
 @pytest.fixture
@@ -134,3 +137,22 @@ def test_lines_for_which_one_answer_has_no_room_are_shown_by_the_command_that_is
     named = [re.findall("`memolith (.+)`", line)[0] for line in (first, second)]
     assert command(*shlex.split(named[0]))[0] == "made"
     assert "+other" in command(*shlex.split(named[1]))[0]
+
+
+def test_only_a_line_feed_ends_a_line_of_what_differs_from_a_dreams_new_store(stage: Stage, command: Command) -> None:
+    """The line was cut at each of the others, and every piece was said to have no newline at the end of the file."""
+    dream = stage.done(stage.create())
+    stage.scene.update(at(stage, "/other.md"), f"{ONE_LINE}\nlast\n")
+    stage.scene.deliver()
+    out, _ = command("dream", "diff", dream.id, "--json")
+    assert {one["path"]: one["diff"] for one in json.loads(out)}["/other.md"] == (
+        "--- a/other.md\n+++ b/other.md\n@@ -1,2 +1 @@\n"
+        f"-{ONE_LINE}\n-last\n+{TEXTS['/other.md']}\n\\ No newline at end of file\n"
+    )
+
+
+def test_only_a_line_feed_ends_a_line_of_what_comes_differently_of_a_dream_that_is_replayed() -> None:
+    done = Replay("", "", (), {}, again={"/a.md": f"{ONE_LINE}\nlast\n"}, then={"/a.md": "last\n"})
+    assert done.diff("/a.md") == f"--- a/a.md\n+++ b/a.md\n@@ -1 +1,2 @@\n+{ONE_LINE}\n last\n"
+    alone = Replay("", "", (), {"/b.md": f"{ONE_LINE}\n"}, again={"/b.md": None}, then={})
+    assert alone.diff("/b.md") == f"--- a/b.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-{ONE_LINE}\n"

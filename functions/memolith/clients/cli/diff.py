@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from difflib import unified_diff
 from itertools import islice
 from typing import Annotated, Any
@@ -81,21 +80,29 @@ def _pair(client: ApiClient, store: str, memory_id: str, old: str | None, new: s
 
 def changes(before: Any, after: Any) -> list[str]:
     """Return a unified diff, each line with its end; a rename shows in its first two lines alone."""
-    lines = list(unified_diff(_lines(before), _lines(after), n=3))[2:]
+    lines = line_diff(before and before.content, after.content)[2:]
     moved = (before and before.path) != after.path
-    return [f"--- {_label(before)}\n", f"+++ {_label(after)}\n", *_closed(lines)] if lines or moved else []
+    return [f"--- {_label(before)}\n", f"+++ {_label(after)}\n", *lines] if lines or moved else []
 
 
-def _lines(version: Any) -> list[str]:
+def line_diff(before: str | None, after: str | None, old: str = "", new: str = "") -> list[str]:
+    """Return a unified diff of two texts, named `old` and `new`, each line with its end; none where they are equal."""
+    lines = unified_diff(_lines(before), _lines(after), old, new)
+    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
+
+
+def git_diff(before: str | None, after: str | None, path: str) -> str:
+    """Return the lines by which two texts of a path differ, with names as `git diff` has them; None: there is none."""
+    old = "/dev/null" if before is None else f"a{path}"
+    new = "/dev/null" if after is None else f"b{path}"
+    return "".join(line_diff(before, after, old, new))
+
+
+def _lines(text: str | None) -> list[str]:
     """Split at line feeds alone, as every tool does that applies such a diff."""
-    text = "" if version is None else version.content or ""
-    lines = [f"{line}\n" for line in text.split("\n")]
+    lines = [f"{line}\n" for line in (text or "").split("\n")]
     lines[-1] = lines[-1].removesuffix("\n")
     return [line for line in lines if line]
-
-
-def _closed(lines: Sequence[str]) -> list[str]:
-    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
 
 
 def _label(version: Any) -> str:
