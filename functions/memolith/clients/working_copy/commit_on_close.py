@@ -73,9 +73,7 @@ class CommitOnClose:
             try:
                 now = self._state.client.head(head.memory_id)
                 if now.path != head.path:
-                    self._state.table.put(now)
-                    self._state.seen.pop(head.path, None)
-                    self._state.changed([head.path, now.path])
+                    self._state.show_elsewhere(head.path, now)
                     return
                 self._state.client.delete(head.memory_id, expected_sha256=expected)
                 break

@@ -14,7 +14,7 @@ import dataclasses
 import errno
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 
 from memolith.clients.working_copy.commit_on_close import CommitOnClose
@@ -170,17 +170,20 @@ class Rename:
         """Move a memory from its old path to where its backup goes, with what was written to the backup."""
         check_name(new)
         base = self._state.displaced[path].base
+        moved: Head | None = None
         taken = self._is_taken(new, replace=replace)
         if taken:
             self._save_over(local, new, self._state.base_unseen(new))
             self._closing.delete(base)
         else:
-            moved = self._rename_memory(base, new)
+            with suppress(FileNotFoundError):  # others have renamed or deleted it: the backup is a memory of its own
+                moved = self._rename_memory(base, new)
         with self._state.lock:
             self._state.displaced.pop(path, None)
-        if not taken and local.touched:
+        if not taken and (moved is None or local.touched):
             # What was written there was made on the text that was displaced, whatever text the rename has taken.
-            self._save_over(local, new, dataclasses.replace(moved, content_sha256=base.content_sha256))
+            made_on = moved and dataclasses.replace(moved, content_sha256=base.content_sha256)
+            self._save_over(local, new, made_on)
         self._state.drop_local(local)
 
     def _is_undone(self, local: LocalText, new: str) -> bool:
@@ -239,10 +242,23 @@ class Rename:
         self._closing.delete(head)
 
     def _rename_memory(self, head: Head, new: str) -> Head:
+        """Rename a memory, and return it. Two requests.
+
+        A path is no precondition, so the home is asked first where the memory is. One that another client has renamed
+        stays there, and is shown there. A rename between the two requests goes unnoticed.
+
+        Raises:
+            OSError: ENOENT: another client has renamed or deleted it; EBUSY: the path is taken, or the text keeps
+                changing; EINVAL, ENAMETOOLONG, EACCES, EIO.
+        """
         check_name(new)
         old, listed = head.path, head.content_sha256
         for attempt in range(RENAME_ATTEMPTS):
             try:
+                now = self._state.client.head(head.memory_id)
+                if now.path not in (old, new):
+                    self._state.show_elsewhere(old, now)
+                    fail(errno.ENOENT, "somebody else renamed it meanwhile")
                 moved = self._state.client.update(head.memory_id, expected_sha256=head.content_sha256, path=new)
                 break
             except Gone:
@@ -301,7 +317,8 @@ class Rename:
             target = new + path[len(old) :]
             with state.hold(path, target, *self._displaced_to(path)):
                 if state.find(path) is not None:
-                    self._rename_file(path, target, replace=False)
+                    with suppress(FileNotFoundError):  # others have taken it out of the folder meanwhile
+                        self._rename_file(path, target, replace=False)
         with state.keeping_folder(old):
             for folder in reversed(self._folders_of(files, old)):
                 state.remove_folder(folder)

@@ -147,6 +147,12 @@ class State:
     def _shows(self, path: str) -> bool:
         return self.find(path) is not None or self.is_folder(path)
 
+    def show_elsewhere(self, path: str, now: Head) -> None:
+        """Show a memory where another client has renamed it to, and no longer at the path at which it was known."""
+        self.table.put(now)
+        self.seen.pop(path, None)
+        self.changed([path, now.path])
+
     # ---- local texts --------------------------------------------------------------------------------------------
 
     def add_local(self, path: str, kind: Kind, base: Head | None = None, text: bytes = b"") -> LocalText:
