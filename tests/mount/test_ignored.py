@@ -134,3 +134,21 @@ def test_a_folder_is_not_renamed_over_one_that_has_only_what_is_ignored_in_it(la
     for _ in range(2):
         assert here.ok("cat b/a.md b/.git/HEAD a/.git/HEAD") == "a\na\nnew\n"
         again(laptop, here)
+
+
+@pytest.mark.slow
+def test_of_two_mounts_at_once_the_second_shows_nothing_ignored_and_sends_nothing_that_the_first_ignores(
+    laptop: Laptop, here: Mounted
+) -> None:
+    """Each had its own view of the same files: the other's patterns did not count, and what it deleted was no more."""
+    here.ok("mkdir .git && echo a > .git/HEAD && echo '*.log' > .memolithignore")
+    with mounted(laptop.url, laptop.api_key, here.store_id, here.desk) as other:
+        assert other.ok("ls -A") == ""
+        for line in ("mkdir .git", "echo b > b.log", "echo b > b.md && mv b.md c.log"):
+            refused = other.sh(line)
+            assert refused.code != 0 and "Device or resource busy" in refused.err
+        assert laptop.stored(here.store_id) == {"/b.md": "b\n"}
+        here.end()
+        other.end()
+        other.start()
+        assert other.ok("cat .git/HEAD; ls -A") == "a\n.git\n.memolithignore\nb.md\n"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from typing import Any
 
 import pytest
 
-from memolith.clients.mount.ignored_files import IgnoredFiles
+from memolith.clients.mount.ignored_files import IgnoredFiles, owning
 from tests.mount.conftest import Desk
 
 
@@ -128,3 +129,24 @@ def test_a_folder_whose_last_memory_another_client_deletes_stays_while_something
     desk.others_delete("/b/a.md")
     desk.copy.refresh()
     assert desk.names() == ["b"]
+
+
+def test_of_two_mounts_at_once_one_has_the_ignored_files_and_the_other_refuses_them_until_it_starts_after_the_first(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept = desk.folder / "ignored"
+    with owning(kept) as first:
+        files = IgnoredFiles(kept, desk.copy.state, owned=first)
+        assert files.takes("/.memolithignore", folder=False)
+        with caplog.at_level(logging.WARNING), owning(kept) as second:
+            other = IgnoredFiles(kept, desk.copy.state, owned=second)
+            assert (first, second) == (True, False)
+        for path in ("/.git", "/a.log"):
+            wrote(files, "/.memolithignore", "*.log\n" if path == "/a.log" else "")
+            with pytest.raises(OSError) as refused:
+                other.takes(path, folder=path == "/.git")
+            assert refused.value.errno == errno.EBUSY
+        assert not (other.covers("/.memolithignore") or other.takes("/a.md", folder=False))
+    assert "another mount of this store has its ignored files" in caplog.text
+    with owning(kept) as later:
+        assert IgnoredFiles(kept, desk.copy.state, owned=later).covers("/.memolithignore")

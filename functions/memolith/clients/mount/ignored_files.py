@@ -4,18 +4,24 @@ A name is looked at when something of it is made: folders of version control, th
 the patterns of a ``.memolithignore`` at the mount's root, which stays here itself. A name that the store has something
 at, or under, is never ignored. What was made so is a real file or folder beside the mount's local texts, and is there
 again after the next start; the store hears nothing of it.
+
+Of several mounts at once, one has them (`owning`): each kernel keeps what it was shown, and git in one of them would
+compare its index with files that the other has not heard of yet.
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import logging
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from memolith.adapters.local.files import PRIVATE_FOLDER, write_new
+from memolith.adapters.local.files import PRIVATE_FILE, PRIVATE_FOLDER, write_new
 from memolith.clients.transfer.discovery import VERSION_CONTROL
 from memolith.clients.transfer.ignoring import FILE, IGNORED, Ignore
 from memolith.clients.working_copy.state import State
@@ -29,6 +35,25 @@ NUMBERS_FROM = 1 << 32
 log = logging.getLogger("memolith.mount")
 
 
+@contextmanager
+def owning(folder: Path) -> Iterator[bool]:
+    """Yield whether this mount has the ignored files of its store, for this block; a mount that is dead has none."""
+    descriptor = os.open(folder.with_name(f"{folder.name}.lock"), os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    try:
+        owned = True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owned = False
+            log.warning(
+                "another mount of this store has its ignored files (.git, and what .memolithignore names); this one "
+                "shows none and makes none. Give it a --desk of its own, or mount it again once the other has ended"
+            )
+        yield owned
+    finally:
+        os.close(descriptor)
+
+
 class IgnoredFiles:
     """The ignored files of one store's mounts on this machine. May be shared between threads.
 
@@ -37,13 +62,14 @@ class IgnoredFiles:
 
     Args:
         folder: where they are kept; made when it is needed. A read-only mount shows none of them.
+        owned: whether this mount has them (`owning`). One that has not shows none, and makes none.
     """
 
-    def __init__(self, folder: Path, state: State) -> None:
-        self._folder, self._state = folder, state
+    def __init__(self, folder: Path, state: State, *, owned: bool = True) -> None:
+        self._folder, self._state, self._owned = folder, state, owned
         self._roots: dict[str, Path] = {}
         self._ignore: Ignore | None = None
-        if folder.is_dir() and not state.read_only:
+        if owned and folder.is_dir() and not state.read_only:
             for place in sorted(folder.iterdir()):
                 self._load(place)
 
@@ -54,11 +80,17 @@ class IgnoredFiles:
         return bool(self._roots) and self._root(path) is not None
 
     def takes(self, path: str, *, folder: bool) -> bool:
-        """Tell whether what is to be made at a path belongs here; its root is made ready then."""
+        """Tell whether what is to be made at a path belongs here; its root is made ready then.
+
+        Raises:
+            OSError: EBUSY: it does, and another mount has the ignored files.
+        """
         if self.covers(path):
             return True
         if not self._is_ignored(path, folder=folder) or self._state.find(path) or self._state.is_folder(path):
             return False
+        if not self._owned:
+            raise OSError(errno.EBUSY, "another mount of this store has its ignored files")
         place = self._named(path)
         place.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         _write_path(place, path)
@@ -203,7 +235,7 @@ class IgnoredFiles:
         return self._patterns().takes_out(path, folder=folder)
 
     def _patterns(self) -> Ignore:
-        if self._ignore is None:
+        if self._ignore is None or not self._owned:  # the mount that has them may have changed the patterns
             try:
                 self._ignore = Ignore.read(self._named(f"/{FILE}") / CONTENT)
             except InvalidRequest as error:

@@ -14,12 +14,12 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from memolith.adapters.local.files import locked, make_folder
 from memolith.adapters.system import SystemClock, SystemRandomness
-from memolith.clients.mount.ignored_files import IgnoredFiles
+from memolith.clients.mount.ignored_files import IgnoredFiles, owning
 from memolith.clients.working_copy.content_cache import ContentCache
 from memolith.clients.working_copy.history_view import HistoryView
 from memolith.clients.working_copy.store_client import StoreClient, StoreClientError
@@ -141,13 +141,20 @@ def mount(copy: WorkingCopy, folder: Path, kept: Path, interval_s: float, mounte
     Raises:
         OSError: it cannot be mounted.
     """
+    with nullcontext(True) if copy.read_only else owning(kept) as owned:
+        _show(copy, folder, IgnoredFiles(kept, copy.state, owned=owned), interval_s, mounted)
+
+
+def _show(
+    copy: WorkingCopy, folder: Path, ignored: IgnoredFiles, interval_s: float, mounted: Callable[[], None]
+) -> None:
     from memolith.clients.mount.filesystem import TIMEOUT_S, Fuse, Invalidating
     from memolith.clients.mount.mounted_folder import MountedFolder
 
     invalidating = Invalidating()
     copy.state.changed = invalidating.add
     freshness = Freshness(copy, interval_s, invalidating.add)
-    files = MountedFolder(copy, HistoryView(copy.state), IgnoredFiles(kept, copy.state), invalidating, mounted)
+    files = MountedFolder(copy, HistoryView(copy.state), ignored, invalidating, mounted)
     freshness.start()
     try:
         Fuse(
