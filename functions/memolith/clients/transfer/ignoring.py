@@ -6,6 +6,7 @@ The patterns are those of ``.gitignore``: ours first, then those of ``.memolithi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,7 +90,7 @@ def _spec(lines: list[str]) -> GitIgnoreSpec:
 
     try:
         return GitIgnoreSpec.from_lines(lines, backend="simple")  # another would compile the lines, for seconds
-    except ValueError as error:
+    except (ValueError, re.error) as error:  # the second for a range that is the wrong way around: [z-a]
         raise InvalidRequest(FILE, f"a line is no pattern as .gitignore has them: {error}") from error
 
 

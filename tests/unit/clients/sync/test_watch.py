@@ -13,6 +13,7 @@ from memolith.clients.cli.failures import Exit
 from memolith.clients.sync.folder import SyncFolder
 from memolith.clients.sync.syncing import Syncing
 from tests.unit.clients.desk import Desk
+from tests.unit.clients.sync.passes import memories
 from tests.unit.clients.transfers.reports import fill
 
 
@@ -84,29 +85,39 @@ def test_ctrl_c_within_a_pass_ends_a_watch_though_the_disk_is_full(
     assert code == Exit.FAILED and "No space left on device" in err
 
 
-def test_a_watch_goes_on_after_a_pass_in_which_the_patterns_of_the_folder_were_half_edited(
-    desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
+NO_PATTERNS = pytest.mark.parametrize("line", ["!", "[z-a].log"])
+
+
+@NO_PATTERNS
+def test_a_watch_goes_on_after_passes_in_which_the_patterns_of_the_folder_were_half_edited_and_sends_nothing_in_them(
+    desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
-    fill(folder, {"c.md": "three\n", "d.log": "no memory\n"})
-    patterns, pauses = folder / ".memolithignore", 0
-    patterns.write_text("!\n")
+    fill(folder, {"c.md": "three\n"})
+    patterns, sent = folder / ".memolithignore", []
 
     def edits(_: SystemClock, seconds: float) -> None:
-        nonlocal pauses
-        pauses += 1
-        if pauses == 2:
+        sent.append(sorted(memories(desk)))
+        if len(sent) == 1:
+            patterns.write_text(f"{line}\n")
+            fill(folder, {"d.log": "no memory\n"})
+        elif len(sent) == 3:
+            patterns.write_text("*.log\n")
+            fill(folder, {"e.md": "five\n"})
+        elif len(sent) == 4:
             raise KeyboardInterrupt
-        patterns.write_text("*.log\n")
 
     monkeypatch.setattr(SystemClock, "pause", edits)
     code, out, err = desk.run("sync", desk.store, str(folder), "--watch")
-    assert (code, out.splitlines()[0]) == (0, "sent  /c.md")
-    assert err.startswith(".memolithignore: a line is no pattern") and err.endswith(": tried again\n")
-    assert desk.run("sync", desk.store, str(folder))[0] == 0
+    assert (code, out.splitlines()) == (0, ["sent  /c.md", "sent  /e.md"])
+    assert sent == [["a.md", "c.md", "n/b.md"]] * 3 + [["a.md", "c.md", "e.md", "n/b.md"]]
+    first, second = err.splitlines()
+    assert first == second
+    assert first.startswith(".memolithignore: a line is no pattern") and first.endswith(": tried again")
 
 
-def test_one_pass_over_patterns_that_make_no_sense_fails_and_says_so(desk: Desk, folder: Path) -> None:
-    (folder / ".memolithignore").write_text("!\n")
+@NO_PATTERNS
+def test_one_pass_over_patterns_that_make_no_sense_fails_and_says_so(desk: Desk, folder: Path, line: str) -> None:
+    (folder / ".memolithignore").write_text(f"{line}\n")
     code, out, err = desk.run("sync", desk.store, str(folder))
     assert (code, out) == (Exit.USAGE, "")
     assert ".memolithignore: a line is no pattern" in err
