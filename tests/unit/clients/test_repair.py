@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,14 @@ from memolith.clients.cli import repair
 from memolith.clients.cli.deployment_target import Target
 from memolith.core.errors import InvalidRequest, Unavailable
 from tests.unit.app.scene import AWAY, HOME, Scene
+
+
+@pytest.fixture(autouse=True)
+def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Where this machine's server would keep its data; no deployment is here."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEMOLITH_ROOT", str(tmp_path / "root"))
+    return tmp_path / "root"
 
 
 @pytest.fixture
@@ -66,3 +75,41 @@ def test_a_store_is_named_by_its_id_because_no_other_word_finds_anything(scene: 
 def test_a_region_that_does_not_answer_is_told_and_the_exit_code_says_so(scene: Scene) -> None:
     [told] = rows(1, "--region", "ap-south-1")
     assert told["outcome"] == "unreachable"
+
+
+def test_what_was_looked_at_is_said_where_nothing_is_damaged_and_what_to_do_where_no_copy_is_whole(
+    scene: Scene, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It printed nothing at all, and for a text that is lost a line without advice."""
+    rows(0)
+    ended = CliRunner().invoke(repair.app, [])
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", f"{HOME}, {AWAY}: nothing is damaged\n")
+    lost = {"region": "laptop", "outcome": "no whole copy", "damage": "altered", "version_id": "memver_1", "key": "k"}
+    monkeypatch.setattr(repair, "_on_laptop", lambda *_: [lost])
+    ended = CliRunner().invoke(repair.app, ["--root", str(root)])
+    assert (ended.exit_code, ended.stdout) == (1, "laptop\tno whole copy\taltered\tmemver_1\tk\n")
+    assert ended.stderr == (
+        "texts without a whole copy: 1. Restore them from a backup, or write their memories again "
+        "(docs/operations/objects-damaged.md).\n"
+    )
+
+
+def test_this_machines_folder_is_meant_where_no_deployment_is_named(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A laptop's user was told that AWS does not say whose account this is, or to run it in a checkout."""
+    asked: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(repair, "_on_laptop", lambda *told: asked.append(told) or [])
+    refused = str(CliRunner().invoke(repair.app, []).exception)
+    assert "no deployment here" in refused and "--root FOLDER" in refused
+    root.mkdir()
+    (root / "key").write_text("a server's")
+    for words in ([], ["--dry-run"]):
+        ended = CliRunner().invoke(repair.app, words)
+        assert (ended.exit_code, ended.stderr) == (0, f"{root}: nothing is damaged\n"), words
+    assert asked == [(root, None, False), (root, None, True)]
+    for words in (["--aws"], ["--region", HOME]):
+        assert "no deployment here" in str(CliRunner().invoke(repair.app, words).exception), words
+    Path(".memolith").mkdir()
+    Path(".memolith/dev.json").write_text("no JSON: the local cloud is meant")
+    assert "dev.json makes no sense" in str(CliRunner().invoke(repair.app, []).exception)

@@ -77,6 +77,18 @@ def is_laptop_meant() -> bool:
     return not DEV_FILE.exists() and (laptop_root() / "key").is_file()
 
 
+def chosen_root(root: Path | None, *deployment: object) -> Path | None:
+    """Return the laptop's folder that a command means: the one named, else this machine's own; None for a deployment.
+
+    Args:
+        root: as the caller named it, if it did.
+        deployment: options of which each one that is given names a deployment.
+    """
+    if root is not None or any(deployment):
+        return root
+    return laptop_root() if is_laptop_meant() else None
+
+
 def is_this_machine(url: str) -> bool:
     """Tell whether an address is of this machine itself."""
     return (urlsplit(url).hostname or "") in ("127.0.0.1", "localhost", "::1")

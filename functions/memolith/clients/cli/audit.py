@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_address import is_laptop_meant, laptop_root
+from memolith.clients.cli.api_address import chosen_root
 from memolith.clients.cli.deployment_target import Aws, Target, find_target, require_store_id
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.groups import group
@@ -86,7 +86,7 @@ def verify(
         require_store_id(store_id, "STORE")
     if root is not None and against:
         raise InvalidRequest("--against", "is for regions: a laptop's folder has none")
-    root = _chosen(root, aws, region, against)
+    root = chosen_root(root, aws, region, against)
     first = _since(since)
     files = [path.expanduser().absolute() for path in keys_files or []]
     saved = _saved(files)
@@ -124,7 +124,7 @@ def prove(
     Example: memolith audit prove memstore_… memver_… > proof.json
     """
     require_store_id(store_id, "STORE")
-    root = _chosen(root, aws, region)
+    root = chosen_root(root, aws, region)
     if root is not None:
         show_fields(_on_laptop(root, "prove", store_id, version_id), as_json)
         return
@@ -146,7 +146,7 @@ def keys(
 
     Example: memolith audit keys > keys.json
     """
-    root = _chosen(root, aws)
+    root = chosen_root(root, aws)
     if root is not None:
         show_fields(_on_laptop(root, "keys"), as_json)
         return
@@ -155,13 +155,6 @@ def keys(
 
     target = find_target(aws)
     show_fields(jwk_set(KmsSealing(target.clients, target.deployment()), target.regions), as_json)
-
-
-def _chosen(root: Path | None, aws: bool, region: str | None = None, against: list[str] | None = None) -> Path | None:
-    """Return the laptop's folder that is meant: the one named, else this machine's own; None for a deployment."""
-    if root is not None or aws or region is not None or against:
-        return root
-    return laptop_root() if is_laptop_meant() else None
 
 
 def _show(reports: list[dict[str, Any]]) -> None:

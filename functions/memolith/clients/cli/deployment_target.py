@@ -144,6 +144,8 @@ def _record() -> dict[str, Any]:
         record: dict[str, Any] = json.loads(Path("cdk.json").read_text())["context"]["memolith"]
     except (OSError, KeyError, ValueError) as error:
         raise InvalidRequest(
-            "", "no deployment here: run this in Memolith's checkout, or start `memolith dev up`"
+            "",
+            "no deployment here: run this in Memolith's checkout, or start `memolith dev up`; "
+            "`audit` and `repair` take a laptop's folder as --root FOLDER",
         ) from error
     return record

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memolith.clients.cli.api_address import chosen_root
 from memolith.clients.cli.calls import invoke
 from memolith.clients.cli.deployment_target import Aws, Target, find_target, require_store_id
 from memolith.clients.cli.output import Json, show_rows
@@ -22,6 +23,8 @@ from memolith.core.errors import OutcomeUnknown, Unavailable
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 EXIT_DAMAGED = 1
+ROOT_HELP = """A laptop's folder, as `memolith serve --root` has it; by default MEMOLITH_ROOT or ~/.memolith where
+that was served, and neither a local cloud runs here nor --aws or --region names a deployment."""
 COLUMNS = ("region", "outcome", "damage", "version_id", "key")
 
 
@@ -31,9 +34,7 @@ def repair(
         str | None, typer.Option("--store", help="Only this memory_store; by default every store.")
     ] = None,
     region: Annotated[str | None, typer.Option("--region", help="Only this region; by default every region.")] = None,
-    root: Annotated[
-        Path | None, typer.Option("--root", help="A laptop's folder, as `memolith serve --root` has it.")
-    ] = None,
+    root: Annotated[Path | None, typer.Option("--root", help=ROOT_HELP)] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only look, and change nothing.")] = False,
     aws: Aws = False,
     as_json: Json = False,
@@ -46,19 +47,34 @@ def repair(
 
     Example: memolith repair --dry-run
 
-    Example: memolith repair --root ~/.memolith
+    Example: memolith repair --aws
     """
     if store_id is not None:
         require_store_id(store_id, "--store")
+    root = chosen_root(root, aws, region)
     if root is not None:
+        looked_at = str(root)
         rows = _on_laptop(root, store_id, dry_run)
     else:
         target = find_target(aws)
         chosen = target.regions if region is None else (region,)
+        looked_at = ", ".join(chosen)
         rows = [row for name in chosen for row in _in_region(target, name, store_id, dry_run)]
     show_rows(rows, COLUMNS, as_json)
+    if not as_json:
+        _advise(rows, looked_at)
     if any(row["outcome"] != "repaired" for row in rows):
         raise typer.Exit(EXIT_DAMAGED)
+
+
+def _advise(rows: list[dict[str, Any]], looked_at: str) -> None:
+    """Say on standard error what the rows do not: that there is none, or what to do about a text that is lost."""
+    lost = sum(row["outcome"] == "no whole copy" for row in rows)
+    if not rows:
+        typer.echo(f"{looked_at}: nothing is damaged", err=True)
+    if lost:
+        advice = "Restore them from a backup, or write their memories again (docs/operations/objects-damaged.md)."
+        typer.echo(f"texts without a whole copy: {lost}. {advice}", err=True)
 
 
 def _in_region(target: Target, region: str, store_id: str | None, dry_run: bool) -> list[dict[str, Any]]:
