@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
+
 from memolith.clients.working_copy.store_client import Head
 from tests.mount.conftest import Desk
 
@@ -115,7 +117,11 @@ def test_who_reads_on_gets_many_texts_with_each_request_however_slow_the_store_i
     assert len(desk.requests()) - before <= 3
 
 
-def test_a_text_that_came_with_others_since_it_was_looked_for_is_not_asked_for_again(desk: Desk) -> None:
+@pytest.mark.parametrize("reads_on", [True, False])
+def test_a_text_that_came_with_others_since_it_was_looked_for_is_not_asked_for_again(
+    desk: Desk, reads_on: bool
+) -> None:
+    """Without `reads_on` they have all come by then: no fetch is under way, and the count of misses began again."""
     fill(desk)
     desk.copy.refresh()
     fetcher = desk.copy.state.texts
@@ -123,7 +129,7 @@ def test_a_text_that_came_with_others_since_it_was_looked_for_is_not_asked_for_a
 
     def come_meanwhile() -> bool:
         fetcher._fetch_everything()
-        return goes_on() or True
+        return goes_on() or reads_on
 
     fetcher._goes_on = come_meanwhile  # type: ignore[method-assign]
     before = len(desk.requests())

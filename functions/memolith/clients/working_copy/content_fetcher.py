@@ -64,8 +64,9 @@ class ContentFetcher:
         No request for a text that is here. Raises StoreClientError.
         """
         text = self._contents.get(head.content_sha256)
-        if text is None and self._goes_on():
-            text = self._from_many(head)
+        if text is None:
+            # With the last of many it may have come since it was looked for: their fetch is not under way any more.
+            text = self._from_many(head) if self._goes_on() else self._contents.get(head.content_sha256)
         if text is not None:
             return text
         now, text = self._client.text(head.memory_id)
