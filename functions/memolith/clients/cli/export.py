@@ -16,7 +16,7 @@ from memolith.clients.cli.output import Json
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.clients.cli.transfer_options import Replace, Under, counting, ending_report, progress
 from memolith.clients.transfer import known_tools
-from memolith.clients.transfer.exporting import Folder, Tar, Target, export, memories, whole
+from memolith.clients.transfer.exporting import Folder, Tar, Target, TarMode, export, memories, whole
 from memolith.clients.transfer.history import export as export_history
 from memolith.clients.transfer.known_tools import Format
 from memolith.clients.transfer.report import Row
@@ -24,7 +24,7 @@ from memolith.core.errors import InvalidRequest
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-_TARS = {".tar": "x", ".tar.gz": "x:gz", ".tgz": "x:gz", ".tar.bz2": "x:bz2", ".tar.xz": "x:xz"}
+_TARS: dict[str, TarMode] = {".tar": "x", ".tar.gz": "x:gz", ".tgz": "x:gz", ".tar.bz2": "x:bz2", ".tar.xz": "x:xz"}
 
 
 @app.command("export", cls=StoreCommand)
@@ -102,7 +102,7 @@ def _opened(path: Path, replace: bool) -> Iterator[Target]:
     if path.exists() and not replace:
         raise InvalidRequest("TARGET", f"{path} is there already (--replace writes over it)")
     try:
-        with whole(path, replace=replace) as beside, tarfile.open(beside, mode) as opened:  # type: ignore[call-overload]
+        with whole(path, replace=replace) as beside, tarfile.open(beside, mode) as opened:
             yield Tar(opened)
     except OSError as error:
         raise InvalidRequest("TARGET", f"{path} cannot be written: {error.strerror}") from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from memolith.clients.api.client import ApiClient, ApiStaged, address
@@ -173,7 +174,7 @@ class Restorer:
     def _step_aside(self, waiting: list[Action], aside: set[str]) -> bool:
         """Move one of those that wait in a circle to a temporary path of its own. It would not help any other."""
         for memory in _in_circles([one for one in waiting if one.now is not None and one.now.id not in aside]):
-            if self._attempt(lambda memory=memory: self._set_aside(memory)) is None:  # type: ignore[misc]
+            if self._attempt(partial(self._set_aside, memory)) is None:
                 aside.add(memory.id)
                 return True
         return False

@@ -83,7 +83,7 @@ def named(path: str | None) -> str:
     return path
 
 
-class Filesystem(mfusepy.Operations):  # type: ignore[misc]
+class Filesystem(mfusepy.Operations):  # type: ignore[misc]  # mfusepy has no types
     """What the kernel asks of a mount.
 
     Args:
@@ -268,7 +268,7 @@ class Filesystem(mfusepy.Operations):  # type: ignore[misc]
         return number
 
 
-class Fuse(mfusepy.FUSE):  # type: ignore[misc]
+class Fuse(mfusepy.FUSE):  # type: ignore[misc]  # mfusepy has no types
     """`mfusepy`'s loop, which leaves out what libfuse 3 tells of a rename and of a truncate.
 
     Python gives a foreign thread that calls it a state, and takes it away when the call is over; that takes longer than

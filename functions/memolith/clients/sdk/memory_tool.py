@@ -71,12 +71,12 @@ class SdkCaller:
 
     def _sent(self, method: str, path: str, body: Mapping[str, Any] | None, options: Any) -> Reply:
         if method == "GET":
-            answer = self._client.get(path, cast_to=object, options=options)
+            answer: Any = self._client.get(path, cast_to=object, options=options)
         elif method == "POST":
             answer = self._client.post(path, cast_to=object, body=body, options=options)
         else:
             answer = self._client.delete(path, cast_to=object, options=options)
-        return Reply(200, answer)  # type: ignore[arg-type]
+        return Reply(200, answer)
 
 
 class MemolithMemoryTool(BetaAbstractMemoryTool):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import anthropic
 from anthropic.types.beta.memory_stores import BetaManagedAgentsMemory as Memory
@@ -69,4 +69,4 @@ class Writes:
         answer: Any = once(send, self.clock, self.max_retries)
         if getattr(answer, "type", None) == "proposal":
             raise WriteStaged(what, answer.id)
-        return answer  # type: ignore[no-any-return]
+        return cast("Answer", answer)

@@ -12,6 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from memolith.clients.transfer.discovery import VERSION_CONTROL, File, Found
@@ -98,7 +99,7 @@ def _members(opened: tarfile.TarFile, members: list[tarfile.TarInfo], under: str
         if member.isdir() or collected.is_left_out(path):
             continue
         if member.isfile():
-            collected.take(File(path, member.size, lambda member=member: _read(opened, member)))  # type: ignore[misc]
+            collected.take(File(path, member.size, partial(_read, opened, member)))
         else:
             collected.found.leave_out(path, "a link" if member.issym() or member.islnk() else "no regular file")
     return collected.done()
@@ -115,7 +116,7 @@ def _zipped(zipped: zipfile.ZipFile, under: str) -> Found:
         elif member.flag_bits & ENCRYPTED:
             collected.found.leave_out(path, "it is encrypted")
         else:
-            collected.take(File(path, member.file_size, lambda member=member: _unzip(zipped, member)))  # type: ignore[misc]
+            collected.take(File(path, member.file_size, partial(_unzip, zipped, member)))
     return collected.done()
 
 

@@ -15,13 +15,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from memolith.clients.api.client import ApiClient
 from memolith.clients.transfer.discovery import VERSION_CONTROL
 from memolith.clients.transfer.report import Result, Row, Tell
 from memolith.core.errors import InvalidRequest
 from memolith.core.times import parse_rfc3339
+
+TarMode = Literal["x", "x:gz", "x:bz2", "x:xz"]
+"""How a new tar is opened (`tarfile.open`)."""
 
 
 class Target(Protocol):

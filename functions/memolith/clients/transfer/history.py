@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import tarfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +24,7 @@ from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 from memolith.clients.api.client import ApiClient
-from memolith.clients.transfer.exporting import whole
+from memolith.clients.transfer.exporting import TarMode, whole
 from memolith.clients.transfer.report import Row, Tell
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import IMPORT_MAX_VERSIONS
@@ -121,13 +122,13 @@ def _line(version: Any, tell: Tell) -> bytes:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _write(path: Path, mode: str, store: Mapping[str, Any], spool: BinaryIO, starts: list[int]) -> None:
+def _write(path: Path, mode: TarMode, store: Mapping[str, Any], spool: BinaryIO, starts: list[int]) -> None:
     """Write the versions oldest first: the lines from the last to the first."""
     size, hashed = spool.tell(), hashlib.sha256()
     for line in _backwards(spool, starts):
         hashed.update(line)
     manifest = Manifest(store, len(starts), hashed.hexdigest()).to_json()
-    with tarfile.open(path, mode) as opened:  # type: ignore[call-overload]
+    with tarfile.open(path, mode) as opened:
         opened.addfile(_member(MANIFEST, len(manifest)), BytesIO(manifest))
         opened.addfile(_member(VERSIONS, size), _Lines(_backwards(spool, starts)))
 
@@ -151,7 +152,7 @@ class _Lines:
         self._lines = lines
         self._rest = b""
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int = sys.maxsize) -> bytes:
         while len(self._rest) < size and (line := next(self._lines, b"")):
             self._rest += line
         read, self._rest = self._rest[:size], self._rest[size:]
