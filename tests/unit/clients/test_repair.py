@@ -99,7 +99,12 @@ def test_this_machines_folder_is_meant_where_no_deployment_is_named(
 ) -> None:
     """A laptop's user was told that AWS does not say whose account this is, or to run it in a checkout."""
     asked: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(repair, "_on_laptop", lambda *told: asked.append(told) or [])
+
+    def repaired(*told: Any) -> list[Any]:
+        asked.append(told)
+        return []
+
+    monkeypatch.setattr(repair, "_on_laptop", repaired)
     refused = str(CliRunner().invoke(repair.app, []).exception)
     assert "no deployment here" in refused and "--root FOLDER" in refused
     root.mkdir()
