@@ -114,7 +114,9 @@ def update(
         typer.Option(
             "--approval",
             metavar="WHOSE=WHAT",
-            help="agents, pipelines or people = write or propose: whether their writes wait for a person.",
+            help="agents, pipelines or people = write or propose: whether their writes wait for a person. "
+            "paths=/policy/ or paths=/policy/,require=2: a folder in which everybody's wait, for one person or two; "
+            "give all of them, for they replace those that were set. paths= alone: none.",
         ),
     ] = None,
     pipelines: Annotated[
@@ -123,9 +125,9 @@ def update(
             "--pipelines",
             metavar="WHAT=VALUE",
             help="What dreams and extraction may do: dreams=propose, extraction=off, may_edit=not_people, "
-            "max_deletes=0, max_delete_percent=0, max_tokens=100000; and by themselves: auto_extract=propose, "
-            "auto_dream=propose or write, idle_hours, dream_every_hours, dream_min_sessions, model; usage=count, "
-            "unused_days.",
+            "max_deletes=0, max_delete_percent=0, max_tokens=100000, max_tokens_per_day; and by themselves: "
+            "auto_extract=propose, auto_dream=propose or write, idle_hours, dream_every_hours, dream_min_sessions, "
+            "model; usage=count, unused_days.",
         ),
     ] = None,
     url: Url = None,
@@ -138,10 +140,12 @@ def update(
     `--metadata NAME=` removes a pair.
 
     Example: memolith stores update memstore_useast1_01kb… --name "Team notes" --metadata team=
+
+    Example: memolith stores update "Team notes" --approval agents=propose --approval paths=/policy/,require=2
     """
     fields = _given(name=name, description=description, metadata=_pairs(metadata, removing=True))
     ours = _given(durability=durability, second_region=second_region, scan_policy=_scanning(secrets))
-    ours |= _given(approval=_pairs(approval, removing=False, option="--approval"), pipelines=_settings(pipelines))
+    ours |= _given(approval=_approval(approval), pipelines=_settings(pipelines))
     if not fields and not ours:
         raise InvalidRequest("", "nothing to change: give an option, such as --name or --description")
     with speaking():
@@ -204,6 +208,23 @@ def _scanning(secrets: str | None) -> Mapping[str, str] | None:
 
 def _given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _approval(words: Sequence[str] | None) -> Mapping[str, Any] | None:
+    """Parse whose writes wait, and in which folders all do. Raises InvalidRequest for a word that is no pair."""
+    pairs = _pairs(words, removing=False, option="--approval")
+    if pairs is None or "paths" not in pairs:
+        return pairs
+    paths = [word.removeprefix("paths=") for word in words or () if word.startswith("paths=")]
+    return {**pairs, "paths": [_staged_path(path) for path in paths if path]}
+
+
+def _staged_path(path: str) -> Mapping[str, str | int]:
+    """Parse a folder; the API checks what it says. A prefix ends with a slash, so ``,require=`` is no part of one."""
+    prefix, required, people = path.rpartition(",require=")
+    if not required:
+        return {"prefix": path}
+    return {"prefix": prefix, "require": int(people) if people.isdecimal() else people}
 
 
 def _settings(words: Sequence[str] | None) -> Mapping[str, str | int] | None:
