@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from memolith.clients.cli.failures import Exit
 from tests.api.harness import memolith_backend
 from tests.api.loopback import serving
 from tests.unit.clients.desk import Desk
-from tests.unit.clients.test_history import history, live, lived
+from tests.unit.clients.test_history import history, live, lived, rewritten
 
 
 def elsewhere(desk: Desk, backup: str, *more: str) -> tuple[dict[str, str], dict[str, Any]]:
@@ -114,6 +115,26 @@ def outside(folder: Path, tar: Path) -> None:
     manifest.write_text(manifest.read_text().replace(tar.name, f"../{tar.name}"))
 
 
+def listed(name: str, value: object) -> Callable[[Path, Path], object]:
+    """What changes a field of the one store that the manifest lists, and one of what it tells of it."""
+
+    def change(folder: Path, tar: Path) -> None:
+        manifest = json.loads((folder / "backup.json").read_text())
+        [one] = manifest["stores"]
+        (one if name in one else one["store"])[name] = value
+        (folder / "backup.json").write_text(json.dumps(manifest))
+
+    return change
+
+
+def without_a_path(folder: Path, tar: Path) -> None:
+    """The tar, and what the manifest says of it, as somebody made them who gave a version no text as its path."""
+    tar.rename("history.tar")
+    rewritten(str(tar), lambda manifest, lines: lines[0].update(path=5))
+    listed("size_bytes", tar.stat().st_size)(folder, tar)
+    listed("sha256", hashlib.sha256(tar.read_bytes()).hexdigest())(folder, tar)
+
+
 DAMAGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
     "a flipped bit": (flip, "SHA-256"),
     "a missing file": (lambda folder, tar: tar.unlink(), "missing"),
@@ -122,6 +143,15 @@ DAMAGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
     "half a manifest": (lambda folder, tar: (folder / "backup.json").write_text('{"format"'), "no sense"),
     "another schema": (another_schema, "schema 2"),
     "a file outside": (outside, "outside of it"),
+    "a name of a file that is a number": (
+        listed("file", 5),
+        "backup.json is damaged: stores.0.file: must be a string;",
+    ),
+    "a size that is a text": (listed("size_bytes", "5"), "stores.0.size_bytes: must be a whole number;"),
+    "a store that is a list": (listed("store", []), "stores.0.store: must be an object;"),
+    "a store without an id": (listed("id", None), "stores.0.store.id: must be a string;"),
+    "settings that are a list": (listed("approval", ["x"]), "stores.0.store.approval: must be an object;"),
+    "a path that is a number": (without_a_path, "versions.jsonl, line 1, path: must be a string;"),
 }
 
 

@@ -237,30 +237,39 @@ def rewritten(name: str, change: Any) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("id", "memver_x", "versions.0.id: must be the id of a version"),
-        ("memory_id", "m", "versions.0.memory_id: must be the id of a memory"),
-        ("path", "../x", "versions.0.path: must start with /"),
-        ("created_at", "2999-01-01T00:00:00Z", "versions.0.created_at: lies more than a day ahead"),
-        ("created_at", "yesterday", "versions.0.created_at: must be an RFC 3339"),
-        ("created_at", "9999-12-31T23:59:59-05:00", "versions.0.created_at: must be of the years 1970 to 9999 in UTC"),
-        ("redacted_at", "2999-01-01T00:00:00Z", "versions.0.redacted_at: lies more than a day ahead"),
+        ("id", "memver_x", "id: must be the id of a version"),
+        ("memory_id", "m", "memory_id: must be the id of a memory"),
+        ("path", "../x", "path: must start with /"),
+        ("created_at", "2999-01-01T00:00:00Z", "created_at: lies more than a day ahead"),
+        ("created_at", "yesterday", "created_at: must be an RFC 3339"),
+        ("created_at", "9999-12-31T23:59:59-05:00", "created_at: must be of the years 1970 to 9999 in UTC"),
+        ("redacted_at", "2999-01-01T00:00:00Z", "redacted_at: lies more than a day ahead"),
         (
             "redacted_at",
             "9999-12-31T23:59:59-05:00",
-            "versions.0.redacted_at: must be of the years 1970 to 9999 in UTC",
+            "redacted_at: must be of the years 1970 to 9999 in UTC",
         ),
-        ("redacted_at", "1969-12-31T23:59:59Z", "versions.0.redacted_at: must be of the years 1970 to 9999 in UTC"),
-        ("created_by", {"type": "root"}, "versions.0.created_by: must be an actor"),
-        ("content", "x" * 102_401, "versions.0.content: must be at most 102400 bytes"),
-        ("operation", "void", "versions.0.operation"),
-        ("more", 1, "versions.0.more: is not a field"),
+        ("redacted_at", "1969-12-31T23:59:59Z", "redacted_at: must be of the years 1970 to 9999 in UTC"),
+        ("created_by", {"type": "root"}, "created_by: must be an actor"),
+        ("content", "x" * 102_401, "content: must be at most 102400 bytes"),
+        ("operation", "void", "operation"),
+        ("more", 1, "more: is not a field"),
     ],
 )
 def test_a_version_that_no_store_can_have_had_is_refused_by_name(desk: Desk, field: str, value: Any, said: str) -> None:
+    """Both where it is sent by itself, and in a tar."""
     desk.put("/a", "one")
     desk.ok("export", desk.store, "history.tar", "--history")
-    rewritten("bad.tar", lambda manifest, lines: lines[0].update({field: value}))
+    sent: list[Any] = []
+
+    def changed(manifest: Any, lines: list[Any]) -> None:
+        lines[0][field] = value
+        sent.extend(lines)
+
+    rewritten("bad.tar", changed)
     store = desk.json("stores", "create", "target")["id"]
+    refused = desk.backend.raw("POST", f"/v1/memory_stores/{store}/memory_versions", body={"versions": sent})
+    assert f"versions.0.{said}" in refused.body["error"]["message"]
     assert said in desk.run("import", "bad.tar", "--store", store)[2]
     assert history(desk, store) == []
 

@@ -144,7 +144,7 @@ def _import_history(
 
 def settings_left_behind(told: Mapping[str, Any]) -> list[Row]:
     """Name those settings of a store that an import does not take over."""
-    policy, rows = told.get("scan_policy", {}), list[Row]()
+    policy, rows = told.get("scan_policy") or {}, list[Row]()
     secrets = policy.get("secrets", "refuse")
     if policy.get("policy", "standard") != "standard" or policy.get("allow") or secrets != "refuse":
         own = f"{policy.get('policy', 'standard')}, secrets: {secrets}"
@@ -162,7 +162,7 @@ def make_like(client: Any, told: Mapping[str, Any], name: str | None) -> str:
     """Make a store as described, without its policies: a tar must not decide what this deployment accepts or pays."""
     also = {"retention": told["retention"]} if "retention" in told else {}
     made = client.stores.create(
-        name=name or told["name"], description=told["description"], metadata=told["metadata"], **also
+        name=name or told["name"], description=told.get("description"), metadata=told.get("metadata"), **also
     )
     return str(made.id)
 

@@ -20,7 +20,8 @@ from memolith.clients.transfer.ignoring import IGNORED, Ignore
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import CONTENT_MAX_BYTES
 
-_DAMAGED = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, NotImplementedError)
+DAMAGED = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, NotImplementedError)
+"""What reading a damaged tar or ZIP raises."""
 ENCRYPTED = 0x1
 """The bit of a member of a ZIP that says that its text is encrypted."""
 
@@ -36,14 +37,14 @@ def archive(path: Path, under: str = "/") -> Iterator[Found]:
         try:
             with zipfile.ZipFile(path) as zipped:
                 yield _zipped(zipped, under)
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise InvalidRequest("SOURCE", f"{path} is damaged: {error}") from error
         return
     try:
         with tarfile.open(path) as opened:
             try:
                 members = opened.getmembers()
-            except _DAMAGED as error:
+            except DAMAGED as error:
                 raise InvalidRequest("SOURCE", f"{path} is damaged: {error}") from error
             yield _members(opened, members, under)
     except tarfile.TarError as error:
@@ -124,7 +125,7 @@ def _read(opened: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     try:
         file = opened.extractfile(member)
         return b"" if file is None else file.read()
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise OSError(0, f"the archive is damaged ({error})") from error
 
 
@@ -133,5 +134,5 @@ def _unzip(zipped: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     try:
         with zipped.open(member) as file:
             return file.read(CONTENT_MAX_BYTES + 1)
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise OSError(0, f"the archive is damaged ({error})") from error

@@ -175,13 +175,17 @@ def stores_of(place: BackupPlace) -> list[StoredHistory]:
                 f"{where} is {fields['format']} of schema {fields['schema']}; this release reads {FORMAT} of schema"
                 f" {SCHEMA} alone: use the release that wrote it",
             )
-        found = [_stored(one) for one in fields["stores"]]
+        stores = list(fields["stores"])
     except ObjectNotFound as error:
         raise InvalidRequest(
             "PLACE", f"{place.at()} is no backup, or an interrupted one: it has no {MANIFEST}"
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged(where, "it makes no sense") from error
+    try:
+        found = [_stored(one, f"stores.{number}") for number, one in enumerate(stores)]
+    except InvalidRequest as error:
+        raise _damaged(where, error.message) from error
     if any(Path(file).name != file or file == ".." for one in found for file in _files(one)):
         raise _damaged(where, "it names a file outside of it")
     return found
@@ -223,8 +227,8 @@ def opened(
         try:
             manifest, versions = stack.enter_context(history.opened(read.path))
         except InvalidRequest as error:
-            raise _damaged(place.at(one.file), "it makes no sense") from error
-        if manifest.versions != one.versions or manifest.store["id"] != one.store_id:
+            raise _damaged(place.at(one.file), str(error.__cause__ or error.rule)) from error
+        if manifest.versions != one.versions or manifest.store.get("id") != one.store_id:
             raise _damaged(place.at(one.file), f"it is not the store that {MANIFEST} says")
         yield manifest, versions
 
@@ -255,12 +259,28 @@ def _files(one: StoredHistory) -> dict[str, int]:
     return {one.file: one.size_bytes, **kept}
 
 
-def _stored(one: Mapping[str, Any]) -> StoredHistory:
-    """Parse one store of a manifest; those of earlier releases have no records."""
-    fields = {name: one[name] for name in StoredHistory.__slots__ if name != "records"}
+_HISTORY: Mapping[str, type] = {"store": dict, "file": str, "size_bytes": int, "sha256": str, "versions": int}
+_RECORDS: Mapping[str, type] = {"file": str, "size_bytes": int, "sha256": str, "counts": dict}
+_RULES = {dict: "must be an object", str: "must be a string", int: "must be a whole number"}
+
+
+def _stored(one: Any, field: str) -> StoredHistory:
+    """Parse one store of a manifest; those of earlier releases have no records. Raises InvalidRequest."""
+    fields = _typed(one, field, _HISTORY)
+    _typed(history.check_store(fields["store"], f"{field}.store"), f"{field}.store", {"id": str})
     kept = one.get("records")
-    found = None if kept is None else StoredRecords(**{name: kept[name] for name in StoredRecords.__slots__})
+    found = None if kept is None else StoredRecords(**_typed(kept, f"{field}.records", _RECORDS))
     return StoredHistory(**fields, records=found)
+
+
+def _typed(fields: Any, field: str, types: Mapping[str, type]) -> dict[str, Any]:
+    """Return those fields of an object. Raises InvalidRequest: one has another type, or is missing."""
+    if not isinstance(fields, dict):
+        raise InvalidRequest(field, _RULES[dict])
+    for name, kind in types.items():
+        if not isinstance(fields.get(name), kind):
+            raise InvalidRequest(f"{field}.{name}", _RULES[kind])
+    return {name: fields[name] for name in types}
 
 
 def _damaged(where: str, what: str) -> InvalidRequest:

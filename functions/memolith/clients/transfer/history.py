@@ -24,10 +24,12 @@ from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 from memolith.clients.api.client import ApiClient
+from memolith.clients.transfer.archives import DAMAGED
 from memolith.clients.transfer.exporting import TarMode, whole
 from memolith.clients.transfer.report import Row, Tell
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import IMPORT_MAX_VERSIONS
+from memolith.core.paths import check_path
 
 FORMAT = "memolith-history"
 FORMAT_VERSION = 1
@@ -51,6 +53,8 @@ _KEPT = (
     "pipelines",
 )
 """What the manifest has of the store; the last three are not in a tar of an earlier release."""
+_OBJECTS = ("metadata", "scan_policy", "retention", "approval", "pipelines")
+"""Those of them that are objects."""
 _UNTOLD = "imported"
 """The trust class of a version in a tar of an earlier release, which tells none."""
 _MANIFEST_MAX_BYTES = 1_000_000
@@ -168,7 +172,7 @@ def is_history(path: Path) -> bool:
         with tarfile.open(path) as opened:
             first = opened.next()
             return first is not None and first.name == MANIFEST and _manifest_of(opened, first).get("format") == FORMAT
-    except (tarfile.TarError, EOFError, OSError, InvalidRequest):
+    except (*DAMAGED, OSError, InvalidRequest):
         return False
 
 
@@ -176,8 +180,10 @@ def is_history(path: Path) -> bool:
 def opened(path: Path) -> Iterator[tuple[Manifest, Iterator[dict[str, Any]]]]:
     """Yield the manifest, and the versions oldest first. All of them are checked before the first.
 
+    What the API alone can tell, such as a time ahead of its clock, it checks in each call.
+
     Raises:
-        InvalidRequest: it is damaged, or of another version of this format.
+        InvalidRequest: it is damaged, has a record that no store can have had, or is of another version of this format.
     """
     try:
         with tarfile.open(path) as archive:
@@ -187,11 +193,16 @@ def opened(path: Path) -> Iterator[tuple[Manifest, Iterator[dict[str, Any]]]]:
                 raise InvalidRequest(
                     "SOURCE", f"{path} is of format {fields.get('format_version')}, not {FORMAT_VERSION}"
                 )
-            manifest = Manifest(fields["store"], fields["versions"], fields["sha256"])
-            _check(archive, manifest)
+            try:
+                manifest = _checked(archive, fields)
+            except (ValueError, KeyError, InvalidRequest) as error:
+                raise InvalidRequest("SOURCE", f"{path} is damaged: {error}; {_NEXT}") from error
             yield manifest, (json.loads(line) for line in _versions_of(archive))
-    except (tarfile.TarError, EOFError, ValueError, KeyError, TypeError) as error:
+    except DAMAGED as error:
         raise InvalidRequest("SOURCE", f"{path} is damaged: {error}") from error
+
+
+_NEXT = "nothing was imported. Export the store again, or use another copy"
 
 
 def _manifest_of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> dict[str, Any]:
@@ -199,7 +210,7 @@ def _manifest_of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> dict[str,
     text = b"" if read is None else read.read(_MANIFEST_MAX_BYTES)
     try:
         fields = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidRequest("SOURCE", f"its {MANIFEST} makes no sense") from error
     return fields if isinstance(fields, dict) else {}
 
@@ -211,13 +222,56 @@ def _versions_of(archive: tarfile.TarFile) -> Iterator[bytes]:
     yield from read
 
 
-def _check(archive: tarfile.TarFile, manifest: Manifest) -> None:
+def _checked(archive: tarfile.TarFile, fields: Mapping[str, Any]) -> Manifest:
+    """Return the manifest once every record was checked. Raises ValueError, KeyError, InvalidRequest: one is wrong."""
     hashed, count = hashlib.sha256(), 0
     for line in _versions_of(archive):
         hashed.update(line)
         count += 1
-    if (count, hashed.hexdigest()) != (manifest.versions, manifest.sha256):
+    if (count, hashed.hexdigest()) != (fields.get("versions"), fields.get("sha256")):
         raise ValueError(f"{VERSIONS} is not what {MANIFEST} says")
+    store = check_store(fields.get("store"), f"{MANIFEST}, store")
+    for number, line in enumerate(_versions_of(archive), 1):
+        _check_version(line, f"{VERSIONS}, line {number}")
+    return Manifest(store, count, hashed.hexdigest())
+
+
+def check_store(store: Any, field: str) -> Mapping[str, Any]:
+    """Return what a manifest tells of a store. Raises InvalidRequest unless it has the form that is relied on."""
+    if not isinstance(store, dict):
+        raise InvalidRequest(field, "must be an object")
+    if not isinstance(store.get("name"), str):
+        raise InvalidRequest(f"{field}.name", "must be a string")
+    for name in _OBJECTS:
+        if not isinstance(store.get(name), dict | None):
+            raise InvalidRequest(f"{field}.{name}", "must be an object")
+    return store
+
+
+def _check_version(line: bytes, field: str) -> None:
+    """Check a version by the API's own rules for one. A field that this release does not know is the API's to refuse.
+
+    Raises:
+        InvalidRequest: it breaks one.
+    """
+    from memolith.wire import strict_json
+    from memolith.wire.request_bodies import VersionsToImport, VersionToImport, imported_version, parse
+
+    try:
+        told = strict_json.decode(line)
+        known = VersionToImport.model_fields
+        sent = {name: told[name] for name in known if name in told} if isinstance(told, dict) else told
+        [one] = parse(VersionsToImport, json.dumps({"versions": [sent]}).encode()).versions
+        version = imported_version(one, _ONE, "")
+        if version.path is not None:
+            check_path(version.path, f"{_ONE}.path")
+    except InvalidRequest as error:
+        inside = "" if error.field in ("body", _ONE) else f", {error.field.removeprefix(f'{_ONE}.')}"
+        raise InvalidRequest(f"{field}{inside}", error.rule) from error
+
+
+_ONE = "versions.0"
+"""Where the API finds a version that is sent alone."""
 
 
 @dataclass(slots=True)
@@ -271,8 +325,8 @@ class HistoryImporter:
         for version in versions:
             version.setdefault("trust", _UNTOLD)
             memory = self._memories.setdefault(version["memory_id"], _Memory())
-            memory.path = version["path"] or memory.path
-            if version["content"] is None and version["operation"] != "deleted":
+            memory.path = version.get("path") or memory.path
+            if version.get("content") is None and version["operation"] != "deleted":
                 memory.blank.append(version)
                 continue
             yield from memory.blank
