@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -61,6 +62,40 @@ def test_what_is_not_memoliths_is_no_answer_and_a_write_may_have_been_done(desk:
 
 def test_a_read_that_something_else_answered_once_is_asked_again(desk: Desk) -> None:
     assert client_over(desk, iter([FOREIGN["a page"]()])).heads().heads == []
+
+
+@pytest.fixture
+def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This machine's zone: nine hours ahead of UTC."""
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "JST-9")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("date", "at_us"),
+    [
+        ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777_000_000),
+        ("Sun Nov  6 08:49:37 1994", 784_111_777_000_000),
+        ("Sun, 99999999999999999999 Nov 1994 08:49:37 GMT", None),
+        ("Sun, 06 Nov 1994 25:61:61 GMT", None),
+        ("yesterday", None),
+        ("", None),
+    ],
+)
+def test_what_is_no_date_is_as_if_the_answer_had_none(desk: Desk, in_tokyo: None, date: str, at_us: int | None) -> None:
+    """A proxy may write it, also in the form without a zone, which means UTC as well."""
+    told = [httpx2.Response(200, json={"data": [], "next_page": None}, headers={"date": date}) for _ in range(2)]
+    client = client_over(desk, iter(told))
+    assert (client.heads().answered_at_us, client.changes(0).answered_at_us) == (at_us, at_us)
+
+
+@pytest.mark.parametrize("until", ["2026-13-01T00:00:00Z", "2026-01-01T00:00:00", "unknown", ""])
+def test_what_is_no_instant_says_nothing_of_how_complete_a_region_is(desk: Desk, until: str) -> None:
+    told = httpx2.Response(200, json={"data": [], "next_page": None}, headers={"x-memolith-complete-until": until})
+    assert client_over(desk, iter([told])).heads().complete_until_us is None
 
 
 def waiting(desk: Desk) -> None:

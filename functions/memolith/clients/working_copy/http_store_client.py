@@ -7,7 +7,8 @@ again without an answer; what writes never is, for its caller must know what bec
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -26,7 +27,7 @@ from memolith.clients.working_copy.store_client import (
     Staged,
     Version,
 )
-from memolith.core.times import parse_rfc3339, rfc3339
+from memolith.core.times import parse_rfc3339, rfc3339, since_epoch
 from memolith.ports.clock import Clock
 from memolith.wire.errors import message_of, says_not_done
 
@@ -235,10 +236,21 @@ def _error_of(answer: httpx2.Response) -> Mapping[str, Any]:
 
 def _when(told: httpx2.Headers) -> tuple[int | None, int | None]:
     """Return up to when the region was complete when it answered, and when that was by its clock."""
-    until = told.get(COMPLETE_UNTIL, "")
-    date = told.get("date")
-    complete_until_us = parse_rfc3339(until) if until[:1].isdigit() else None
-    return complete_until_us, None if date is None else int(parsedate_to_datetime(date).timestamp() * 1_000_000)
+    return _instant(parse_rfc3339, told.get(COMPLETE_UNTIL)), _instant(_http_date, told.get("date"))
+
+
+def _instant(parse: Callable[[str], int], text: str | None) -> int | None:
+    """Parse an instant; None where the answer has none, or what is none, which something on the way has written."""
+    try:
+        return None if text is None else parse(text)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _http_date(text: str) -> int:
+    """Parse a date of HTTP, which is in UTC where it names no zone."""
+    moment = parsedate_to_datetime(text)
+    return since_epoch(moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
 
 
 def _head(row: Mapping[str, Any]) -> Head:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import pytest
 
 from memolith.adapters.system import SystemClock
 from memolith.clients.cli.failures import Exit
 from memolith.clients.sync.folder import SyncFolder
 from memolith.clients.sync.syncing import Syncing
+from memolith.clients.working_copy.http_store_client import HttpStoreClient
 from tests.unit.clients.desk import Desk
 from tests.unit.clients.sync.passes import memories
 from tests.unit.clients.transfers.reports import fill
@@ -36,6 +39,25 @@ def test_ctrl_c_between_two_passes_ends_a_watch_well(desk: Desk, folder: Path, m
 
     monkeypatch.setattr(SystemClock, "pause", ends)
     assert desk.run("sync", desk.store, str(folder), "--watch") == (0, "", "")
+
+
+def test_a_watch_goes_on_where_the_date_of_an_answer_is_no_date(
+    desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a proxy writes it."""
+    fill(folder, {"c.md": "three\n"})
+    ask_once = HttpStoreClient._ask_once
+
+    def misdated(*asked: Any) -> Any:
+        told, headers = ask_once(*asked)
+        return told, httpx2.Headers({**headers, "date": "yesterday"})
+
+    def ends(_: SystemClock, seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(HttpStoreClient, "_ask_once", misdated)
+    monkeypatch.setattr(SystemClock, "pause", ends)
+    assert desk.run("sync", desk.store, str(folder), "--watch") == (0, "sent  /c.md\n", "")
 
 
 @pytest.fixture
