@@ -21,6 +21,7 @@ from memolith.core.decide import sha256_hex
 IN_FLIGHT = 8
 """Writes at once: their round trips overlap, and one caller does not take a deployment's concurrency for itself."""
 
+RENAMED = "another client renamed the memory that was here to {} meanwhile"
 CONFLICT = 409
 _REFUSALS = frozenset({400, 404, 413})
 """What ends one file's import; any other error ends them all."""
@@ -52,7 +53,7 @@ class Importer:
         self._trust = {} if max_trust is None else {"max_trust": max_trust}
 
     def run(self, files: Iterable[File], tell: Tell) -> None:
-        """Import files and report what became of each, in any order. A call per new or changed file, and a listing.
+        """Import files and report what became of each, in any order. A listing; a call per new file, two per changed.
 
         Where the store has writes wait for a person, also a call for each proposal that is open.
 
@@ -120,10 +121,13 @@ class Importer:
         return done
 
     def _bring(self, path: str, text: str, live: Any) -> Row:
+        """Write a file's text. Where another client has renamed the memory since it was listed, its path is free."""
         try:
-            if live is None:
+            now = path if live is None else self._path_of(live)
+            if live is None or now != path:
                 done = self._memories.create(self._store_id, path=path, content=text, **self._trust)
-                return Row(path, "created", redacted_in_words(done))
+                meanwhile = None if now == path else RENAMED.format(now)
+                return Row(path, "created", "; ".join(filter(None, (meanwhile, redacted_in_words(done)))) or None)
             still: Any = {"type": "content_sha256", "content_sha256": live.content_sha256}
             fields = {"content": text, "precondition": still, **self._trust}
             done = self._memories.update(live.id, memory_store_id=self._store_id, **fields)
@@ -137,6 +141,11 @@ class Importer:
             if error.status in _REFUSALS:
                 return Row(path, "refused", error.message)
             raise
+
+    def _path_of(self, live: Any) -> str:
+        """Return where the home has a memory now: a path is no precondition, so that its text alone would decide."""
+        path: str = self._memories.retrieve(live.id, memory_store_id=self._store_id, view="basic").path
+        return path
 
     def _after_conflict(self, path: str, text: str, error: ApiRefused) -> Row:
         """Recognise a write that was repeated after its answer was lost and now conflicts with itself."""
