@@ -73,3 +73,15 @@ def test_a_text_that_was_written_while_a_pipe_was_read_is_not_replaced_by_the_pi
     for path, meanwhile in (("/a", change), ("/b", create)):
         desk.fails(Exit.CONFLICT, "put", desk.store, path, typed=SlowPipe(b"of the pipe", meanwhile))
         assert desk.ok("cat", desk.store, path) == "of another writer"
+
+
+def test_a_pipes_text_does_not_follow_a_memory_that_was_renamed_while_it_was_read(desk: Desk) -> None:
+    memory = desk.put("/a", "one")
+
+    def rename() -> None:
+        desk.memories.update(memory["id"], memory_store_id=desk.store, path="/b")
+
+    told = desk.fails(Exit.CONFLICT, "put", desk.store, "/a", typed=SlowPipe(b"of the pipe", rename))
+    assert "the memory at /a was renamed to /b meanwhile" in told
+    assert desk.ok("ls", desk.store).split() == ["/b"]
+    assert desk.ok("cat", desk.store, "/b") == "one"

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
+from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.output import Json, show_memory
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
@@ -58,6 +59,8 @@ def put(
     text = text_of(file)  # only now: what others write while a pipe is read is not replaced
     with speaking():
         memories = client.memories
+        if live is not None and file == Path("-"):
+            _require_path(memories.retrieve(live.id, memory_store_id=store, view="basic").path, path)
         if live is None:
             done: Any = memories.create(store, path=path, content=text)
         else:
@@ -65,6 +68,13 @@ def put(
             done = memories.update(live.id, memory_store_id=store, content=text, precondition=still)
     before = None if live is None else live.memory_version_id
     show_memory(done, "created" if before is None else _change(before, done), as_json)
+
+
+def _require_path(now: str, path: str) -> None:
+    """Raise ApiFailed for a memory that was renamed while a pipe was read: its text alone is a precondition."""
+    if now != path:
+        told = f"the memory at {path} was renamed to {now} meanwhile, by another client"
+        raise ApiFailed(told, Exit.CONFLICT, "Nothing was changed. Run it again: the text becomes a memory of its own.")
 
 
 def _change(before: str, done: Any) -> str:
