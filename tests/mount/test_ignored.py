@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memolith.clients.transfer import exporting
 from memolith.entry.compose_laptop import Machine, open_site, owner_key
 from memolith.scanner import Scanner
 from tests.api.laptop import running
@@ -152,3 +153,18 @@ def test_of_two_mounts_at_once_the_second_shows_nothing_ignored_and_sends_nothin
         other.end()
         other.start()
         assert other.ok("cat .git/HEAD; ls -A") == "a\n.git\n.memolithignore\nb.md\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("replace", [False, True])
+def test_an_export_into_a_mount_makes_one_version_of_each_memory(
+    laptop: Laptop, here: Mounted, *, replace: bool
+) -> None:
+    """It gives a draft its name, which `memolith import` ignores where the export was killed."""
+    here.ok("echo was > a.md")
+    target = exporting.Folder(here.folder, replace=replace)
+    found = [target.write(name, b"now\n", 0).result for name in ("a.md", "n/b.md")]
+    assert found == ["written" if replace else "kept", "written"]
+    exporting._draft(here.folder / "n/c.md").write_text("half")
+    assert laptop.stored(here.store_id) == {"/a.md": "now\n" if replace else "was\n", "/n/b.md": "now\n"}
+    assert {path for _, path in laptop.log(here.store_id)} == {"/a.md", "/n/b.md"}

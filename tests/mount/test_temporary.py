@@ -28,6 +28,7 @@ def left_alone(desk: Desk, seconds: float = MINUTE_S) -> None:
         *(".todo.md.swp", ".todo.md.swo", ".swp", "todo.md~", "#todo.md#", ".#todo.md", ".todo.md.kate-swp"),
         *("todo.md___jb_tmp___", "todo.md___jb_old___", "todo.md.vsctmp", ".goutputstream-X7K2Q1"),
         *(".~lock.todo.md#", "~$todo.md", ".nfs0000000004a1", ".fuse_hidden0000000a"),
+        ".memolith-0123456789abcdef",
         *("todo.md.conflict-20261122T052530Z", "todo.md.refused-20261122T052530Z-1"),
     ],
 )
@@ -48,7 +49,9 @@ def test_a_name_that_a_person_may_give_too_stays_on_the_desk_at_first(name: str)
     assert may_be_meant(f"/notes/{name}")
 
 
-@pytest.mark.parametrize("name", ["todo.md", ".gitignore", ".env", "x.config", "4914", "tmp", "sed.md", "a~b", "swp"])
+@pytest.mark.parametrize(
+    "name", ["todo.md", ".gitignore", ".memolith-notes", ".env", "x.config", "4914", "tmp", "sed.md", "a~b", "swp"]
+)
 def test_any_other_name_is_a_memorys(name: str) -> None:
     assert not is_local(f"/notes/{name}")
 

@@ -18,12 +18,13 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 
 from memolith.adapters.local.files import PRIVATE_FILE, PRIVATE_FOLDER, write_new
 from memolith.clients.transfer.discovery import VERSION_CONTROL
-from memolith.clients.transfer.ignoring import FILE, IGNORED, Ignore
+from memolith.clients.transfer.ignoring import DRAFTS, FILE, IGNORED, Ignore
 from memolith.clients.working_copy.state import State
 from memolith.clients.working_copy.tree import split, within
 from memolith.core.errors import InvalidRequest
@@ -230,8 +231,11 @@ class IgnoredFiles:
     # ---- patterns -----------------------------------------------------------------------------------------------
 
     def _is_ignored(self, path: str, *, folder: bool) -> bool:
-        if split(path)[1].lower() in VERSION_CONTROL:
+        name = split(path)[1]
+        if name.lower() in VERSION_CONTROL:
             return True
+        if fnmatchcase(name, DRAFTS):  # a temporary file, which is a memory once it is renamed
+            return False
         return self._patterns().takes_out(path, folder=folder)
 
     def _patterns(self) -> Ignore:

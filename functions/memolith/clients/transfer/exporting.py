@@ -19,6 +19,7 @@ from typing import Any, Literal, Protocol
 
 from memolith.clients.api.client import ApiClient
 from memolith.clients.transfer.discovery import VERSION_CONTROL
+from memolith.clients.transfer.ignoring import DRAFT
 from memolith.clients.transfer.report import Result, Row, Tell
 from memolith.core.errors import InvalidRequest
 from memolith.core.times import parse_rfc3339
@@ -90,7 +91,8 @@ class Folder:
 def whole(path: Path, *, replace: bool) -> Iterator[Path]:
     """Yield the name of a file to write, which becomes `path` when this block ends: whole, or not at all on an error.
 
-    Others that write to `path` at the same time have files of their own. A killed process leaves its file.
+    Others that write to `path` at the same time have files of their own. A killed process leaves its file, which no
+    import takes for a memory.
 
     Raises:
         InvalidRequest: something is at `path` by then, and is not to be replaced. OSError.
@@ -107,7 +109,7 @@ def whole(path: Path, *, replace: bool) -> Iterator[Path]:
 
 
 def _draft(path: Path) -> Path:
-    return path.parent / f".memolith-{secrets.token_hex(8)}"
+    return path.parent / f"{DRAFT}{secrets.token_hex(8)}"
 
 
 def _identity(path: Path) -> tuple[int, int]:

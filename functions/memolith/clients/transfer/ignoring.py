@@ -20,9 +20,14 @@ FILE = ".memolithignore"
 FILE_MAX_BYTES = 64 * 1024
 LINES_MAX = 1_000
 
+DRAFT = ".memolith-"
+DRAFTS = DRAFT + "[0-9a-f]" * 16
+"""Files that `memolith export` renames once they are whole; one that was killed leaves its own."""
+
 DEFAULTS = (
     FILE,
     ".memolith/",
+    DRAFTS,
     ".DS_Store",
     "Thumbs.db",
     "desktop.ini",

@@ -24,6 +24,7 @@ _TEMPORARY = re.compile(
     | .+\.vsctmp                   # Visual Studio Code
     | \..+\.kate-swp               # Kate
     | \.~lock\..+\# | ~\$.+        # office programs
+    | \.memolith-[0-9a-f]{16}      # memolith export
     | \.nfs[0-9a-f]+               # NFS: deleted while open
     | \.fuse_hidden[0-9a-f]+       # libfuse: deleted while open
     """,
