@@ -19,11 +19,15 @@ GOOD = "---\nname: Deploys\ndescription: how we deploy\ntype: project\n---\n**Wh
 
 
 class Terminal:
-    """Runs commands against one backend, and makes what they are about."""
+    """Runs commands against one backend, and makes what they are about. `environment` says all that a command finds."""
 
-    def __init__(self, backend: Backend, port: int) -> None:
+    def __init__(self, backend: Backend, port: int, root: Path) -> None:
         self.backend = backend
-        self.environment = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}", "ANTHROPIC_API_KEY": backend.api_key}
+        self.environment = {
+            "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}",
+            "ANTHROPIC_API_KEY": backend.api_key,
+            "MEMOLITH_ROOT": str(root),
+        }
         self.store = backend.client().beta.memory_stores.create(name="Team notes").id
 
     def run(self, *words: str) -> Result:
@@ -38,10 +42,12 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal() -> Iterator[Terminal]:
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    """In a folder without a local cloud, whose address a command would find in the one where the tests are run."""
+    monkeypatch.chdir(tmp_path)
     backend = memolith_backend()
     with serving(backend.answer) as port:
-        yield Terminal(backend, port)
+        yield Terminal(backend, port, tmp_path / "none")
 
 
 def test_a_sessions_context_is_printed_byte_for_byte_until_a_refresh(terminal: Terminal) -> None:
@@ -113,7 +119,7 @@ def test_the_exit_code_says_whether_anything_is_amiss_or_could_not_be_read(termi
     assert terminal.run("lint", str(tmp_path / "nowhere")).exit_code == 2
 
 
-def test_what_keeps_a_store_from_being_linted_ends_the_command_as_any_other(terminal: Terminal, tmp_path: Path) -> None:
+def test_what_keeps_a_store_from_being_linted_ends_the_command_as_any_other(terminal: Terminal) -> None:
     environment, nobody = terminal.environment, "memstore_useast1_01kb0000000000000000000000"
     assert [terminal.run("lint", one).exit_code for one in (nobody, "Nobody")] == [4, 4]
     terminal.environment = environment | {"ANTHROPIC_API_KEY": "sk-memolith-wrkspc_default-useast1_x-wrong"}
@@ -122,7 +128,7 @@ def test_what_keeps_a_store_from_being_linted_ends_the_command_as_any_other(term
     refused = terminal.run("lint", "Nobody")
     assert (refused.exit_code, terminal.run("lint", nobody).exit_code) == (8, 8)
     assert "Nobody is neither a file nor a folder; as a store: http://127.0.0.1:1" in refused.stderr
-    terminal.environment = {"ANTHROPIC_BASE_URL": "", "MEMOLITH_ROOT": str(tmp_path / "none")}
+    terminal.environment = environment | {"ANTHROPIC_BASE_URL": ""}
     assert terminal.run("lint", "Nobody").exit_code == 2, "no address is known"
 
 

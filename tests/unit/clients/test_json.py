@@ -147,6 +147,15 @@ def _options(command: Any) -> set[str]:
     return {option for parameter in command.params for option in parameter.opts}
 
 
+@pytest.fixture
+def on_aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The deployment that an operator's credentials reach, whatever address this machine names or has a server at."""
+    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
+    monkeypatch.setenv("MEMOLITH_ROOT", str(tmp_path))
+    monkeypatch.setattr(keys, "find_target", lambda aws: Target(Clients(), "dev", "0" * 12, (HOME, AWAY)))
+
+
+@pytest.mark.usefixtures("on_aws")
 def test_keys_are_told_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = Scene()
 
@@ -156,7 +165,6 @@ def test_keys_are_told_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
             raise decode_error(answer["error"])
         return answer
 
-    monkeypatch.setattr(keys, "find_target", lambda aws: Target(Clients(), "dev", "0" * 12, (HOME, AWAY)))
     monkeypatch.setattr(keys, "invoke", invoke)
 
     def run(*words: str) -> Any:
@@ -172,6 +180,7 @@ def test_keys_are_told_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {row["region"]: row["confirmed"] for row in run("revoke", issued["key_id"])} == {HOME: True, AWAY: True}
 
 
+@pytest.mark.usefixtures("on_aws")
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
@@ -193,19 +202,18 @@ def test_a_key_whose_limits_cannot_be_is_refused_by_the_field(
         answer = scene.cloud.peers.call(region, function, payload)
         raise decode_error(answer["error"])
 
-    monkeypatch.setattr(keys, "find_target", lambda aws: Target(Clients(), "dev", "0" * 12, (HOME, AWAY)))
     monkeypatch.setattr(keys, "invoke", invoke)
     refused = CliRunner().invoke(keys.app, ["create", *options]).exception
     assert isinstance(refused, InvalidRequest)
     assert rule in refused.message
 
 
+@pytest.mark.usefixtures("on_aws")
 def test_a_deployment_that_knows_no_limits_of_keys_is_not_taken_to_have_set_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An earlier release passes over what it does not know, and issues a key without limits."""
     issued = {"api_key": "sk-…", "key_id": "apikey_x", "name": "n", "scope": "write"}
-    monkeypatch.setattr(keys, "find_target", lambda aws: Target(Clients(), "dev", "0" * 12, (HOME, AWAY)))
     monkeypatch.setattr(keys, "invoke", lambda *_: issued)
     refused = CliRunner().invoke(keys.app, ["create", "--store", STORE])
     assert isinstance(refused.exception, Unavailable)
