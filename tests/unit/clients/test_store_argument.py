@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from threading import Event, Thread, current_thread
 from typing import Any
 
 import pytest
 
+from memolith.adapters.local.files import locked
+from memolith.clients.cli import store_argument
 from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.instants import instant
 from memolith.clients.cli.store_argument import StoreCommand
@@ -134,20 +139,37 @@ def test_the_environment_s_store_comes_before_the_default(desk: Desk, monkeypatc
     assert desk.ok("ls").split() == ["/a"]
 
 
-def test_a_default_that_is_kept_while_another_is_kept_too_is_no_error(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("there", ["elsewhere", "here"])
+def test_of_two_defaults_that_are_kept_at_once_neither_is_lost(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, there: str
 ) -> None:
-    replace = Path.replace
+    """The second command comes after the first has read the file; of one address the second one's counts."""
+    here, key = os.environ["ANTHROPIC_BASE_URL"], desk.backend.api_key
+    address = here if there == "here" else "http://127.0.0.1:9"
+    second = Thread(target=store_argument.keep_default, args=(address, key, "memstore_second"))
+    kept, waits = store_argument._kept, Event()
 
-    def overtaken(path: Path, target: Path) -> Path:
-        monkeypatch.setattr(Path, "replace", replace)
-        desk.ok("use", "Other")
-        return replace(path, target)
+    @contextmanager
+    def noted(path: Path) -> Iterator[None]:
+        if current_thread() is second:
+            waits.set()
+        with locked(path):
+            yield
 
-    desk.ok("stores", "create", "Other")
-    monkeypatch.setattr(Path, "replace", overtaken)
+    def overtaken() -> dict[str, str]:
+        found = kept()
+        monkeypatch.setattr(store_argument, "_kept", kept)
+        second.start()
+        while second.is_alive() and not waits.wait(0.01):
+            pass
+        return found
+
+    monkeypatch.setattr(store_argument, "locked", noted, raising=False)
+    monkeypatch.setattr(store_argument, "_kept", overtaken)
     desk.ok("use", "Team notes")
-    assert desk.json("use") == {"store": desk.store}
+    second.join(10)
+    expected = {here: desk.store} | {address: "memstore_second"}
+    assert (second.is_alive(), kept()) == (False, expected)
 
 
 def test_a_default_store_belongs_to_one_address(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

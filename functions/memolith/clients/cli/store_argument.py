@@ -15,7 +15,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from memolith.adapters.local.files import write_new
+from memolith.adapters.local.files import locked, write_new
 from memolith.clients.api.client import ApiClient, Record
 from memolith.clients.cli.api_address import find_address, laptop_root
 from memolith.clients.cli.api_client import connect, speaking
@@ -123,14 +123,15 @@ def default_store(url: str | None, key: str | None) -> str:
 
 
 def keep_default(url: str | None, key: str | None, store: str | None) -> None:
-    """Make a store the default for an address; None: none is. Replaces the file as a whole."""
-    kept = _kept()
-    kept.pop(find_address(url, key).url, None)
-    if store is not None:
-        kept[find_address(url, key).url] = store
-    file = _file()
+    """Make a store the default for an address; None: none is. Replaces the file as a whole, one process at a time."""
+    address, file = find_address(url, key).url, _file()
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_new(file.parent, json.dumps({"schema": SCHEMA, "stores": kept}, indent=2).encode()).replace(file)
+    with locked(file.with_suffix(".lock")):
+        kept = _kept()
+        kept.pop(address, None)
+        if store is not None:
+            kept[address] = store
+        write_new(file.parent, json.dumps({"schema": SCHEMA, "stores": kept}, indent=2).encode()).replace(file)
 
 
 def _file() -> Path:
