@@ -229,6 +229,46 @@ def _versions(stage: Stage, memory_id: str) -> Sequence[Version]:
     return page.items
 
 
+# ---- a divergent version that counts again after another failover ---------------------------------------------------
+
+
+def test_a_memory_whose_version_was_restored_while_another_fail_over_made_it_count_is_not_found_until_it_is_restored(
+    stage: MovingStage,
+) -> None:
+    """The new home has heard of the one between, and not of what that decided; then the order to erase comes."""
+    memory = stage.create("/a", "one")
+    stage.deliver()
+    late = stage.update(memory.id, "late").version_id
+    key = stage.key_of(late)
+    original = stage.under_way(key)
+    stage.hold_back()
+    with stage.dead(HOME):
+        stage.fail_over(AWAY)
+    records = [event.key for event in stage.hold_back() if "/store/" in event.key]
+    ours = stage.update(memory.id, "ours", region=AWAY).version_id
+    stage.arrive(original, AWAY)
+    stage.index(key, AWAY)
+    restored = restore(stage, AWAY, late)
+    stage.hold_back()
+    stage.come_late(*records)
+    with stage.dead(AWAY):
+        stage.fail_over(HOME, old=AWAY)
+    assert stage.contents(HOME) == {"/a": "late"}
+    stage.come_late()
+    assert [stage.contents(region) for region in stage.cloud.regions] == [{}] * 3
+    assert set(stage.divergent(THIRD)) == {ours, restored}
+    restore(stage, HOME, restored)
+    stage.deliver()
+    assert [stage.contents(region) for region in stage.cloud.regions] == [{"/a": "late"}] * 3
+
+
+def restore(stage: MovingStage, region: str, version_id: str) -> str:
+    """Return the version that the restoration of a divergent one has made."""
+    memory = stage.memolith(region).divergent.restore(stage.call(), stage.store, version_id, full=False)
+    assert memory is not None
+    return memory.version_id
+
+
 # ---- tables that are built anew, from what has arrived --------------------------------------------------------------
 
 

@@ -132,7 +132,7 @@ def test_a_creation_that_came_late_is_told_from_the_memory_that_its_restoration_
 # ---- what is dismissed while it is adopted --------------------------------------------------------------------------
 
 
-def _adopted_beside(*dismissed: str) -> Evidence:
+def _adopted_beside(*dismissed: str, restored: str | None = None) -> Evidence:
     """A creation was adopted, its memory refused a write, was not found, and is again what came late after that."""
     there, taker, late = "eu-west-1", Epoch(2, "eu-west-1"), "memver_l"
     stands = str(LogRef("ec2d", Slot(taker, 1)))
@@ -143,6 +143,7 @@ def _adopted_beside(*dismissed: str) -> Evidence:
         Operation(1, "c1", there, STORE, True, "create", {"path": "/o", "content": AFTER}, 4, 5, other),
         *(Operation(2, "c1", there, STORE, True, "dismiss", {"version_id": id, "memory_id": MEMORY}, 6, 7, id)
           for id in dismissed),
+        Operation(5, "c1", HOME, STORE, True, "update", asked | {"restores": restored}, 6),
         Operation(3, "c1", there, STORE, True, "update", asked, 8, 9, Refusal("PreconditionFailed")),
         Operation(4, "c1", there, STORE, True, "read", {"memory_id": MEMORY}, 10, 11, Refusal("NotFound")),
     ]  # fmt: skip
@@ -171,6 +172,7 @@ def test_a_memory_that_was_dismissed_while_it_was_adopted_may_be_gone_until_what
     there = Seen(MEMORY, "memver_l", "/a", _sha256(AFTER))
     rest = [Operation(-1, "rest", "eu-west-1", STORE, True, "read", asked, 20, 21, there)]
     assert not list(memories_are_linearizable(_adopted_beside(VERSION), STORE, rest))
+    assert not list(memories_are_linearizable(_adopted_beside(restored=VERSION), STORE, rest))
     assert list(memories_are_linearizable(_adopted_beside(), STORE, rest))
 
 

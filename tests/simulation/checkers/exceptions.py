@@ -249,11 +249,18 @@ def is_gone_by_a_cut(evidence: Evidence, store_id: str, row: Mapping[str, Any]) 
 
 @exception(
     "A version is divergent in the term that a region knows. It may be adopted, or count in a later term, while "
-    "somebody dismisses it: the order to erase it wins. The memory has no text left and is not found, its path is "
-    "free, and its history ends with the erased version."
+    "somebody dismisses or restores it: the order to erase it wins. The memory has no text left and is not found, its "
+    "path is free, and its history ends with the erased version. What restored it is divergent in that later term."
 )
 def was_dismissed_and_counts(evidence: Evidence, counting: Version) -> bool:
-    return any(one.kind == "dismiss" and one.asked["version_id"] == counting.id for one in evidence.history.operations)
+    return any(counting.id == dismissed(one) for one in evidence.history.operations)
+
+
+def dismissed(one: Operation) -> str | None:
+    """Return the divergent version that a call orders to erase: it dismisses it, or has restored it."""
+    if one.refused:
+        return None
+    return one.asked["version_id"] if one.kind == "dismiss" else one.asked.get("restores")
 
 
 def has_no_head(evidence: Evidence, store_id: str, memory_id: str) -> bool:

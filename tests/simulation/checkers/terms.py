@@ -202,7 +202,7 @@ def _adoptions(evidence: Evidence, store_id: str, memory_id: str, states: Mappin
     final = evidence.final[store_id][evidence.homes[store_id]]
     history = {version.id for version in final.versions.get(memory_id, ())}
     for one in evidence.history.operations:
-        if one.kind == "dismiss" and one.asked["version_id"] in history:  # adopted while somebody dismissed it
+        if exceptions.dismissed(one) in history:  # it counts, or was adopted, while somebody dismissed it
             yield _adoption(store_id, {"memory_id": memory_id, "state": None}, one.invoked)
 
 
