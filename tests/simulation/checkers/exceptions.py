@@ -257,9 +257,7 @@ def was_dismissed_and_counts(evidence: Evidence, counting: Version) -> bool:
 
 
 def dismissed(one: Operation) -> str | None:
-    """Return the divergent version that a call orders to erase: it dismisses it, or has restored it."""
-    if one.refused:
-        return None
+    """Return the divergent version that a call orders to erase: it dismisses or restores it."""
     return one.asked["version_id"] if one.kind == "dismiss" else one.asked.get("restores")
 
 
