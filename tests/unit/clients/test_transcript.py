@@ -102,6 +102,24 @@ def test_lines_of_an_early_codex_without_payloads_are_read(tmp_path: Path) -> No
     assert (read.name, [event["type"] for event in read.events]) == ("early", ["user.message"])
 
 
+def early_codex(file: Path, *said: tuple[str, str]) -> Path:
+    """A file of an early Codex, whose lines have no time: the same words make the same line."""
+    lines: list[dict[str, Any]] = [{"id": "early", "timestamp": "2025-05-07T17:24:21.597Z", "instructions": None}]
+    lines += [{"type": "message", "role": who, "content": [{"type": "text", "text": text}]} for who, text in said]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return file
+
+
+def test_what_is_said_twice_in_the_same_words_is_two_events_to_an_early_codex(tmp_path: Path) -> None:
+    """Equal lines had one name, so that every answer but the first was counted as known already, and never stored."""
+    talk = [("user", "yes"), ("assistant", "a"), ("user", "yes")]
+    events = read_conversation(early_codex(tmp_path / "early.jsonl", *talk), Program.CODEX).events
+    names = [event["client_event_id"] for event in events]
+    assert len(set(names)) == 3
+    begun = read_conversation(early_codex(tmp_path / "early.jsonl", *talk[:2]), Program.CODEX).events
+    assert [event["client_event_id"] for event in begun] == names[:2], "they stay as the file grows"
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
 def test_only_a_line_feed_ends_a_line_of_a_session_file(tmp_path: Path, end: str) -> None:
     """JSON may hold U+2028, U+2029 and U+0085 as they are. Events with one were dropped."""
@@ -185,6 +203,22 @@ def test_a_file_that_is_imported_again_adds_only_what_was_appended(desk: Desk, t
     assert len(desk.json("transcript", "show", first["session"])) == 6
     assert "I prefer tabs in Go files." in desk.ok("transcript", "show", first["session"])
     assert desk.json("sessions", "show", first["session"])["status"] == "terminated"
+
+
+def test_an_early_codex_that_was_told_the_same_twice_is_imported_whole_and_once(desk: Desk, tmp_path: Path) -> None:
+    talk = [("user", "yes"), ("assistant", "a"), ("user", "yes"), ("assistant", "b"), ("user", "yes")]
+    file = early_codex(tmp_path / "early.jsonl", *talk[:3])
+    words = ("transcript", "import", "--format", "codex", "--store", desk.store, str(file))
+    assert [(row["accepted"], row["duplicates"]) for row in desk.json(*words)] == [(3, 0)]
+    [again] = desk.json(*words)
+    assert (again["accepted"], again["duplicates"]) == (0, 3)
+    session = desk.json("sessions", "begin", desk.store)["id"]
+    pushed = ("transcript", "push", "--session", session, "--format", "codex", str(file), "--after-cursor")
+    assert desk.json(*pushed)["accepted"] == 3
+    early_codex(file, *talk)
+    assert [(row["accepted"], row["duplicates"]) for row in desk.json(*words)] == [(2, 3)]
+    sent = desk.json(*pushed)
+    assert (sent["accepted"], sent["duplicates"]) == (2, 0), "the cursor is the second yes, not the first"
 
 
 def test_several_files_are_imported_and_one_that_is_none_is_named(desk: Desk, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -76,8 +77,9 @@ def read_conversation(path: Path, program: Program) -> Conversation:
     if not known:
         raise InvalidRequest(str(path), f"is not a session file of {program.value}: no line has a type of its own")
     conversation.name = _name_of(lines, program) or conversation.name
+    met = Counter[str]()
     for line in lines:
-        conversation.events += read(conversation.name, line)
+        conversation.events += read(conversation.name, line, met)
     return conversation
 
 
@@ -129,7 +131,7 @@ def _is_claude_codes(line: Mapping[str, Any]) -> bool:
     return isinstance(kind, str) and (kind in _CLAUDE_TYPES or isinstance(line.get("sessionId"), str))
 
 
-def _of_claude_code(_: str, line: Mapping[str, Any]) -> Iterator[Event]:
+def _of_claude_code(_: str, line: Mapping[str, Any], __: Counter[str]) -> Iterator[Event]:
     """Yield the events of a line: one for each block of a message. What a subagent is told, no person has said."""
     kind, message, uuid = line.get("type"), line.get("message"), line.get("uuid")
     if kind not in ("user", "assistant") or not isinstance(message, Mapping) or not isinstance(uuid, str):
@@ -190,13 +192,19 @@ def _is_codexs(line: Mapping[str, Any]) -> bool:
     return isinstance(kind, str) and (kind in _CODEX_TYPES or kind in _SHAPES)
 
 
-def _of_codex(name: str, line: Mapping[str, Any]) -> Iterator[Event]:
-    """Yield the event of a line; early releases wrote the item itself, later ones the item as a payload."""
+def _of_codex(name: str, line: Mapping[str, Any], met: Counter[str]) -> Iterator[Event]:
+    """Yield the event of a line; early releases wrote the item itself, later ones the item as a payload.
+
+    A line is named by what it says and, as early ones have no time, by how often the file has `met` its like before.
+    """
     item = line.get("payload") if line.get("type") == "response_item" else line
     shape = _SHAPES.get(str(_mapping(item).get("type")))
     made = None if shape is None else shape(_mapping(item))
     if made is not None:
         digest = hashlib.sha256(f"{name}\n{json.dumps(line, sort_keys=True)}".encode()).hexdigest()
+        met[digest] += 1
+        if met[digest] > 1:
+            digest = hashlib.sha256(f"{digest}/{met[digest]}".encode()).hexdigest()
         yield {**made, "client_event_id": digest[:32], **_at(line)}
 
 
