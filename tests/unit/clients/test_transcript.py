@@ -19,6 +19,8 @@ from memolith.clients.transfer.conversations import (
     read_conversation,
 )
 from memolith.core.errors import InvalidRequest
+from memolith.core.limits import TRANSCRIPT_MAX_BYTES
+from memolith.wire.transcript_bodies import read_events
 from tests.unit.clients.desk import Desk
 
 FIXTURES = Path(__file__).parent / "transcripts"
@@ -155,6 +157,60 @@ def test_events_are_sent_in_groups_that_one_call_takes() -> None:
     assert list(batches([])) == []
 
 
+WIDE = "\U0001f600"
+"""A character that takes twelve bytes of JSON."""
+
+TOO_MUCH: dict[str, Any] = {
+    "twenty texts": {str(n): "x" * 60_000 for n in range(20)},
+    "one text of wide characters": {"text": WIDE * TEXT_MAX_CHARS},
+    "twenty texts of Codex": json.dumps({str(n): "x" * 60_000 for n in range(20)}),
+    "a patch of Codex": "*** Begin Patch" + "x" * 1_000_000,
+    "thirty thousand objects": {"rows": [[{}] * 30] * 1_000},
+    "a number that JSON lacks": {"ratio": float("nan")},
+}
+
+
+def session_with(file: Path, given: object) -> Path:
+    """A session file of Claude Code: what a person said, a tool's use with this input, and what a person said then."""
+    blocks = [{"type": "tool_use", "id": "t", "name": "n", "input": given}]
+    messages = [("user", "before"), ("assistant", blocks), ("user", "after")]
+    lines = [
+        {"type": who, "sessionId": "s", "uuid": str(number), "message": {"role": who, "content": content}}
+        for number, (who, content) in enumerate(messages)
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return file
+
+
+@pytest.mark.parametrize("given", TOO_MUCH.values(), ids=TOO_MUCH)
+def test_a_tools_input_that_no_call_takes_is_kept_as_a_text_that_is_cut(tmp_path: Path, given: object) -> None:
+    read = read_conversation(session_with(tmp_path / "s.jsonl", given), Program.CLAUDE_CODE)
+    assert [event["type"] for event in read.events] == ["user.message", "agent.tool_use", "user.message"]
+    [text] = read.events[1]["input"].values()
+    assert text.startswith(given[:1_000] if isinstance(given, str) else json.dumps(given, ensure_ascii=False)[:1_000])
+    assert text.endswith(" characters more are left out]") is (len(json.dumps(given)) > TEXT_MAX_CHARS)
+    for group in batches(read.events):
+        read_events(json.dumps({"events": group}).encode(), sent=False)
+
+
+def test_a_text_of_wide_characters_is_cut_where_an_event_is_full(tmp_path: Path) -> None:
+    file = tmp_path / "wide.jsonl"
+    said = {"role": "user", "content": WIDE * TEXT_MAX_CHARS}
+    file.write_text(json.dumps({"type": "user", "uuid": "u", "message": said}))
+    [event] = read_conversation(file, Program.CLAUDE_CODE).events
+    kept = event["content"][0]["text"].count(WIDE)
+    assert event["content"][0]["text"].endswith(f"\n[{TEXT_MAX_CHARS - kept} characters more are left out]")
+    assert 60_000 < kept < TRANSCRIPT_MAX_BYTES // 12
+
+
+def test_events_with_many_objects_are_sent_in_groups_that_one_call_takes() -> None:
+    events = [{"type": "a.b", "input": {"rows": [{}] * 60}} for _ in range(500)]
+    groups = list(batches(events))
+    assert sum(map(len, groups)) == 500
+    for group in groups:
+        read_events(json.dumps({"events": group}).encode(), sent=False)
+
+
 def test_a_file_that_is_no_session_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "notes.md"
     file.write_text("# Notes\n")
@@ -231,6 +287,14 @@ def test_several_files_are_imported_and_one_that_is_none_is_named(desk: Desk, tm
     assert rows[0]["unreadable"] == 1
     assert "is not a session file" in rows[1]["reason"]
     assert rows[2]["reason"] == "No such file or directory"
+
+
+def test_a_tools_use_that_no_call_takes_ends_no_import(desk: Desk, tmp_path: Path) -> None:
+    file = session_with(tmp_path / "s.jsonl", TOO_MUCH["twenty texts"])
+    words = ("transcript", "import", "--format", "claude-code", "--store", desk.store, str(file))
+    assert [(row["accepted"], row["duplicates"]) for row in desk.json(*words)] == [(3, 0)]
+    session = desk.json("sessions", "begin", desk.store)["id"]
+    assert desk.json("transcript", "push", "--session", session, str(file))["accepted"] == 3
 
 
 def test_a_file_that_is_named_twice_makes_one_session(desk: Desk, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 
 from memolith.core.errors import InvalidRequest
 from memolith.core.limits import TRANSCRIPT_EVENTS_MAX, TRANSCRIPT_MAX_BYTES
+from memolith.wire import strict_json
 
 Event = dict[str, Any]
 
@@ -33,7 +34,16 @@ FIELDS_MAX = 60
 DEPTH_MAX = 20
 """Of one object of a tool's input, and of its nesting; what has more is kept as the text of its JSON."""
 
+OBJECTS_MAX = 20_000
+"""JSON objects in what one call takes."""
+
 BATCH_BYTES = TRANSCRIPT_MAX_BYTES - 100_000
+
+INPUT_MAX_BYTES = TEXT_MAX_BYTES = BATCH_BYTES - 100_000
+"""Of a tool's input, or of one text, as JSON: one call takes it together with the event's other fields."""
+
+_CHAR_MAX_BYTES = 12
+"""What one character may take as JSON in ASCII."""
 
 
 class Program(StrEnum):
@@ -86,14 +96,16 @@ def read_conversation(path: Path, program: Program) -> Conversation:
 def batches(events: list[Event]) -> Iterator[list[Event]]:
     """Yield the events in groups that one call takes."""
     group: list[Event] = []
-    size = 0
+    size = objects = 0
     for event in events:
-        bytes_more = len(json.dumps(event).encode()) + 2
-        if group and (len(group) == TRANSCRIPT_EVENTS_MAX or size + bytes_more > BATCH_BYTES):
+        bytes_more, objects_more = len(json.dumps(event)) + 2, _objects(event)
+        is_full = size + bytes_more > BATCH_BYTES or objects + objects_more >= OBJECTS_MAX
+        if group and (is_full or len(group) == TRANSCRIPT_EVENTS_MAX):
             yield group
-            group, size = [], 0
+            group, size, objects = [], 0, 0
         group.append(event)
         size += bytes_more
+        objects += objects_more
     if group:
         yield group
 
@@ -230,19 +242,18 @@ def _said(type: str, text: object) -> Event | None:
 
 
 def _used(type: str, name: object, given: object, id: object) -> Event:
-    """Make the event of a tool's use; Codex has its input as the text of JSON."""
-    if isinstance(given, str):
-        given = _parsed(given)
-    if not isinstance(given, Mapping) or not _fits(given):
-        given = {"text": _clipped(json.dumps(given, ensure_ascii=False))}
-    return {"type": type, "name": str(name or "unknown")[:200], "input": given, "tool_use_id": str(id or "")[:200]}
+    """Make the event of a tool's use; Codex has its input as the text of JSON. What is too large stays as cut text."""
+    fields = _parsed(given) if isinstance(given, str) else given
+    if not isinstance(fields, Mapping) or not _is_taken(fields):
+        fields = {"text": _clipped(given if isinstance(given, str) else json.dumps(given, ensure_ascii=False))}
+    return {"type": type, "name": str(name or "unknown")[:200], "input": fields, "tool_use_id": str(id or "")[:200]}
 
 
 def _parsed(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        return {"text": _clipped(text)}
+        return None
 
 
 def _answered(id: object, content: object, is_error: bool) -> Event:
@@ -258,18 +269,40 @@ def _text(text: str) -> list[dict[str, str]]:
 
 
 def _clipped(text: str) -> str:
-    left = len(text) - TEXT_MAX_CHARS
-    return text if left <= 0 else f"{text[:TEXT_MAX_CHARS]}\n[{left} characters more are left out]"
+    most = TEXT_MAX_CHARS
+    if len(json.dumps(text[:most])) > TEXT_MAX_BYTES:
+        most = TEXT_MAX_BYTES // _CHAR_MAX_BYTES
+    left = len(text) - most
+    return text if left <= 0 else f"{text[:most]}\n[{left} characters more are left out]"
+
+
+def _is_taken(fields: Mapping[str, Any]) -> bool:
+    """Tell whether the API takes a tool's input as it is."""
+    encoded = json.dumps(fields).encode()
+    if len(encoded) > INPUT_MAX_BYTES or not _fits(fields):
+        return False
+    try:
+        strict_json.decode(encoded, OBJECTS_MAX // 2)
+    except InvalidRequest:  # such as NaN, which programs write and JSON has not
+        return False
+    return True
 
 
 def _fits(value: Any, depth: int = 0) -> bool:
-    """Tell whether JSON has the form and the size that one event may have."""
+    """Tell whether JSON has the form that one event may have, and no text in it is too long."""
     if isinstance(value, Mapping):
         few = len(value) <= FIELDS_MAX and depth < DEPTH_MAX
         return few and all(_fits(one, depth + 1) for one in value.values())
     if isinstance(value, list):
         return len(value) <= TEXT_MAX_CHARS // 100 and depth < DEPTH_MAX and all(_fits(one, depth + 1) for one in value)
     return not isinstance(value, str) or len(value) <= TEXT_MAX_CHARS
+
+
+def _objects(value: Any) -> int:
+    """Return how many JSON objects there are in it."""
+    if isinstance(value, Mapping):
+        return 1 + sum(map(_objects, value.values()))
+    return sum(map(_objects, value)) if isinstance(value, list) else 0
 
 
 def _at(line: Mapping[str, Any]) -> Event:
