@@ -5,11 +5,8 @@ it.
 from __future__ import annotations
 
 import json
-import os
 import re
-import shlex
 from inspect import signature
-from pathlib import Path
 
 import pytest
 
@@ -228,86 +225,6 @@ def test_memories_are_deleted_and_what_was_not_there_is_told(desk: Desk) -> None
     assert "no memory is at /gone" in err
     assert desk.ok("ls", desk.store) == ""
     assert "no memory is at /a" in desk.fails(Exit.NOT_FOUND, "rm", desk.store, "/a")
-
-
-# ---- editing ------------------------------------------------------------------------------------------------------
-
-
-def kept(tmp_path: Path) -> list[Path]:
-    """The files that editing left behind."""
-    return [file for folder in tmp_path.glob("memolith-edit-*") for file in folder.iterdir()]
-
-
-def test_an_edit_is_written_when_the_editor_ends(desk: Desk, tmp_path: Path) -> None:
-    desk.put("/n/a.md", "one\n")
-    desk.editor("file.write_text(file.read_text() + 'two\\n')")
-    assert desk.json("edit", desk.store, "/n/a.md")["result"] == "changed"
-    assert desk.ok("cat", desk.store, "/n/a.md") == "one\ntwo\n"
-    assert desk.json("edit", desk.store, "/new.md")["result"] == "created"
-    assert kept(tmp_path) == []
-
-
-def test_an_edit_that_changes_nothing_writes_nothing(desk: Desk, tmp_path: Path) -> None:
-    version = desk.put("/a", "one")["memory_version_id"]
-    desk.editor("pass")
-    assert desk.json("edit", desk.store, "/a")["memory_version_id"] == version
-    assert desk.json("edit", desk.store, "/new") == {"result": "unchanged"}
-    assert desk.ok("ls", desk.store).split() == ["/a"]
-    assert kept(tmp_path) == []
-
-
-def test_an_edit_that_meets_another_destroys_neither(desk: Desk, tmp_path: Path) -> None:
-    memory = desk.put("/a", "one")
-    write = f"urllib.request.urlopen(request(b'{{\"content\": \"theirs\"}}', '/{memory['id']}'))"
-    desk.editor(f"{_somebody(desk)}; {write}; file.write_text('mine')")
-    told = desk.fails(Exit.CONFLICT, "edit", desk.store, "/a")
-    assert desk.ok("cat", desk.store, "/a") == "theirs"
-    (file,) = kept(tmp_path)
-    assert file.read_text() == "mine"
-    assert f"Your text is kept in {file}" in told
-    again = shlex.split(told.splitlines()[-1])
-    assert again[:2] == ["memolith", "put"]
-    desk.ok(*again[1:])
-    assert desk.ok("cat", desk.store, "/a") == "mine"
-
-
-def test_a_new_memory_that_somebody_creates_meanwhile_is_theirs(desk: Desk, tmp_path: Path) -> None:
-    write = 'urllib.request.urlopen(request(b\'{"path": "/a", "content": "theirs"}\'))'
-    desk.editor(f"{_somebody(desk)}; {write}; file.write_text('mine')")
-    desk.fails(Exit.CONFLICT, "edit", desk.store, "/a")
-    assert desk.ok("cat", desk.store, "/a") == "theirs"
-    assert [file.read_text() for file in kept(tmp_path)] == ["mine"]
-
-
-def _somebody(desk: Desk) -> str:
-    """Python that defines a write of somebody else, for an editor to make while the memory is open."""
-    url = f"{os.environ['ANTHROPIC_BASE_URL']}/v1/memory_stores/{desk.store}/memories"
-    headers = {"x-api-key": desk.backend.api_key, "content-type": "application/json"}
-    return (
-        "import urllib.request; "
-        f"request = lambda body, at='': urllib.request.Request({url!r} + at, body, {headers!r}, method='POST')"
-    )
-
-
-@pytest.mark.parametrize(
-    ("script", "code", "said"),
-    [
-        ("file.write_text('mine'); sys.exit(3)", Exit.FAILED, "ended with 3, so nothing was written"),
-        ("file.write_bytes(b'caf\\xe9')", Exit.USAGE, "is not UTF-8"),
-        ("file.write_text('x' * 200_000)", Exit.FAILED, "content"),
-    ],
-)
-def test_a_text_that_cannot_be_written_is_kept(desk: Desk, tmp_path: Path, script: str, code: Exit, said: str) -> None:
-    desk.put("/a", "one")
-    desk.editor(script)
-    told = desk.fails(code, "edit", desk.store, "/a")
-    assert said in told and str(kept(tmp_path)[0]) in told
-    assert desk.ok("cat", desk.store, "/a") == "one"
-
-
-def test_an_editor_that_is_not_there_is_told(desk: Desk) -> None:
-    desk.patch.setenv("VISUAL", "no-such-editor")
-    assert "no-such-editor cannot be run" in desk.fails(Exit.USAGE, "edit", desk.store, "/a")
 
 
 # ---- sessions -----------------------------------------------------------------------------------------------------

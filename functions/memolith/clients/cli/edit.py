@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
+import sys
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -16,13 +18,17 @@ import typer
 from memolith.clients.api.client import ApiClient
 from memolith.clients.cli.api_client import Key, Store, Url, connect, find_memory, speaking
 from memolith.clients.cli.cat import no_text
-from memolith.clients.cli.failures import ApiFailed, Exit, exit_of, explain
+from memolith.clients.cli.failures import CHECK_FIRST, ApiFailed, Exit, exit_of, explain
 from memolith.clients.cli.output import Json, say, show_memory
 from memolith.clients.cli.put import text_of
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest, MemolithError
+from memolith.core.paths import check_path
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+NAME_MAX_BYTES = 200
+"""Of a file's name, of which a disk takes 255: editors name files of their own after it."""
 
 
 @app.command(cls=StoreCommand)
@@ -40,8 +46,7 @@ def edit(
 
     Example: EDITOR="code --wait" memolith edit memstore_useast1_01kb… /notes/todo.md
     """
-    if not path.startswith("/"):
-        raise InvalidRequest("PATH", "must begin with /")
+    check_path(path)
     with speaking():
         client = connect(url, key)
         live = client.memories.at(store, path)
@@ -49,23 +54,41 @@ def edit(
     if was is not None and was.content is None:
         raise no_text(store, was)
     before = "" if was is None else str(was.content)
-    file = Path(mkdtemp(prefix="memolith-edit-")) / path.rpartition("/")[2]
-    file.write_bytes(before.encode())
+    file = _file_of(path, before)
+    kept = (
+        f"Your text is kept in {file}; to write it over what is there now:\n"
+        f"  memolith put {shlex.join([store, path, str(file)])}"
+    )
+    done, doubt = was, ""
     try:
         _run_editor(file)
         after = text_of(file)
-        if after == before:
-            _forget(file)
-            _show_unchanged(was, as_json)
-            return
-        with speaking():
-            done = _write(client, store, path, was, after)
+        if after != before:
+            doubt = f"{CHECK_FIRST}\n"
+            with speaking():
+                done = _write(client, store, path, was, after)
     except MemolithError as error:
-        advice = f"Your text is kept in {file}; to write it over what is there now:\n"
-        again = f"  memolith put {shlex.join([store, path, str(file)])}"
-        raise ApiFailed(explain(error).removeprefix("error: "), exit_of(error), advice + again) from error
+        raise ApiFailed(explain(error).removeprefix("error: "), exit_of(error), kept) from error
+    except BaseException:
+        print(doubt + kept, file=sys.stderr)
+        raise
     _forget(file)
-    show_memory(done, "created" if was is None else "changed", as_json)
+    if after == before:
+        _show_unchanged(was, as_json)
+    else:
+        show_memory(done, "created" if was is None else "changed", as_json)
+
+
+def _file_of(path: str, text: str) -> Path:
+    """Make the file that the editor opens, named as the memory is, as far as a file may be."""
+    name = path.rpartition("/")[2].encode()[-NAME_MAX_BYTES:].decode(errors="ignore")
+    file = Path(mkdtemp(prefix="memolith-edit-")) / name
+    try:
+        file.write_bytes(text.encode())
+    except BaseException:
+        _forget(file)
+        raise
+    return file
 
 
 def _write(client: ApiClient, store: str, path: str, was: Any, text: str) -> Any:
@@ -86,12 +109,19 @@ def _show_unchanged(was: Any, as_json: bool) -> None:
 
 
 def _run_editor(file: Path) -> None:
-    """Run the editor. Raises InvalidRequest: there is no such editor. ApiFailed: it ended as if it had failed."""
+    """Run the editor. Ctrl-C is the editor's, as long as it runs.
+
+    Raises:
+        InvalidRequest: there is no such editor. ApiFailed: it ended as if it had failed.
+    """
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # not SIG_IGN, which the editor would have, too
     try:
         ended = subprocess.run([*shlex.split(editor), str(file)], check=False).returncode
     except (OSError, ValueError) as error:
         raise InvalidRequest("EDITOR", f"{editor} cannot be run: say which editor, EDITOR=nano") from error
+    finally:
+        signal.signal(signal.SIGINT, before)
     if ended:
         raise ApiFailed(f"{editor} ended with {ended}, so nothing was written", Exit.FAILED)
 
