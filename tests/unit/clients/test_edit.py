@@ -64,6 +64,18 @@ def test_a_new_memory_that_somebody_creates_meanwhile_is_theirs(desk: Desk, tmp_
     assert [file.read_text() for file in kept(tmp_path)] == ["mine"]
 
 
+def test_an_edit_does_not_follow_a_memory_that_was_renamed_meanwhile(desk: Desk, tmp_path: Path) -> None:
+    memory = desk.put("/a", "one")
+    rename = f"urllib.request.urlopen(request(b'{{\"path\": \"/b\"}}', '/{memory['id']}'))"
+    desk.editor(f"{_somebody(desk)}; {rename}; file.write_text('mine')")
+    told = desk.fails(Exit.CONFLICT, "edit", desk.store, "/a")
+    assert "the memory at /a was renamed to /b meanwhile" in told
+    assert desk.ok("ls", desk.store).split() == ["/b"]
+    assert desk.ok("cat", desk.store, "/b") == "one"
+    (file,) = kept(tmp_path)
+    assert file.read_text() == "mine" and f"Your text is kept in {file}" in told
+
+
 def _somebody(desk: Desk) -> str:
     """Python that defines a write of somebody else, for an editor to make while the memory is open."""
     url = f"{os.environ['ANTHROPIC_BASE_URL']}/v1/memory_stores/{desk.store}/memories"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -82,6 +84,25 @@ def test_a_pipes_text_does_not_follow_a_memory_that_was_renamed_while_it_was_rea
         desk.memories.update(memory["id"], memory_store_id=desk.store, path="/b")
 
     told = desk.fails(Exit.CONFLICT, "put", desk.store, "/a", typed=SlowPipe(b"of the pipe", rename))
+    assert "the memory at /a was renamed to /b meanwhile" in told
+    assert desk.ok("ls", desk.store).split() == ["/b"]
+    assert desk.ok("cat", desk.store, "/b") == "one"
+
+
+def test_neither_does_the_text_of_a_pipe_that_has_a_name(desk: Desk, tmp_path: Path) -> None:
+    """A shell makes one of <(command), too. Only standard input was known to take its time."""
+    memory, fifo = desk.put("/a", "one"), tmp_path / "pipe"
+    os.mkfifo(fifo)
+
+    def rename_then_write() -> None:
+        with fifo.open("w") as pipe:  # once `put` reads it
+            desk.memories.update(memory["id"], memory_store_id=desk.store, path="/b")
+            pipe.write("of the pipe")
+
+    writer = Thread(target=rename_then_write, daemon=True)
+    writer.start()
+    told = desk.fails(Exit.CONFLICT, "put", desk.store, "/a", str(fifo))
+    writer.join(10)
     assert "the memory at /a was renamed to /b meanwhile" in told
     assert desk.ok("ls", desk.store).split() == ["/b"]
     assert desk.ok("cat", desk.store, "/b") == "one"

@@ -20,7 +20,7 @@ from memolith.clients.cli.api_client import Key, Store, Url, connect, find_memor
 from memolith.clients.cli.cat import no_text
 from memolith.clients.cli.failures import CHECK_FIRST, ApiFailed, Exit, exit_of, explain
 from memolith.clients.cli.output import Json, say, show_memory
-from memolith.clients.cli.put import text_of
+from memolith.clients.cli.put import require_path, text_of
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest, MemolithError
 from memolith.core.paths import check_path
@@ -41,8 +41,9 @@ def edit(
 ) -> None:
     """Open a memory in $VISUAL or $EDITOR, and write it when you close the editor.
 
-    The write succeeds only if the memory still has the text that was opened. If another writer changed it, or the write
-    is refused for any other reason, nothing is changed. Your text is kept in a file that the error names.
+    The write succeeds only if the memory is still at its path, with the text that was opened. If another writer changed
+    or renamed it, or the write is refused for any other reason, nothing is changed. Your text is kept in a file that
+    the error names.
 
     Example: EDITOR="code --wait" memolith edit memstore_useast1_01kb… /notes/todo.md
     """
@@ -95,6 +96,7 @@ def _write(client: ApiClient, store: str, path: str, was: Any, text: str) -> Any
     memories = client.memories
     if was is None:
         return memories.create(store, path=path, content=text)
+    require_path(client, store, was.id, path)
     still: Any = {"type": "content_sha256", "content_sha256": was.content_sha256}
     return memories.update(was.id, memory_store_id=store, content=text, precondition=still)
 

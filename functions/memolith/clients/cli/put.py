@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memolith.clients.api.client import ApiClient
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.output import Json, show_memory
@@ -59,8 +60,8 @@ def put(
     text = text_of(file)  # only now: what others write while a pipe is read is not replaced
     with speaking():
         memories = client.memories
-        if live is not None and file == Path("-"):
-            _require_path(memories.retrieve(live.id, memory_store_id=store, view="basic").path, path)
+        if live is not None and (file == Path("-") or not file.is_file()):  # a file is read at once
+            require_path(client, store, live.id, path)
         if live is None:
             done: Any = memories.create(store, path=path, content=text)
         else:
@@ -70,11 +71,12 @@ def put(
     show_memory(done, "created" if before is None else _change(before, done), as_json)
 
 
-def _require_path(now: str, path: str) -> None:
-    """Raise ApiFailed for a memory that was renamed while a pipe was read: its text alone is a precondition."""
+def require_path(client: ApiClient, store: str, memory_id: str, path: str) -> None:
+    """Raise ApiFailed for a memory that was renamed while its new text was made: its text alone is a precondition."""
+    now = client.memories.retrieve(memory_id, memory_store_id=store, view="basic").path
     if now != path:
         told = f"the memory at {path} was renamed to {now} meanwhile, by another client"
-        raise ApiFailed(told, Exit.CONFLICT, "Nothing was changed. Run it again: the text becomes a memory of its own.")
+        raise ApiFailed(told, Exit.CONFLICT, "Nothing was changed. Put it again: the text becomes a memory of its own.")
 
 
 def _change(before: str, done: Any) -> str:
