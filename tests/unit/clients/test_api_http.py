@@ -15,6 +15,7 @@ import pytest
 
 from memolith.adapters.memory import ManualClock
 from memolith.clients.api.http import ApiRefused, ApiUnanswered, HttpApi
+from memolith.core.errors import InvalidRequest
 
 ROOT = Path(__file__).parents[3]
 HEAVY = ("anthropic", "boto3", "httpx2", "hyperscan", "mcp", "rich", "asyncio", "cryptography")
@@ -95,6 +96,17 @@ def test_a_read_is_sent_again_after_503_and_after_a_connection_that_was_cut() ->
         assert HttpApi(url, "key", clock).send("GET", "/v1/x", {"a b": "ü&"}) == {"id": "x"}
     assert len(requests) == 3 and requests[0].startswith(b"GET /v1/x?a%20b=%C3%BC%26 HTTP/1.1\r\n")
     assert clock.now_us() - began == 2_500_000
+
+
+@pytest.mark.parametrize("path", ["/v1/a b", "/v1/\x7f", "/v1/ö"])
+def test_a_write_to_an_address_that_cannot_be_sent_is_refused_at_once_and_surely_not_done(path: str) -> None:
+    clock = ManualClock()
+    began = clock.now_us()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        api = HttpApi(f"http://127.0.0.1:{server.getsockname()[1]}", "key", clock, repeat_writes=True)
+        with pytest.raises(InvalidRequest) as refused:
+            api.send("POST", path, None, {"a": 1})
+    assert "nothing was sent" in refused.value.message and clock.now_us() == began
 
 
 def test_a_write_is_sent_once_and_its_lost_reply_is_told_as_unknown() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from memolith.clients.cli.failures import Exit
 from tests.api.harness import Backend, far_backend
 from tests.unit.clients.conftest import backend_called
 from tests.unit.clients.desk import Desk
@@ -80,3 +81,23 @@ class TestWithAnotherRegion:
         desk.put("/a.md", "one")
         _, report = moved(desk, desk.store)
         assert noted(report) == {"durability": "the store's second region is not taken over: set it anew"}
+
+
+def test_a_history_goes_on_into_the_store_that_is_named_by_its_id_or_its_name(desk: Desk) -> None:
+    """A name went into the address as it was: it was tried three times, and the end was that it may have been done."""
+    desk.put("/a.md", "one")
+    desk.ok("export", desk.store, "history.tar", "--history")
+    desk.ok("backup", "create", "saved")
+    store = desk.ok("stores", "create", "target ö").strip()
+    report = desk.json("import", "history.tar", "--store", "target ö")
+    assert (report["store"], report["versions"]) == (store, {"imported": 1})
+    assert desk.ok("cat", store, "/a.md") == "one"
+    restored = desk.json("backup", "restore", "saved", "--store", desk.store, "--into", "target ö")
+    assert restored["stores"] == [{"from": desk.store, "store": store}]
+    for words in (
+        ("import", "history.tar", "--store"),
+        ("backup", "restore", "saved", "--store", desk.store, "--into"),
+    ):
+        assert "no store is called Nobody here" in desk.run(*words, "Nobody here")[2]
+        code, _, err = desk.run(*words, "memstore_no such")
+        assert code == Exit.NOT_FOUND and "'memstore_no such' --max-trust" in err

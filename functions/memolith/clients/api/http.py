@@ -9,11 +9,13 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import threading
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
+from memolith.core.errors import InvalidRequest
 from memolith.ports.clock import Clock
 from memolith.wire.errors import may_be_done, message_of
 
@@ -26,6 +28,10 @@ PAUSE_S = 0.5
 LONGEST_PAUSE_S = 10.0
 BETA = "agent-memory-2026-07-22"
 OK, REDIRECT = 200, 300
+_NO_TARGET = re.compile(r"[^!-~]")
+"""What HTTP has in no request line: spaces, control characters, and all beyond ASCII."""
+
+_QUOTE = "Write spaces, control characters and what is not ASCII as %20 and the like, or name the object by its id"
 REPEATABLE = frozenset({408, 429, 500, 502, 503, 504, 529})
 """Statuses after which the same request may succeed."""
 
@@ -135,6 +141,7 @@ class HttpApi:
 
         Raises:
             ApiRefused: the answer is an error. ApiUnanswered: there is none.
+            InvalidRequest: the address has a character that no request may have; nothing was sent.
         """
         writes = method != "GET"
         attempts = 1 if writes and not self._repeat_writes else ATTEMPTS
@@ -144,6 +151,8 @@ class HttpApi:
             + (f"?{urlencode(query, quote_via=quote, errors='surrogatepass')}" if query else "")
         )
         sent = {**self._headers, **(headers or {})}
+        if _NO_TARGET.search(target):
+            raise InvalidRequest("address", f"{self._base()}{target!a} cannot be asked for: nothing was sent. {_QUOTE}")
         payload = None
         if body is not None:
             payload, sent["content-type"] = json.dumps(body).encode(), "application/json"

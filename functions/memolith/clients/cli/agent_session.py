@@ -135,7 +135,7 @@ class AgentSession:
     def _resolved(self, owner: ApiClient) -> list[str]:
         """Return the ids of the stores to attach. Raises ToolFailure for none and for too many, and as the API does."""
         if self._named:
-            named = [one if one.startswith("memstore_") else one_called(owner, one) for one in self._named]
+            named = [one_called(owner, one) for one in self._named]
             return list(dict.fromkeys(named))
         found = [str(one.id) for one in owner.stores.list(limit=SEVERAL_MAX)]
         if not found:

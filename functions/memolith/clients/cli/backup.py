@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.import_ import make_like, settings_left_behind
 from memolith.clients.cli.output import Json, show_rows, visible
-from memolith.clients.cli.store_argument import store_called
+from memolith.clients.cli.store_argument import one_called, store_called
 from memolith.clients.cli.transfer_options import MAX_TRUST, MaxTrust, counting, ending_report
 from memolith.clients.transfer import backup
 from memolith.clients.transfer.backup import StoredHistory
@@ -133,7 +134,8 @@ def restore(
     into: Annotated[
         str | None,
         typer.Option(
-            "--into", help="Go on with the store that a restoration made before it stopped; with one --store."
+            "--into",
+            help="Go on with the store, by id or name, that a restoration made before it stopped; with one --store.",
         ),
     ] = None,
     max_trust: MaxTrust = None,
@@ -167,6 +169,7 @@ def restore(
     with ending_report(rows, as_json) as ending, speaking():
         ending["source"], ending["stores"] = source.at(), restored
         client = connect(url, key)
+        into = into and one_called(client, into)
         with counting("restoring versions", sum(one.versions for one in chosen)) as advance, _using(source, "read"):
             for number, one in enumerate(chosen):
                 try:
@@ -249,7 +252,7 @@ def _say_how_to_go_on(place: str, left: list[StoredHistory], restored: list[dict
     """Say on standard error which commands restore the rest; `place` is what they are given to find the backup."""
     rest = left
     if restored and restored[-1]["from"] == left[0].store_id:
-        one = f"--store {left[0].store_id} --into {restored[-1]['store']}"
+        one = f"--store {left[0].store_id} --into {shlex.quote(restored[-1]['store'])}"
         typer.echo(f"to go on: memolith backup restore {place} {one} --max-trust {max_trust}", err=True)
         rest = left[1:]
     if rest:

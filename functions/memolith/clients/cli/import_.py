@@ -105,7 +105,7 @@ def import_(
             typer.echo(f"note: {folder} may have memories of this project too; it was not read", err=True)
         with speaking():
             client = connect(url, key)
-            if store is not None and not store.startswith("memstore_"):
+            if store is not None:
                 ending["store"] = store = one_called(client, store)
             if store is None and read.files:
                 ending["store"] = store = _own_store(client, whose, place, name, new=new, dry_run=dry_run)
@@ -127,17 +127,15 @@ def _import_history(
     ending["source"], ending["store"] = str(path), store
     with history.opened(path) as (manifest, versions), speaking():
         client = client_of()
-        if store is None:
-            ending["store"] = store = make_like(client, manifest.store, name)
+        store = make_like(client, manifest.store, name) if store is None else one_called(client, store)
+        ending["store"] = store
         with counting("importing versions", manifest.versions) as advance:
             importer = HistoryImporter(client, store, advance, max_trust)
             try:
                 ending["versions"] = dict(importer.run(versions, rows.append))
             except BaseException:
-                typer.echo(
-                    f"to go on: memolith import {shlex.quote(str(path))} --store {store} --max-trust {max_trust}",
-                    err=True,
-                )
+                words = f"{shlex.quote(str(path))} --store {shlex.quote(store)}"
+                typer.echo(f"to go on: memolith import {words} --max-trust {max_trust}", err=True)
                 raise
         rows += settings_left_behind(manifest.store)
 

@@ -94,14 +94,20 @@ def store_called(named: str, url: str | None, key: str | None, listings: Sequenc
     Raises:
         ApiFailed: no store has that name, or several have.
     """
-    if named.startswith("memstore_"):
+    if named.startswith("memstore_"):  # asks for no address
         return named
     with speaking():
         return one_called(connect(url, key), named, listings)
 
 
 def one_called(client: ApiClient, named: str, listings: Sequence[Mapping[str, str]] = LISTINGS) -> str:
-    """Return the id of the one store with this name, in the first listing that has one. Raises ApiFailed."""
+    """Return an id as it is, or that of the one store with this name, in the first listing that has one.
+
+    Raises:
+        ApiFailed: no store has that name, or several have.
+    """
+    if named.startswith("memstore_"):
+        return named
     found: list[Record] = []
     for query in listings:
         found = found or [one for one in client.stores.list(**query) if one.name == named]

@@ -23,7 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
-from memolith.clients.api.client import ApiClient
+from memolith.clients.api.client import ApiClient, address
 from memolith.clients.transfer.archives import DAMAGED
 from memolith.clients.transfer.exporting import TarMode, whole
 from memolith.clients.transfer.report import Row, Tell
@@ -354,7 +354,7 @@ class HistoryImporter:
 
     def _send(self, batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Send one call; return those of its versions that have to wait."""
-        path = f"/v1/memory_stores/{self._store_id}/memory_versions"
+        path = address(self._store_id, "memory_versions")
         answer: Any = self._client.post(path, {"versions": batch, "max_trust": self._max_trust})
         rows = answer["data"]
         waiting = []

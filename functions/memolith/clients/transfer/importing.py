@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from memolith.clients.api.client import PAGE, STORES, ApiClient, ApiStaged, redacted_in_words
+from memolith.clients.api.client import PAGE, ApiClient, ApiStaged, address, redacted_in_words
 from memolith.clients.api.http import ApiRefused
 from memolith.clients.transfer.discovery import File, text_of
 from memolith.clients.transfer.report import Row, Tell
@@ -89,12 +89,12 @@ class Importer:
         policy = self._client.stores.retrieve(self._store_id).get("approval") or {}
         if not policy.pop("paths", None) and set(policy.values()) <= {WRITE}:
             return {}
-        address = f"{STORES}/{self._store_id}/proposals"
-        open_ones = [one.id for one in self._client.rows(address, {"status": "open", "limit": PAGE})]
+        proposals = address(self._store_id, "proposals")
+        open_ones = [one.id for one in self._client.rows(proposals, {"status": "open", "limit": PAGE})]
         return {
             (edit["path"], edit["content_sha256"]): proposal
             for proposal in open_ones
-            for edit in self._client.get(f"{address}/{proposal}")["edits"] or ()
+            for edit in self._client.get(f"{proposals}/{proposal}")["edits"] or ()
         }
 
     def _submit(
