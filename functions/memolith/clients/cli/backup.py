@@ -60,7 +60,8 @@ def create(
 
     Use an admin key: withheld texts are given to admins alone. Each workspace needs a backup of its own. The manifest,
     `backup.json`, has the SHA-256 of every file and is put last. Nothing is overwritten: not even what another backup
-    puts there at the same time. Exit code 3: a text is missing, and the report says which.
+    puts there at the same time. Exit code 3: a text is missing, or a store that was deleted meanwhile, and the report
+    says which.
 
     With --records the backup has the stores' proposals and decisions, sessions, transcripts and dreams, too, as JSON
     lines. They are kept to be read; no restoration makes anything of them.

@@ -15,14 +15,15 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from memolith.clients.api.client import ApiClient
+from memolith.clients.api.http import ApiRefused
 from memolith.clients.transfer import history, records
-from memolith.clients.transfer.report import Tell
+from memolith.clients.transfer.report import Row, Tell
 from memolith.core.errors import InvalidRequest
 from memolith.ports.backup_places import Advance, BackupPlace, ReadFile
 from memolith.ports.errors import ObjectExists, ObjectNotFound
@@ -84,7 +85,8 @@ def write(
 
     A store is as it was while it was read; stores follow each other. Nothing there is overwritten, and an interrupted
     backup has no manifest. It asks for withheld texts too, which an admin's key alone is given. `with_records`: what
-    `records.export` writes of each store, too. Each store is added to `written` when it is there.
+    `records.export` writes of each store, too. Each store is added to `written` when its history is there. Where none
+    is named, one that is deleted before all of it was read is left out, and reported.
 
     Raises:
         InvalidRequest: the place has something in it. What `BackupPlace` raises. ApiRefused, ApiUnanswered.
@@ -95,12 +97,30 @@ def write(
     with place.drafts() as drafts:
         named = [stores.retrieve(store_id) for store_id in dict.fromkeys(wanted)]
         for store in named or list(stores.list(include_archived="true")):
-            path = drafts / f"{store.id}.tar.gz"
-            versions = history.export(client, store.id, path, tell, advance)
-            size, sha256 = _put(place, path)
-            kept = _records(client, place, drafts, store.id) if with_records else None
-            written.append(StoredHistory(store, path.name, size, sha256, versions, kept))
+            path, beside = drafts / f"{store.id}.tar.gz", drafts / f"{store.id}.records.gz"
+            try:
+                versions = history.export(client, store.id, path, tell, advance)
+                counts = records.export(client, store.id, beside) if with_records else {}
+            except ApiRefused:
+                if named or not _is_gone(client, store.id):
+                    raise
+                path.unlink(missing_ok=True)
+                tell(Row(store.id, "left out", "it was deleted meanwhile"))
+                continue
+            written.append(StoredHistory(store, path.name, *_put(place, path), versions))
+            if with_records:
+                kept = StoredRecords(beside.name, *_put(place, beside), counts)
+                written[-1] = replace(written[-1], records=kept)
         _write_manifest(place, drafts, written)
+
+
+def _is_gone(client: ApiClient, store_id: str) -> bool:
+    """Ask the home whether a store is not there: what was not found may also have been a session's events."""
+    try:
+        next(client.versions.list(store_id, limit=1), None)
+    except ApiRefused as error:
+        return error.kind == "not_found_error"
+    return False
 
 
 def _check_is_free(place: BackupPlace) -> None:
@@ -132,13 +152,6 @@ def _put(place: BackupPlace, draft: Path) -> tuple[int, str]:
             " that no other backup writes to",
         ) from error
     return size, sha256
-
-
-def _records(client: ApiClient, place: BackupPlace, drafts: Path, store_id: str) -> StoredRecords:
-    path = drafts / f"{store_id}.records.gz"
-    counts = records.export(client, store_id, path)
-    size, sha256 = _put(place, path)
-    return StoredRecords(path.name, size, sha256, counts)
 
 
 def _write_manifest(place: BackupPlace, drafts: Path, written: list[StoredHistory]) -> None:
