@@ -13,7 +13,7 @@ from memolith.clients.transfer import exporting
 from memolith.entry.compose_laptop import Machine, open_site, owner_key
 from memolith.scanner import Scanner
 from tests.api.laptop import running
-from tests.mount.mounted import Laptop, Mounted, fuse_is_missing, mounted
+from tests.mount.mounted import Laptop, Mounted, fuse_is_missing, mounted, until
 from tests.support.folders import quick_folder
 
 WHY_NOT = fuse_is_missing()
@@ -120,6 +120,21 @@ def test_a_move_between_what_is_ignored_and_the_store_is_a_copy_and_a_deletion(l
     here.ok("mv .trash/a.md b.md && mv .trash .idea && rmdir .idea")
     assert laptop.stored(here.store_id) == {"/b.md": "a\n"}
     assert here.ok("ls -A") == "b.md\n"
+
+
+@pytest.mark.slow
+def test_a_name_to_which_a_rename_was_refused_is_the_stores(laptop: Laptop, here: Mounted) -> None:
+    """It was ignored from then on, with nothing there: what another client made at it was hidden, and `rm` failed."""
+    here.ok("echo '*.log' > .memolithignore; echo a > a.md; mkdir d; echo b > d/b.md")
+    for old, new in (("a.md", "b.log"), ("d", ".idea")):
+        with pytest.raises(OSError, match="Invalid cross-device link"):
+            (here.folder / old).rename(here.folder / new)
+    assert "/b.log" not in here.ok("cat .memolith/local") and "/.idea" not in here.ok("cat .memolith/local")
+    for path in ("/b.log", "/.idea/app.md"):
+        laptop.client.beta.memory_stores.memories.create(here.store_id, path=path, content="theirs")
+    until(lambda: here.sh("cat b.log .idea/app.md").out == "theirs" * 2)
+    here.ok("echo mine > b.log && rm .idea/app.md")
+    assert laptop.stored(here.store_id) == {"/a.md": "a\n", "/d/b.md": "b\n", "/b.log": "mine\n"}
 
 
 @pytest.mark.slow

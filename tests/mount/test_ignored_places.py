@@ -150,3 +150,31 @@ def test_of_two_mounts_at_once_one_has_the_ignored_files_and_the_other_refuses_t
     assert "another mount of this store has its ignored files" in caplog.text
     with owning(kept) as later:
         assert IgnoredFiles(kept, desk.copy.state, owned=later).covers("/.memolithignore")
+
+
+@pytest.mark.parametrize("call", ["open", "mkdir", "rename"])
+def test_a_name_at_which_nothing_ignored_could_be_made_is_the_stores(
+    desk: Desk, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = ignored(desk)
+    made(files, "/.git", "kept")
+    tries = {
+        "open": lambda: files.open("/.idea", os.O_WRONLY | os.O_CREAT),
+        "mkdir": lambda: files.mkdir("/.idea", 0o755),
+        "rename": lambda: files.rename("/.git/HEAD", "/.idea", replace=True),
+    }
+    assert files.takes("/.idea", folder=True) and not files.covers("/.idea")
+    calling = getattr(os, call)
+
+    def full(path: Any, *more: Any, **named: Any) -> Any:
+        if str(path).endswith(("/content", "/HEAD")):
+            raise OSError(errno.ENOSPC, "the disk is full")
+        return calling(path, *more, **named)
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="full"):
+        patch.setattr(os, call, full)
+        tries[call]()
+    assert not files.covers("/.idea") and "/.idea" not in desk.copy.state.ignored
+    assert text_at(files, "/.git/HEAD") == "kept"
+    tries[call]()
+    assert files.covers("/.idea")

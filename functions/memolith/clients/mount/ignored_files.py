@@ -81,7 +81,7 @@ class IgnoredFiles:
         return bool(self._roots) and self._root(path) is not None
 
     def takes(self, path: str, *, folder: bool) -> bool:
-        """Tell whether what is to be made at a path belongs here; its root is made ready then.
+        """Tell whether what is to be made at a path belongs here. Changes nothing.
 
         Raises:
             OSError: EBUSY: it does, and another mount has the ignored files.
@@ -92,11 +92,6 @@ class IgnoredFiles:
             return False
         if not self._owned:
             raise OSError(errno.EBUSY, "another mount of this store has its ignored files")
-        place = self._named(path)
-        place.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
-        _write_path(place, path)
-        self._show(path, place)
-        self._state.name_changed(path)
         return True
 
     def roots_in(self, folder: str) -> list[tuple[str, bool]]:
@@ -128,7 +123,11 @@ class IgnoredFiles:
 
     def open(self, path: str, flags: int, mode: int = 0o644) -> int:
         """Open or create a file; return its number."""
-        return NUMBERS_FROM + os.open(self._place(path), flags & ~os.O_APPEND | os.O_NOFOLLOW, mode)
+        flags = flags & ~os.O_APPEND | os.O_NOFOLLOW
+        if not flags & os.O_CREAT:
+            return NUMBERS_FROM + os.open(self._place(path), flags)
+        with self._making(path):
+            return NUMBERS_FROM + os.open(self._place(path), flags, mode)
 
     def closes(self, path: str | None) -> None:
         """Note that a program closes a file. New patterns count from then on."""
@@ -147,16 +146,18 @@ class IgnoredFiles:
         self._drop_if_root(path)
 
     def mkdir(self, path: str, mode: int) -> None:
-        self._place(path).mkdir(mode)
+        with self._making(path):
+            self._place(path).mkdir(mode)
 
     def rmdir(self, path: str) -> None:
         self._place(path).rmdir()
         self._drop_if_root(path)
 
     def rename(self, old: str, new: str, *, replace: bool) -> None:
-        if not replace and os.path.lexists(self._place(new)):
-            raise OSError(errno.EEXIST, "there is something already")
-        self._place(old).rename(self._place(new))
+        with self._making(new):
+            if not replace and os.path.lexists(self._place(new)):
+                raise OSError(errno.EEXIST, "there is something already")
+            self._place(old).rename(self._place(new))
         self._drop_if_root(old)
         self._changed(new)
 
@@ -219,6 +220,23 @@ class IgnoredFiles:
         with self._state.lock:
             self._roots = {root: place for root, place in self._roots.items() if root != path}
             self._state.ignored = dict.fromkeys(self._roots, IGNORED)
+
+    @contextmanager
+    def _making(self, path: str) -> Iterator[None]:
+        """Make a root for what this block makes at a path; a root with nothing at it would hide what the store gets."""
+        if self.covers(path):
+            yield
+            return
+        place = self._named(path)
+        place.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        _write_path(place, path)
+        self._show(path, place)
+        self._state.name_changed(path)
+        try:
+            yield
+        finally:
+            if not os.path.lexists(place / CONTENT):
+                self._drop_if_root(path)
 
     def _drop_if_root(self, path: str) -> None:
         place = self._roots.get(path)
