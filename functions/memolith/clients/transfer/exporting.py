@@ -126,12 +126,16 @@ def _has(path: Path, text: bytes) -> bool:
         return False
 
 
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+"""What a file system without hard links answers, as in `adapters.backup_folder`; ENOSYS is libfuse's."""
+
+
 def _linked(beside: Path, path: Path) -> bool:
     """Link the file to its name; False where the file system has no hard links. Raises FileExistsError."""
     try:
         os.link(beside, path)
     except OSError as error:
-        if error.errno in (errno.EPERM, errno.ENOTSUP, errno.EMLINK):
+        if error.errno in _NO_LINKS:
             return False
         raise
     return True
