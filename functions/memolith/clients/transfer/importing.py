@@ -22,6 +22,8 @@ IN_FLIGHT = 8
 """Writes at once: their round trips overlap, and one caller does not take a deployment's concurrency for itself."""
 
 RENAMED = "another client renamed the memory that was here to {} meanwhile"
+DELETED = "another client deleted the memory that was here meanwhile"
+NOT_FOUND = "not_found_error"
 CONFLICT = 409
 _REFUSALS = frozenset({400, 404, 413})
 """What ends one file's import; any other error ends them all."""
@@ -121,18 +123,15 @@ class Importer:
         return done
 
     def _bring(self, path: str, text: str, live: Any) -> Row:
-        """Write a file's text. Where another client has renamed the memory since it was listed, its path is free."""
+        """Write a file's text. Where another client has renamed or deleted the memory since it was listed, its path is
+        free.
+        """
         try:
-            now = path if live is None else self._path_of(live)
-            if live is None or now != path:
-                done = self._memories.create(self._store_id, path=path, content=text, **self._trust)
-                meanwhile = None if now == path else RENAMED.format(now)
-                return Row(path, "created", "; ".join(filter(None, (meanwhile, redacted_in_words(done)))) or None)
-            still: Any = {"type": "content_sha256", "content_sha256": live.content_sha256}
-            fields = {"content": text, "precondition": still, **self._trust}
-            done = self._memories.update(live.id, memory_store_id=self._store_id, **fields)
-            changed = done.memory_version_id != live.memory_version_id
-            return Row(path, "changed" if changed else "unchanged", redacted_in_words(done))
+            meanwhile = None if live is None else self._replaced(path, text, live)
+            if isinstance(meanwhile, Row):
+                return meanwhile
+            done = self._memories.create(self._store_id, path=path, content=text, **self._trust)
+            return Row(path, "created", "; ".join(filter(None, (meanwhile, redacted_in_words(done)))) or None)
         except ApiStaged as staged:
             return _staged(path, staged.id)
         except ApiRefused as error:
@@ -142,10 +141,24 @@ class Importer:
                 return Row(path, "refused", error.message)
             raise
 
-    def _path_of(self, live: Any) -> str:
-        """Return where the home has a memory now: a path is no precondition, so that its text alone would decide."""
-        path: str = self._memories.retrieve(live.id, memory_store_id=self._store_id, view="basic").path
-        return path
+    def _replaced(self, path: str, text: str, live: Any) -> Row | str:
+        """Write over a memory; or write nothing, and return why its path is free.
+
+        The home is asked first where it is: a path is no precondition, so that its text alone would decide.
+        """
+        try:
+            now = self._memories.retrieve(live.id, memory_store_id=self._store_id, view="basic").path
+            if now != path:
+                return RENAMED.format(now)
+            still: Any = {"type": "content_sha256", "content_sha256": live.content_sha256}
+            fields = {"content": text, "precondition": still, **self._trust}
+            done = self._memories.update(live.id, memory_store_id=self._store_id, **fields)
+        except ApiRefused as error:
+            if error.kind != NOT_FOUND:
+                raise
+            return DELETED
+        changed = done.memory_version_id != live.memory_version_id
+        return Row(path, "changed" if changed else "unchanged", redacted_in_words(done))
 
     def _after_conflict(self, path: str, text: str, error: ApiRefused) -> Row:
         """Recognise a write that was repeated after its answer was lost and now conflicts with itself."""

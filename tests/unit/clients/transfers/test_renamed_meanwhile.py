@@ -1,4 +1,4 @@
-"""A memory that another client renames while ``memolith import --replace`` is under way, after it was listed."""
+"""A memory that another client renames or deletes during ``memolith import --replace``, after it was listed."""
 
 from __future__ import annotations
 
@@ -75,3 +75,28 @@ def test_a_replaced_text_asks_the_home_where_the_memory_is_with_one_read(
     monkeypatch.setattr(desk.backend, "_http", noted)
     assert moved(desk, "import", folder, "--store", desk.store, "--replace")["results"] == {"changed": 1, "created": 1}
     assert sorted(asked) == [("GET", ""), ("GET", f"/{memory}"), ("POST", ""), ("POST", f"/{memory}")]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_file_is_a_memory_of_its_own_where_the_one_that_was_there_was_deleted_meanwhile(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """Before the home is asked where the memory is, and after it, before the text is written."""
+    memory = desk.put("/a", "theirs")["id"]
+    address = f"/v1/memory_stores/{desk.store}/memories/{memory}"
+    answer = desk.backend._http
+
+    def deleted(event: Any) -> Any:
+        if (event["requestContext"]["http"]["method"], event["rawPath"]) == (method, address):
+            monkeypatch.setattr(desk.backend, "_http", answer)
+            assert desk.backend.raw("DELETE", address).status == 200
+        return answer(event)
+
+    monkeypatch.setattr(desk.backend, "_http", deleted)
+    folder = str(fill(tmp_path / "f", {"a": "mine"}))
+    report = moved(desk, "import", folder, "--store", desk.store, "--replace")
+    assert report["results"] == {"created": 1}
+    assert reasons(report) == {"/a": "another client deleted the memory that was here meanwhile"}
+    assert desk.ok("cat", desk.store, "/a") == "mine"
+    again = moved(desk, "import", folder, "--store", desk.store, "--replace")
+    assert (again["results"], reasons(again)) == ({"unchanged": 1}, {})
