@@ -35,16 +35,18 @@ class Account:
         kept: those that every region has in its history with the text that was acknowledged.
         divergent: those that every region lists as divergent.
         missing: by region, the versions that are in neither.
+        disputed: those that some regions have in their history, and the others list as divergent.
     """
 
     kept: frozenset[str]
     divergent: frozenset[str]
     missing: Mapping[str, frozenset[str]]
+    disputed: frozenset[str] = frozenset()
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is missing anywhere."""
-        return not any(self.missing.values())
+        """Whether nothing is missing anywhere, and the regions agree."""
+        return not any(self.missing.values()) and not self.disputed
 
 
 def account(
@@ -67,8 +69,9 @@ def account(
         there = {version for version in wanted if version in divergent.get(region, frozenset())} - here
         missing[region] = frozenset(set(wanted) - here - there)
         kept &= here
-        listed &= there | here
-    return Account(frozenset(kept), frozenset(listed - kept), missing)
+        listed &= there
+    disputed = set(wanted).difference(kept, listed, *missing.values())
+    return Account(frozenset(kept), frozenset(listed), missing, frozenset(disputed))
 
 
 def history(sdk: Anthropic, store_ids: Iterable[str]) -> dict[str, str | None]:
@@ -157,7 +160,7 @@ def wait_until_settled(
     divergent: Callable[[], Mapping[str, frozenset[str]]],
     within_s: float,
 ) -> Account:
-    """Look again and again until nothing is missing in any region, or the time is over; return the last account.
+    """Look again and again until nothing is missing and the regions agree; return the last account.
 
     Once every version is listed everywhere, every text is read everywhere.
     """

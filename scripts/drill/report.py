@@ -46,6 +46,11 @@ class Report:
                     f"{len(missing)} acknowledged writes are neither kept nor listed as divergent in {region}: "
                     f"{', '.join(sorted(missing)[:5])}"
                 )
+        if disputed := self.account.disputed:
+            found.append(
+                f"{len(disputed)} acknowledged writes are kept in one region and divergent in another: "
+                f"{', '.join(sorted(disputed)[:5])}"
+            )
         if doubled := self.account.divergent & self.doubled:
             found.append(f"{len(doubled)} writes of the store that asks for two regions are divergent")
         if not self.acknowledged:
@@ -66,7 +71,7 @@ class Report:
             "of them in the store that asks for two regions": len(self.doubled),
             "kept, in every region": len(self.account.kept),
             "divergent, kept apart in every region": len(self.account.divergent),
-            "neither (must be 0)": len(frozenset().union(*self.account.missing.values())),
+            "neither (must be 0)": len(self.account.disputed.union(*self.account.missing.values())),
             "refused: nothing was done": refused,
             "told that the outcome is unknown": sum(told.unknown for told in self.told),
             "longest write pause of a store": f"{max(self.pauses_s.values(), default=0.0):.1f} s",

@@ -57,6 +57,12 @@ def test_what_is_listed_as_divergent_is_not_missing_and_not_kept() -> None:
     assert (found.kept, found.divergent, found.settled) == (frozenset({"1"}), frozenset({"2"}), True)
 
 
+def test_what_one_region_keeps_and_another_lists_as_divergent_is_neither() -> None:
+    found = account([wrote("1")], {HERE: seen("1"), THERE: {}}, {THERE: frozenset({"1"})})
+    assert (found.kept, found.divergent, found.settled) == (frozenset(), frozenset(), False)
+    assert report(found).broken == ["1 acknowledged writes are kept in one region and divergent in another: 1"]
+
+
 def report(account: Account, doubled: frozenset[str] = frozenset(), failed: tuple[str, ...] = ()) -> Report:
     return Report(2, account, (Told(),), {"s": 1.0}, {HERE: 100}, doubled, {}, failed)
 
