@@ -8,6 +8,7 @@ There are these kinds:
 
 ``function``          ``functions/<name>/handler.py`` and the library without its clients; a few hundred kilobytes. One
                       that scans also has the scanner's rules, compiled: change a rule, and only this is built anew.
+                      They fit the processor and the hyperscan that compiled them, so the fingerprint has both.
 ``dependencies``      a layer, the extra ``lambda`` of ``pyproject.toml``; every function has it.
 ``scanner``           a layer, the extra ``scanner``; large, so only the functions that scan have it.
 ``model``             a layer, the extra ``model``; where searches have a model, for the functions that search.
@@ -34,6 +35,7 @@ import tomllib
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -107,6 +109,8 @@ class Bundle:
         """Return 64 hex digits that change whenever the zip would. Reads the sources, builds nothing."""
         digest = hashlib.sha256()
         native = (sys.version, sys.platform, os.uname().machine) if self.host else (self.architecture,)
+        # Hyperscan refuses patterns that another version of it compiled, or that were compiled on another processor.
+        scanning = (os.uname().machine, version("hyperscan")) if self._scans() else ()
         compiled = self._compiled()
         inside = [self._layer(kind).fingerprint() for kind in self.inside]
         for word in (
@@ -115,6 +119,7 @@ class Bundle:
             self.python_version,
             *inside,
             *native,
+            *scanning,
             str(compiled),
             Path(__file__).read_text(),
         ):

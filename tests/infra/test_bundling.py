@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -120,6 +121,22 @@ def test_text_moved_from_one_file_to_the_next_changes_it(functions: Path) -> Non
 @pytest.mark.parametrize("fields", [{"architecture": "arm64"}, {"host": True}])
 def test_another_target_is_another_bundle(functions: Path, fields: dict[str, Any]) -> None:
     assert reader(functions, **fields).fingerprint() != reader(functions).fingerprint()
+
+
+@pytest.mark.parametrize(("name", "is_another"), [("writer", True), ("reader", False)])
+def test_compiled_rules_of_another_processor_or_hyperscan_are_another_bundle(
+    functions: Path, monkeypatch: pytest.MonkeyPatch, name: str, is_another: bool
+) -> None:
+    """Hyperscan refuses them, and the function would compile the rules at each cold start."""
+    bundle = Bundle("function", name, functions=functions)
+    before = bundle.fingerprint()
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(os, "uname", lambda: SimpleNamespace(machine="sparc64"))
+        assert (bundle.fingerprint() != before) == is_another
+    with monkeypatch.context() as upgraded:
+        upgraded.setattr(bundling, "version", lambda package: f"{package} 9")
+        assert (bundle.fingerprint() != before) == is_another
+    assert bundle.fingerprint() == before
 
 
 def test_byte_code_goes_along_only_if_this_python_is_the_targets(functions: Path, kept: Path) -> None:
