@@ -35,8 +35,11 @@ LAG_PROMISED = Duration.minutes(15)
 """What S3 promises where replication is paid to be on time."""
 LAG_UNPROMISED = Duration.hours(1)
 FAILED_REQUESTS_PERCENT = 1.0
-FAILURES_SPARED = 1
-"""Of the ticks in five minutes: one that meets another one fails, once in a while, and is none the worse for it."""
+TICKS_SPARED = 1
+"""Of the ticks in five minutes: so many may succeed, or end in the next five, and the reconciler is still failing.
+
+A tick that meets another one fails, once in a while, and is none the worse for it: not in three periods in a row.
+"""
 DREAM_AGE = Duration.days(1)
 FAILED_DREAMS_AN_HOUR = 4
 AT_LEAST = re.compile(
@@ -324,7 +327,7 @@ class RegionAlarms(Construct):
             "reconciler-failing",
             "The reconciler runs, and does not get its work done: checkpoints or watermarks stand still.",
             self._counted("reconcile_failed"),
-            above=5 // self._deployment.tick_minutes - FAILURES_SPARED,
+            above=max(5 // self._deployment.tick_minutes - TICKS_SPARED - 1, 0),
             periods=3,
         )
         for home in self._deployment.peers(self._region):

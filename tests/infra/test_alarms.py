@@ -322,7 +322,8 @@ def test_a_table_that_was_emptied_rings_at_once_and_a_reconciler_that_keeps_fail
     emptied, failing = alarm(three_regions, "tables-emptied"), alarm(three_regions, "reconciler-failing")
     assert (emptied["MetricName"], emptied["Threshold"], emptied["EvaluationPeriods"]) == ("tables_emptied", 0, 1)
     assert (failing["MetricName"], failing["EvaluationPeriods"]) == ("reconcile_failed", 3)
-    assert 0 < failing["Threshold"] < 5, "a run every minute, and five minutes a period"
+    rings = {failed: failed > failing["Threshold"] for failed in range(6)}
+    assert rings == {0: False, 1: False, 2: False, 3: False, 4: True, 5: True}, "of five runs a period"
 
 
 def test_a_region_that_is_not_known_to_be_complete_rings_for_that_home(three_regions: App) -> None:

@@ -85,6 +85,6 @@ def test_the_least_monitoring_rings_for_what_is_lost_or_stands_still(synthesized
 
 
 def test_a_reconciler_that_fails_at_every_tick_rings_however_often_it_is_woken(synthesized: Synthesize) -> None:
-    for form, ticks in (("large", 5), ("small", 1)):
+    for form, fewest in (("large", 4), ("small", 1)):
         (failing,) = [one for one in alarms(app_of(synthesized, form, 2)) if "reconciler-failing" in one["AlarmName"]]
-        assert failing["Threshold"] == ticks - 1, "greater than this in five minutes"
+        assert failing["Threshold"] == fewest - 1, "greater than this in five minutes"
