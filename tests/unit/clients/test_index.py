@@ -102,6 +102,10 @@ def test_a_rebuild_as_json_says_which_generation_serves_and_its_progress_goes_be
     out, err = capsys.readouterr()
     assert (code, json.loads(out)) == (0, {"region": HOME, "generation": 2})
     assert "folding" in err
+    assert memolith("index", "rebuild", "--region", HOME) == 0
+    out, _ = capsys.readouterr()
+    assert f'Set "index_generation": {{"{HOME}": 2}} in cdk.json' in out
+    assert out.endswith("npx cdk deploy --all --import-existing-resources\n"), "the next deployment imports the tables"
 
 
 def test_a_region_that_is_well_says_so(region: Region, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,9 +32,11 @@ class Checkout:
         cdk.parent.mkdir(parents=True)
         cdk.write_text(
             f"#!{sys.executable}\n"
-            "import sys, pathlib\n"
+            "import json, sys, pathlib\n"
             f"asked, fails = pathlib.Path({str(self.asked)!r}), pathlib.Path({str(self.fails)!r})\n"
-            "with asked.open('a') as log: log.write(' '.join(sys.argv[1:]) + '\\n')\n"
+            "memolith = json.loads(pathlib.Path('cdk.json').read_text())['context']['memolith']\n"
+            "declared = [f'of generation {one}' for one in memolith.get('index_generation', {}).values()]\n"
+            "with asked.open('a') as log: log.write(' '.join([*sys.argv[1:], *declared]) + '\\n')\n"
             "sys.exit(sys.argv[1] == fails.read_text())\n"
         )
         cdk.chmod(cdk.stat().st_mode | stat.S_IXUSR)
@@ -85,7 +87,7 @@ def test_an_added_region_has_a_bucket_with_all_that_is_in_the_others_before_it_h
     checkout: Checkout, steps: list[str]
 ) -> None:
     regions.add(NEW, yes=False, aws=True)
-    assert checkout.commands() == ["synth --quiet", BOOTSTRAP, BASE, ALL]
+    assert checkout.commands() == ["synth --quiet", BOOTSTRAP, BASE, ALL, f"{BASE} of generation 2"]
     assert steps == [f"copy {NEW} after {BASE}", f"copy {NEW} after {ALL}", f"rebuild {NEW}"]
     assert checkout.memolith == {"stage": "dev", "regions": [OLD, NEW], "index_generation": {NEW: 2}}
 
@@ -96,7 +98,7 @@ def test_a_bucket_that_a_removed_region_left_is_filled_before_anything_is_deploy
     monkeypatch.setattr(region_addition, "has_bucket", lambda target, region, has_tables: True)
     regions.add(NEW, yes=False, aws=True)
     assert steps == [f"copy {NEW} after {BOOTSTRAP}", f"copy {NEW} after {ALL}", f"rebuild {NEW}"]
-    assert checkout.commands() == ["synth --quiet", BOOTSTRAP, ALL]
+    assert checkout.commands() == ["synth --quiet", BOOTSTRAP, ALL, f"{BASE} of generation 2"]
 
 
 def test_a_former_region_that_is_added_is_none_any_more(checkout: Checkout, steps: list[str]) -> None:
@@ -117,7 +119,8 @@ def test_as_json_the_answer_is_one_value_and_what_cdk_says_goes_beside_it(
 
 def test_yes_answers_cdks_question_before_it_is_asked(checkout: Checkout, steps: list[str]) -> None:
     regions.add(NEW, yes=True, aws=True)
-    assert checkout.commands()[-1].endswith("--require-approval never")
+    deployments = [command for command in checkout.commands() if command.startswith("deploy")]
+    assert len(deployments) == 3 and all("--require-approval never" in command for command in deployments)
 
 
 def test_a_region_that_the_app_refuses_is_not_left_in_the_record(checkout: Checkout, steps: list[str]) -> None:
@@ -139,6 +142,21 @@ def test_what_stops_is_mended_and_run_again(checkout: Checkout, steps: list[str]
     regions.add(NEW, yes=True, aws=True)
     assert checkout.memolith["regions"] == [OLD, NEW]
     assert [step.partition(" ")[0] for step in steps] == ["copy", "copy", "rebuild"]
+
+
+def test_where_the_deployment_of_the_new_tables_fails_the_record_has_them_already(
+    checkout: Checkout, steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any later deployment would make tables that are there, and fail."""
+
+    def rebuilt(*_: object, **__: object) -> int:
+        checkout.fails.write_text("deploy")
+        return 2
+
+    monkeypatch.setattr("memolith.clients.cli.index.rebuilt", rebuilt)
+    with pytest.raises(Unavailable, match="cdk deploy failed"):
+        regions.add(NEW, yes=True, aws=True)
+    assert checkout.memolith["index_generation"] == {NEW: 2}
 
 
 def test_the_rest_of_cdk_json_stays(checkout: Checkout, steps: list[str]) -> None:

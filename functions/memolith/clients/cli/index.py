@@ -55,8 +55,10 @@ def rebuild(
         return
     console.print(f"{region}: generation {generation} serves; everything in the bucket is indexed.", highlight=False)
     console.print(
-        f'Set "index_generation": {{"{region}": {generation}}} in cdk.json, context "memolith", before you deploy.'
+        f'Set "index_generation": {{"{region}": {generation}}} in cdk.json, context "memolith". '
+        "Then run, before any other deployment:"
     )
+    console.print("npx cdk deploy --all --import-existing-resources", highlight=False)
 
 
 def rebuilt(target: Target, region: str, settle_s: float, *, progress_on: Console) -> int:

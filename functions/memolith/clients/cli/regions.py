@@ -3,11 +3,11 @@
 Adding one is a few steps, each of which can be repeated, so whatever stops is mended and the command run again:
 
     name it in cdk.json -> bootstrap -> make its bucket -> copy what exists -> deploy everywhere -> copy what came since
-    -> build its index
+    -> build its index -> deploy the tables that this made
 
 From the deployment everywhere on, every region replicates to the new one, and it says of itself that it is not
-complete: what it knows it serves, what it does not know it answers with 503. The last step ends that. What the region
-wrote itself, where it was removed before, is put back before S3 replicates its bucket (`region_addition`).
+complete: what it knows it serves, what it does not know it answers with 503. The index ends that. What the region wrote
+itself, where it was removed before, is put back before S3 replicates its bucket (`region_addition`).
 """
 
 from __future__ import annotations
@@ -60,14 +60,16 @@ def add(
     target = find_target(aws=True)
     run_cdk(said_on, "bootstrap", f"aws://{target.account}/{region}")
     has_tables = region_addition.declare_incomplete(target, region)
+    base = f"memolith-{target.stage}-base-{region}"
     deploy = ("--import-existing-resources", *(["--require-approval", "never"] if yes else []))
     if not region_addition.has_bucket(target, region, has_tables):
-        run_cdk(said_on, "deploy", f"memolith-{target.stage}-base-{region}", *deploy)
+        run_cdk(said_on, "deploy", base, *deploy)
     copied = copy(target, region, said_on)
     run_cdk(said_on, "deploy", "--all", *deploy)
     copied += copy(target, region, said_on)
     generation = index.rebuilt(target, region, index.LONGEST_LIFE_S, progress_on=said_on)
     _change_record(lambda record: record.setdefault("index_generation", {}).update({region: generation}))
+    run_cdk(said_on, "deploy", base, *deploy)  # a later one that imports nothing would fail: its tables exist already
     if as_json:
         print(json.dumps({"region": region, "objects_copied": copied, "generation": generation}))
         return
