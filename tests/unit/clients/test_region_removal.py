@@ -192,6 +192,24 @@ def test_the_shared_name_leads_to_a_region_no_more_before_its_writers_are_stoppe
     assert "memory.example.com" in (said := capsys.readouterr().out) and "check-1" in said
 
 
+def test_a_removal_that_stops_says_how_to_start_its_writers_with_the_concurrency_of_the_record(
+    checkout: Checkout, cloud: Cloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = {**checkout.memolith, "limits": {"reserved_concurrency": {"writer": 100, "reader": 7}}}
+    checkout.record.write_text(json.dumps({"context": {"memolith": record}}))
+    cloud.behind_polls = 10_000
+    with pytest.raises(Unavailable, match="cannot say to have everything"):
+        regions.remove(OLD, yes=True, aws=True)
+    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("aws lambda ")] == [
+        "aws lambda put-function-concurrency --function-name memolith-dev-writer --reserved-concurrent-executions 100 "
+        f"--region {OLD}",
+        *(
+            f"aws lambda delete-function-concurrency --function-name memolith-dev-{name} --region {OLD}"
+            for name in ("peerwriter", "keys", "mcp")
+        ),
+    ]
+
+
 def test_the_public_keys_of_a_region_are_saved_before_its_own_are_deleted(checkout: Checkout, cloud: Cloud) -> None:
     regions.remove(OLD, yes=True, aws=True)
     assert cloud.saved_at_deletion is not None

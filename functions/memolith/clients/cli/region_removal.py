@@ -152,6 +152,19 @@ def stop_writers(target: Target, region: str) -> None:
         target.clients.functions(region).put_function_concurrency(FunctionName=function, ReservedConcurrentExecutions=0)
 
 
+def starting_again(target: Target, record: Mapping[str, Any], region: str) -> list[str]:
+    """Return the commands that take `stop_writers` back: each function has the concurrency of the record again."""
+    reserved = record.get("limits", {}).get("reserved_concurrency", {})
+    commands = []
+    for name in WRITERS:
+        verb, number = (
+            ("put", f" --reserved-concurrent-executions {reserved[name]}") if name in reserved else ("delete", "")
+        )
+        function = target.deployment(region).function(name).partition(":")[0]
+        commands.append(f"aws lambda {verb}-function-concurrency --function-name {function}{number} --region {region}")
+    return commands
+
+
 def await_everything(target: Target, region: str, stopped_us: int, clock: Clock) -> None:
     """Return once every other region knows that it has all that was acknowledged in the region.
 

@@ -122,6 +122,9 @@ def remove(
                 clock.pause(region_removal.NAME_KEPT_S)
         region_removal.stop_writers(target, region)
         said_on.print(f"{region} takes no writes; waiting until the others have all of it", highlight=False)
+        said_on.print(f"to take that back while {RECORD} has {region}:", highlight=False)
+        for command in region_removal.starting_again(target, record, region):
+            said_on.print(command, highlight=False, soft_wrap=True)
         region_removal.await_everything(target, region, clock.now_us(), clock)
         region_removal.check_stores(target, region)
         _copy_to_others(target, region, said_on)
