@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -158,7 +159,7 @@ def test_a_name_at_which_nothing_ignored_could_be_made_is_the_stores(
 ) -> None:
     files = ignored(desk)
     made(files, "/.git", "kept")
-    tries = {
+    tries: dict[str, Callable[[], object]] = {
         "open": lambda: files.open("/.idea", os.O_WRONLY | os.O_CREAT),
         "mkdir": lambda: files.mkdir("/.idea", 0o755),
         "rename": lambda: files.rename("/.git/HEAD", "/.idea", replace=True),
