@@ -155,7 +155,8 @@ def index_line(path: str, text: str) -> str:
         link = f"<{link.translate({60: '%3C', 62: '%3E', 10: '%0A', 13: '%0D'})}>"
     title = _one_line(said.name or stem, 80).translate({91: "(", 93: ")"})
     line = f"- [{title}]({link})"
-    description = _one_line(said.description or "", max(0, INDEX_LINE_MAX_CHARS - len(line) - 2))
+    described = (said.description or "").replace("](", "] (")  # a link in it would be one of the index
+    description = _one_line(described, max(0, INDEX_LINE_MAX_CHARS - len(line) - 2))
     return f"{line}: {description}" if description else line
 
 

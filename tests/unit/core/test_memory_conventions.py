@@ -127,6 +127,8 @@ def test_a_made_line_is_one_line_and_its_link_leads_to_its_memory(name: str, tit
 def test_an_index_line_has_title_path_and_description() -> None:
     assert memory_conventions.index_line("/notes/todo.md", memory()) == "- [n](notes/todo.md): d"
     assert memory_conventions.index_line("/notes/todo.md", "no frontmatter") == "- [todo](notes/todo.md)"
+    linking = "---\ndescription: see [b](b.md)\n---\n"
+    assert memory_conventions.index_line("/notes/todo.md", linking) == "- [todo](notes/todo.md): see [b] (b.md)"
 
 
 @pytest.mark.parametrize(
