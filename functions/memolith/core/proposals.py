@@ -276,13 +276,23 @@ def command_for(
 
 
 def unified_diff(before: str | None, after: str | None, path: str, to: str | None = None) -> str:
-    """Return the lines by which two texts differ, with names as `git diff` has them."""
+    """Return the lines by which two texts differ, with names as `git diff` has them; None: there is no text."""
     old = "/dev/null" if before is None else f"a{path}"
     new = "/dev/null" if after is None else f"b{to or path}"
-    lines = difflib.unified_diff(
-        (before or "").splitlines(keepends=True), (after or "").splitlines(keepends=True), old, new
-    )
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    return "".join(line_diff(before, after, old, new))
+
+
+def line_diff(before: str | None, after: str | None, old: str = "", new: str = "") -> list[str]:
+    """Return a unified diff of two texts, named `old` and `new`, each line with its end; none where they are equal."""
+    lines = difflib.unified_diff(_lines(before), _lines(after), old, new)
+    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
+
+
+def _lines(text: str | None) -> list[str]:
+    """Split at line feeds alone, as every tool does that applies such a diff."""
+    lines = [f"{line}\n" for line in (text or "").split("\n")]
+    lines[-1] = lines[-1].removesuffix("\n")
+    return [line for line in lines if line]
 
 
 def rename_lines(path: str | None, to: str | None) -> str:

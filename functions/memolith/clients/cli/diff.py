@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from difflib import unified_diff
 from itertools import islice
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from memolith.clients.cli.api_client import Key, Store, Url, What, connect, memo
 from memolith.clients.cli.output import Json, say
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
+from memolith.core.proposals import line_diff
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -83,26 +83,6 @@ def changes(before: Any, after: Any) -> list[str]:
     lines = line_diff(before and before.content, after.content)[2:]
     moved = (before and before.path) != after.path
     return [f"--- {_label(before)}\n", f"+++ {_label(after)}\n", *lines] if lines or moved else []
-
-
-def line_diff(before: str | None, after: str | None, old: str = "", new: str = "") -> list[str]:
-    """Return a unified diff of two texts, named `old` and `new`, each line with its end; none where they are equal."""
-    lines = unified_diff(_lines(before), _lines(after), old, new)
-    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
-
-
-def git_diff(before: str | None, after: str | None, path: str) -> str:
-    """Return the lines by which two texts of a path differ, with names as `git diff` has them; None: there is none."""
-    old = "/dev/null" if before is None else f"a{path}"
-    new = "/dev/null" if after is None else f"b{path}"
-    return "".join(line_diff(before, after, old, new))
-
-
-def _lines(text: str | None) -> list[str]:
-    """Split at line feeds alone, as every tool does that applies such a diff."""
-    lines = [f"{line}\n" for line in (text or "").split("\n")]
-    lines[-1] = lines[-1].removesuffix("\n")
-    return [line for line in lines if line]
 
 
 def _label(version: Any) -> str:

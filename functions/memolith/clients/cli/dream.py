@@ -14,13 +14,13 @@ import typer
 
 from memolith.clients.api.client import ApiClient, Record
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
-from memolith.clients.cli.diff import git_diff
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, printable, say, show_fields, show_rows, visible
 from memolith.clients.cli.proposals import not_written, report
 from memolith.clients.cli.store_argument import StoreCommand
 from memolith.core.errors import InvalidRequest
+from memolith.core.proposals import unified_diff
 from memolith.ports.model import ModelFailure
 
 app = group("Have a store consolidated: merge what stands twice, take in what sessions said, propose it for review.")
@@ -313,7 +313,7 @@ def _compared(api: ApiClient, source: str, output: str) -> list[dict[str, str]]:
             continue
         hidden = [one["memory_store_id"] for one in sides if one is not None and one["content"] is None]
         old, new = (None if one is None else one["content"] for one in sides)
-        diff = None if hidden else {"text": git_diff(old, new, path)}
+        diff = None if hidden else {"text": unified_diff(old, new, path)}
         found.append(_change(path, diff, f"no lines: its text in {' and '.join(hidden)} is withheld or damaged"))
     return found
 

@@ -24,7 +24,6 @@ from memolith.app.kernel.results import Page, RequestContext
 from memolith.app.pipelines.prompts import load_prompt
 from memolith.app.pipelines.questions import CONSOLIDATION, EXTRACTION, Question
 from memolith.clients.api.client import ApiClient
-from memolith.clients.cli.diff import git_diff
 from memolith.core.errors import InvalidRequest
 from memolith.core.objects.run_record import PROPOSE, UPDATE_EXISTING, DreamStatus, RunRecord
 from memolith.core.objects.transcript import Event
@@ -32,6 +31,7 @@ from memolith.core.pipelines import dreams
 from memolith.core.pipelines.dreams import DreamedMemory, Edit
 from memolith.core.pipelines.framing import framed
 from memolith.core.pipelines.policy import MODEL_DEFAULT
+from memolith.core.proposals import unified_diff
 from memolith.core.remarks import REMARKS_AGAIN_US, is_log, notes_of
 from memolith.core.times import parse_rfc3339, rfc3339
 from memolith.core.trust import AGENT, LETTERS, least
@@ -80,8 +80,8 @@ class Replay:
     def diff(self, path: str) -> str:
         """Return the lines by which the second result differs from the first; of one that is alone, what it changes."""
         if path in self.then and path in self.again:
-            return git_diff(self.then[path], self.again[path], path)
-        return git_diff(self.before.get(path), (self.again if path in self.again else self.then)[path], path)
+            return unified_diff(self.then[path], self.again[path], path)
+        return unified_diff(self.before.get(path), (self.again if path in self.again else self.then)[path], path)
 
 
 def answering(
