@@ -165,6 +165,12 @@ class MovingStage(Stage):
     ) -> Memory:
         return self._told(super().update(memory_id, content, path, expected, region, full))
 
+    def restore(self, version_id: str, region: str = HOME) -> Memory:
+        """A divergent version is restored."""
+        memory = self.memolith(region).divergent.restore(self.call(), self.store, version_id, full=False)
+        assert memory is not None
+        return self._told(memory)
+
     def _told(self, memory: Memory) -> Memory:
         self.acknowledged[memory.version_id] = (memory.id, memory.content_sha256)
         return memory

@@ -248,7 +248,7 @@ def test_a_memory_whose_version_was_restored_while_another_fail_over_made_it_cou
     ours = stage.update(memory.id, "ours", region=AWAY).version_id
     stage.arrive(original, AWAY)
     stage.index(key, AWAY)
-    restored = restore(stage, AWAY, late)
+    restored = stage.restore(late, AWAY).version_id
     stage.hold_back()
     stage.come_late(*records)
     with stage.dead(AWAY):
@@ -257,16 +257,9 @@ def test_a_memory_whose_version_was_restored_while_another_fail_over_made_it_cou
     stage.come_late()
     assert [stage.contents(region) for region in stage.cloud.regions] == [{}] * 3
     assert set(stage.divergent(THIRD)) == {ours, restored}
-    restore(stage, HOME, restored)
+    stage.restore(restored)
     stage.deliver()
     assert [stage.contents(region) for region in stage.cloud.regions] == [{"/a": "late"}] * 3
-
-
-def restore(stage: MovingStage, region: str, version_id: str) -> str:
-    """Return the version that the restoration of a divergent one has made."""
-    memory = stage.memolith(region).divergent.restore(stage.call(), stage.store, version_id, full=False)
-    assert memory is not None
-    return memory.version_id
 
 
 # ---- tables that are built anew, from what has arrived --------------------------------------------------------------

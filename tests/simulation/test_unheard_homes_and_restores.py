@@ -14,14 +14,6 @@ def stage() -> MovingStage:
     return MovingStage()
 
 
-def _restored(stage: MovingStage, version_id: str, region: str) -> str:
-    """The id of the version that a divergent version's restoration is answered with."""
-    memory = stage.memolith(region).divergent.restore(stage.call(), stage.store, version_id, full=False)
-    assert memory is not None
-    stage.acknowledged[memory.version_id] = (memory.id, memory.content_sha256)
-    return memory.version_id
-
-
 @pytest.mark.parametrize("region", [HOME, AWAY])
 @pytest.mark.parametrize("changes", [True, False])
 def test_a_divergent_version_is_restored_at_the_home_whose_version_its_region_shows(
@@ -29,7 +21,7 @@ def test_a_divergent_version_is_restored_at_the_home_whose_version_its_region_sh
 ) -> None:
     memory, apart = apart_and_unheard_of(stage, region, late="late" if changes else "three", now="three")
     shown = stage.read(memory.id, region).version_id
-    restored = _restored(stage, apart, region)
+    restored = stage.restore(apart, region).version_id
     assert (restored != shown) is changes
     assert (stage.home(region), stage.divergent(region)) == (THIRD, [])
     assert stage.read(memory.id, THIRD).version_id == stage.read(memory.id, region).version_id == restored
@@ -43,7 +35,7 @@ def test_no_divergent_version_is_restored_while_the_home_whose_version_its_regio
 ) -> None:
     memory, apart = apart_and_unheard_of(stage, region, late="late", now="three")
     with stage.dead(THIRD), pytest.raises(Unavailable):
-        _restored(stage, apart, region)
+        stage.restore(apart, region)
     assert stage.read(memory.id, region).content == "three"
     stage.at_rest(divergent=[apart])
 

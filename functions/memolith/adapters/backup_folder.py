@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from memolith.adapters.local.files import NO_LINKS
 from memolith.ports.backup_places import Advance, ReadFile
 from memolith.ports.errors import ObjectExists, ObjectNotFound
 
 _PIECE_BYTES = 1 << 20
-_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
-"""What a file system without hard links answers."""
 
 
 class BackupFolder:
@@ -52,7 +51,7 @@ class BackupFolder:
             try:
                 os.link(draft, target)
             except OSError as error:
-                if error.errno not in _NO_LINKS:
+                if error.errno not in NO_LINKS:
                     raise
                 target.touch(mode=0o600, exist_ok=False)
                 draft.replace(target)

@@ -118,7 +118,9 @@ TRANSCRIPT_DAYS_DEFAULT = 30
 TRANSCRIPT_EVENTS_MAX = 500
 
 TRANSCRIPT_MAX_BYTES = 1_000_000
-"""Events that one call may bring, and what its body may take."""
+
+TRANSCRIPT_OBJECTS_MAX = 20_000
+"""Events that one call may bring, what its body may take, and the JSON objects in it: forty for each event."""
 
 EVENT_TYPE_MAX_CHARS = 64
 

@@ -14,9 +14,6 @@ from memolith.core.times import parse_rfc3339
 from memolith.core.transcripts import NEEDED, SENT
 from memolith.wire.request_bodies import Body, Instant, StoreId, parse
 
-OBJECTS_MAX = 20_000
-"""JSON objects in one body: forty for each event."""
-
 _TYPE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
 _SAYS = frozenset(("id", "type", "processed_at", "at", "client_event_id", "trust", "region", "redactions"))
 """Fields that are ours to say; an event of another API, which has some of them, may be sent as it is."""
@@ -77,7 +74,7 @@ def read_events(body: bytes, *, sent: bool) -> list[EventDraft]:
     if len(body) > limits.TRANSCRIPT_MAX_BYTES:
         rule = f"must be at most {limits.TRANSCRIPT_MAX_BYTES:,} bytes; send the events in several calls"
         raise InvalidRequest("body", rule, too_large=True)
-    events = parse(EventsBody, body, OBJECTS_MAX).events
+    events = parse(EventsBody, body, limits.TRANSCRIPT_OBJECTS_MAX).events
     return [_draft(event, f"events.{number}", sent) for number, event in enumerate(events)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import secrets
@@ -13,6 +14,9 @@ from pathlib import Path
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
+
+NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+"""What a file system without hard links answers; ENOSYS is libfuse's."""
 
 _IS_MACOS = sys.platform == "darwin"
 _FLOCK = struct.Struct("qqihh" if _IS_MACOS else "hhqqi4x")
@@ -103,6 +107,21 @@ def locked(path: Path) -> Iterator[None]:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def locked_if_free(path: Path) -> Iterator[bool]:
+    """Take the lock of `locked` for this block unless somebody holds it; yield whether it is taken. Never waits."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            taken = True
+        except BlockingIOError:
+            taken = False
+        yield taken
     finally:
         os.close(descriptor)
 

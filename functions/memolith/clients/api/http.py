@@ -28,6 +28,7 @@ PAUSE_S = 0.5
 LONGEST_PAUSE_S = 10.0
 BETA = "agent-memory-2026-07-22"
 OK, REDIRECT = 200, 300
+NOT_FOUND = "not_found_error"
 _NO_TARGET = re.compile(r"[^!-~]")
 """What HTTP has in no request line: spaces, control characters, and all beyond ASCII."""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memolith.clients.cli.api_address import chosen_root
-from memolith.clients.cli.deployment_target import Aws, Target, find_target, require_store_id
+from memolith.clients.cli.deployment_target import Aws, Root, Target, find_target, require_store_id
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.instants import instant, local_now
@@ -32,9 +32,6 @@ app = group("Check stored memories against the checkpoints that were sealed when
 
 EXIT_BROKEN = 1
 PERIOD_MAX = 10**12 - 1
-ROOT_HELP = """A laptop's folder, as `memolith serve --root` has it; by default MEMOLITH_ROOT or ~/.memolith where
-that was served, and neither a local cloud runs here nor --aws, --region or --against names a deployment."""
-Root = Annotated[Path | None, typer.Option("--root", help=ROOT_HELP)]
 Always = Annotated[
     bool, typer.Option("--json", help="Print JSON, which is what it prints without this, too.", show_default=False)
 ]

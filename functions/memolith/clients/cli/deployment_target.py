@@ -32,6 +32,9 @@ FUNCTION_ALIAS = "live"
 """What a deployment on AWS has functions invoked by (`infra.deployment.ALIAS`)."""
 
 Aws = Annotated[bool, typer.Option("--aws", help="Use AWS as cdk.json describes it, even if a local cloud runs here.")]
+ROOT_HELP = """A laptop's folder, as `memolith serve --root` has it; by default MEMOLITH_ROOT or ~/.memolith where
+that was served, and neither a local cloud runs here nor --aws or another option names a deployment."""
+Root = Annotated[Path | None, typer.Option("--root", help=ROOT_HELP)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,13 @@ import typer
 
 from memolith.clients.cli.api_address import chosen_root
 from memolith.clients.cli.calls import invoke
-from memolith.clients.cli.deployment_target import Aws, Target, find_target, require_store_id
+from memolith.clients.cli.deployment_target import Aws, Root, Target, find_target, require_store_id
 from memolith.clients.cli.output import Json, show_rows
 from memolith.core.errors import OutcomeUnknown, Unavailable
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 EXIT_DAMAGED = 1
-ROOT_HELP = """A laptop's folder, as `memolith serve --root` has it; by default MEMOLITH_ROOT or ~/.memolith where
-that was served, and neither a local cloud runs here nor --aws or --region names a deployment."""
 COLUMNS = ("region", "outcome", "damage", "version_id", "key")
 
 
@@ -34,7 +32,7 @@ def repair(
         str | None, typer.Option("--store", help="Only this memory_store; by default every store.")
     ] = None,
     region: Annotated[str | None, typer.Option("--region", help="Only this region; by default every region.")] = None,
-    root: Annotated[Path | None, typer.Option("--root", help=ROOT_HELP)] = None,
+    root: Root = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only look, and change nothing.")] = False,
     aws: Aws = False,
     as_json: Json = False,

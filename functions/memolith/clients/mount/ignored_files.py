@@ -12,7 +12,6 @@ compare its index with files that the other has not heard of yet.
 from __future__ import annotations
 
 import errno
-import fcntl
 import logging
 import os
 import shutil
@@ -22,7 +21,7 @@ from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 
-from memolith.adapters.local.files import PRIVATE_FILE, PRIVATE_FOLDER, write_new
+from memolith.adapters.local.files import PRIVATE_FOLDER, locked_if_free, write_new
 from memolith.clients.transfer.discovery import VERSION_CONTROL
 from memolith.clients.transfer.ignoring import DRAFTS, FILE, IGNORED, Ignore
 from memolith.clients.working_copy.state import State
@@ -39,20 +38,13 @@ log = logging.getLogger("memolith.mount")
 @contextmanager
 def owning(folder: Path) -> Iterator[bool]:
     """Yield whether this mount has the ignored files of its store, for this block; a mount that is dead has none."""
-    descriptor = os.open(folder.with_name(f"{folder.name}.lock"), os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
-    try:
-        owned = True
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owned = False
+    with locked_if_free(folder.with_name(f"{folder.name}.lock")) as owned:
+        if not owned:
             log.warning(
                 "another mount of this store has its ignored files (.git, and what .memolithignore names); this one "
                 "shows none and makes none. Give it a --desk of its own, or mount it again once the other has ended"
             )
         yield owned
-    finally:
-        os.close(descriptor)
 
 
 class IgnoredFiles:

@@ -8,7 +8,6 @@ machine's power would be taken for an edit, and sent. So the disk has the files 
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import unicodedata
@@ -21,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 
-from memolith.adapters.local.files import sync
+from memolith.adapters.local.files import locked_if_free, sync
 from memolith.clients.transfer.discovery import File, LeftOut
 from memolith.clients.transfer.discovery import folder as walk
 from memolith.clients.transfer.ignoring import IGNORED, Ignore
@@ -140,18 +139,13 @@ class SyncFolder:
         Raises:
             InvalidRequest: another process syncs this folder.
         """
-        descriptor = os.open(self._own / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise InvalidRequest("DIR", f"another `memolith sync` is at work in {self.root}") from error
+        with locked_if_free(self._own / "lock") as is_alone:
+            if not is_alone:
+                raise InvalidRequest("DIR", f"another `memolith sync` is at work in {self.root}")
             for left_by_the_dead in self._own.glob(f"{NEW}*"):
                 left_by_the_dead.unlink()
             self.memory = self._read(self.memory.store_id)
             yield
-        finally:
-            os.close(descriptor)
 
     def look(self, there: Collection[str], now_us: int) -> Look:
         """List every file by its path, and what is not a file. Skips reading a file whose stamp is as remembered.

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from memolith.clients.api.client import ApiClient
-from memolith.clients.api.http import ApiRefused
+from memolith.clients.api.http import NOT_FOUND, ApiRefused
 from memolith.clients.transfer import history, records
 from memolith.clients.transfer.report import Row, Tell
 from memolith.core.errors import InvalidRequest
@@ -119,7 +119,7 @@ def _is_gone(client: ApiClient, store_id: str) -> bool:
     try:
         next(client.versions.list(store_id, limit=1), None)
     except ApiRefused as error:
-        return error.kind == "not_found_error"
+        return error.kind == NOT_FOUND
     return False
 
 

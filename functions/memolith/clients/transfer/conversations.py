@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from memolith.core.errors import InvalidRequest
-from memolith.core.limits import TRANSCRIPT_EVENTS_MAX, TRANSCRIPT_MAX_BYTES
+from memolith.core.limits import TRANSCRIPT_EVENTS_MAX, TRANSCRIPT_MAX_BYTES, TRANSCRIPT_OBJECTS_MAX
 from memolith.wire import strict_json
 
 Event = dict[str, Any]
@@ -33,9 +33,6 @@ NAME_MAX_CHARS = 200
 FIELDS_MAX = 60
 DEPTH_MAX = 20
 """Of one object of a tool's input, and of its nesting; what has more is kept as the text of its JSON."""
-
-OBJECTS_MAX = 20_000
-"""JSON objects in what one call takes."""
 
 BATCH_BYTES = TRANSCRIPT_MAX_BYTES - 100_000
 
@@ -99,7 +96,7 @@ def batches(events: list[Event]) -> Iterator[list[Event]]:
     size = objects = 0
     for event in events:
         bytes_more, objects_more = len(json.dumps(event)) + 2, _objects(event)
-        is_full = size + bytes_more > BATCH_BYTES or objects + objects_more >= OBJECTS_MAX
+        is_full = size + bytes_more > BATCH_BYTES or objects + objects_more >= TRANSCRIPT_OBJECTS_MAX
         if group and (is_full or len(group) == TRANSCRIPT_EVENTS_MAX):
             yield group
             group, size, objects = [], 0, 0
@@ -282,7 +279,7 @@ def _is_taken(fields: Mapping[str, Any]) -> bool:
     if len(encoded) > INPUT_MAX_BYTES or not _fits(fields):
         return False
     try:
-        strict_json.decode(encoded, OBJECTS_MAX // 2)
+        strict_json.decode(encoded, TRANSCRIPT_OBJECTS_MAX // 2)
     except InvalidRequest:  # such as NaN, which programs write and JSON has not
         return False
     return True

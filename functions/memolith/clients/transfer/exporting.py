@@ -7,7 +7,6 @@ One memory is never written over another where the disk takes their names for on
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 import tarfile
@@ -17,6 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from memolith.adapters.local.files import NO_LINKS
 from memolith.clients.api.client import ApiClient
 from memolith.clients.transfer.discovery import VERSION_CONTROL
 from memolith.clients.transfer.ignoring import DRAFT
@@ -126,16 +126,12 @@ def _has(path: Path, text: bytes) -> bool:
         return False
 
 
-_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
-"""What a file system without hard links answers, as in `adapters.backup_folder`; ENOSYS is libfuse's."""
-
-
 def _linked(beside: Path, path: Path) -> bool:
     """Link the file to its name; False where the file system has no hard links. Raises FileExistsError."""
     try:
         os.link(beside, path)
     except OSError as error:
-        if error.errno in _NO_LINKS:
+        if error.errno in NO_LINKS:
             return False
         raise
     return True

@@ -41,17 +41,9 @@ _TOLD = (
     "id", "memory_id", "operation", "created_at", "created_by", "path", "content", "redacted_at", "redacted_by", "trust"
 )  # fmt: skip
 _KEPT = (
-    "id",
-    "name",
-    "description",
-    "metadata",
-    "created_at",
-    "scan_policy",
-    "retention",
-    "second_region",
-    "approval",
+    "id", "name", "description", "metadata", "created_at", "scan_policy", "retention", "second_region", "approval",
     "pipelines",
-)
+)  # fmt: skip
 """What the manifest has of the store; the last three are not in a tar of an earlier release."""
 _OBJECTS = ("metadata", "scan_policy", "retention", "approval", "pipelines")
 """Those of them that are objects."""

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from memolith.clients.api.client import PAGE, ApiClient, ApiStaged, address, redacted_in_words
-from memolith.clients.api.http import ApiRefused
+from memolith.clients.api.http import NOT_FOUND, ApiRefused
 from memolith.clients.transfer.discovery import File, text_of
 from memolith.clients.transfer.report import Row, Tell
 from memolith.core.approval import WRITE
@@ -23,7 +23,6 @@ IN_FLIGHT = 8
 
 RENAMED = "another client renamed the memory that was here to {} meanwhile"
 DELETED = "another client deleted the memory that was here meanwhile"
-NOT_FOUND = "not_found_error"
 CONFLICT = 409
 _REFUSALS = frozenset({400, 404, 413})
 """What ends one file's import; any other error ends them all."""
