@@ -11,8 +11,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from memolith.app.kernel.peer_messages import decode_error
 from memolith.app.safety.write_gate import LettingAllThrough
-from memolith.core.errors import MemolithError
+from memolith.core.errors import MemolithError, NotFound
 from memolith.entry.compose_laptop import REGION, LocalSite, Machine
 from memolith.entry.laptop_files import index_path, starting
 from memolith.entry.settings import LocalSettings, SettingsError
@@ -20,6 +21,7 @@ from memolith.ports.errors import PortError
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+EXIT_NOT_FOUND = 4
 
 
 def damaged(settings: LocalSettings, store_id: str | None, look_only: bool) -> Iterator[dict[str, Any]]:
@@ -37,7 +39,7 @@ def damaged(settings: LocalSettings, store_id: str | None, look_only: bool) -> I
             payload = {"call": "repair.page", "store_id": store_id, "at": at, "look_only": look_only}
             page = site.region.peers.call(REGION, "eraser", payload)
             if "error" in page:
-                raise MemolithError(page["error"]["message"])
+                raise decode_error(page["error"])
             yield from ({"region": REGION, **one} for one in page["damaged"])
             at = page["next"]
             if at is None:
@@ -58,6 +60,8 @@ def main(store_id: str, task: str) -> int:
         print(json.dumps(list(damaged(settings, store_id or None, task == "look"))))
     except OSError as error:
         return _fail(f"{settings.root} cannot be used: {error.strerror}")
+    except NotFound as error:
+        return _fail(f"{error}\n`memolith stores list` lists what exists.", EXIT_NOT_FOUND)
     except (PortError, MemolithError) as error:
         return _fail(f"{settings.root} cannot be repaired: {error}")
     return 0

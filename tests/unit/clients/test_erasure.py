@@ -142,6 +142,15 @@ def test_what_would_be_found_nowhere_is_refused_and_not_searched_for(operator: O
         assert isinstance(operator.run(*words).exception, InvalidRequest), words
 
 
+def test_a_search_of_a_store_that_never_was_is_no_proof(operator: Operator) -> None:
+    """A mistyped id was answered with "Nothing found."."""
+    operator.scene.create("/a", SECRET)
+    unknown = "memstore_useast1_01m32510vgpzchz383xe24nrdm"
+    for words in ((), ("--path", "/a")):
+        error = operator.run("verify", unknown, *words).exception
+        assert str(error) == f"memory_store {unknown} was not found", words
+
+
 def test_a_search_that_one_region_does_not_answer_is_no_proof(operator: Operator) -> None:
     operator.unreachable.add(AWAY)
     assert isinstance(operator.run("verify", operator.scene.store, "--path", "/a").exception, Unavailable)

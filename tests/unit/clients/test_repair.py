@@ -14,7 +14,8 @@ from memolith.adapters.aws.clients import Clients
 from memolith.app.kernel.peer_messages import decode_error
 from memolith.clients.cli import repair
 from memolith.clients.cli.deployment_target import Target
-from memolith.core.errors import InvalidRequest, Unavailable
+from memolith.clients.cli.failures import Exit, exit_of, explain
+from memolith.core.errors import InvalidRequest, NotFound, Unavailable
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 
@@ -70,6 +71,20 @@ def test_a_store_is_named_by_its_id_because_no_other_word_finds_anything(scene: 
     ended = CliRunner().invoke(repair.app, ["--store", "notes"])
     assert isinstance(ended.exception, InvalidRequest)
     assert len(rows(1, "--store", scene.store, "--dry-run")) == 1
+
+
+def test_a_store_that_does_not_exist_is_not_called_undamaged(scene: Scene) -> None:
+    unknown = "memstore_useast1_01m32510vgpzchz383xe24nrdm"
+    refused = CliRunner().invoke(repair.app, ["--store", unknown]).exception
+    assert isinstance(refused, NotFound)
+    told = f"error: memory_store {unknown} was not found\n`memolith stores list` lists what exists."
+    assert (explain(refused), exit_of(refused)) == (told, Exit.NOT_FOUND)
+
+
+def test_a_region_that_does_not_have_the_store_yet_is_told_and_not_called_undamaged(scene: Scene) -> None:
+    new = scene.create_store("new").id
+    [told] = rows(1, "--store", new)
+    assert told == {"region": AWAY, "outcome": "not found", "damage": f"memory_store {new} was not found"}
 
 
 def test_a_region_that_does_not_answer_is_told_and_the_exit_code_says_so(scene: Scene) -> None:

@@ -23,7 +23,7 @@ from memolith.app.safety.deep_scan import DeepScanner
 from memolith.app.safety.write_gate import LettingAllThrough
 from memolith.core.errors import Damaged, Unavailable
 from memolith.core.rows.control import ControlRow
-from memolith.entry import laptop_files
+from memolith.entry import laptop_files, repair
 from memolith.entry.audit import public_keys
 from memolith.entry.compose_laptop import REGION, LocalSite, Machine, open_site, owner_key
 from memolith.entry.laptop_files import START, index_path, open_database
@@ -306,6 +306,17 @@ def test_a_damaged_text_of_a_folder_is_repaired_from_its_search_pack(laptop: Lap
     with laptop.site() as site:
         read = site.memolith.memories.retrieve(call, store_id, made.id, full=True)
         assert read.content == "the true text"
+
+
+def test_a_folder_does_not_call_a_store_undamaged_that_it_does_not_have(
+    laptop: Laptop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MEMOLITH_ROOT", str(laptop.root))
+    unknown = "memstore_laptop_01m32510vgpzchz383xe24nrdm"
+    assert (repair.main(laptop.store_id, "look"), capsys.readouterr().out) == (0, "[]\n")
+    assert repair.main(unknown, "look") == 4
+    told = f"error: memory_store {unknown} was not found\n`memolith stores list` lists what exists.\n"
+    assert capsys.readouterr() == ("", told)
 
 
 def test_an_audit_and_a_repair_open_a_folder_while_no_server_begins_there_or_is_mended(

@@ -23,7 +23,7 @@ from memolith.app.kernel.port_calls import find
 from memolith.app.kernel.region import Region
 from memolith.app.log.copy import put_copy
 from memolith.app.log.verified_reads import copy_at
-from memolith.core.errors import Damaged, Unavailable
+from memolith.core.errors import Damaged, NotFound, Unavailable
 from memolith.core.integrity import Acknowledged, Damage, damage_of
 from memolith.core.log_position import LogKey
 from memolith.core.objects.entry import Entry
@@ -79,6 +79,7 @@ class Repair:
             at: the `next` of the page before.
 
         Raises:
+            NotFound: this region does not have that store, or it is being erased.
             Unavailable: a port does not answer, or the index is incomplete; repeat it.
         """
         view = self._region.view()
@@ -89,6 +90,8 @@ class Repair:
         found = view.index.query(Query("versions", store, after=after or None, limit=ROWS_PER_PAGE))
         record = self._region.read(view.index, [StoreRow.key(store)]).get(StoreRow.key(store))
         live = record is not None and record["state"] != StoreState.DELETED
+        if store_id is not None and at is None and not live:
+            raise NotFound("memory_store", store_id)
         rows = [VersionRow.from_attributes(one.attributes) for one in found] if live else []
         rows = [row for row in rows if row.position is not None and row.content_sha256 is not None]
         damaged: list[DamagedObject] = []

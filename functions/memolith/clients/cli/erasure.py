@@ -23,7 +23,7 @@ from memolith.clients.cli.derived import derived
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, show_rows
 from memolith.core import ids
-from memolith.core.errors import InvalidRequest, OutcomeUnknown, Unavailable
+from memolith.core.errors import InvalidRequest, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.times import rfc3339
 
 app = group("Show how far an erasure is in each region, and search for leftovers.")
@@ -78,6 +78,8 @@ def verify(
 ) -> None:
     """Search every S3 version and every row of a store, in every region, for leftovers. Exit code 1 if there are any.
 
+    Exit code 4 if no region ever had the store.
+
     Name the texts, paths and hashes to look for. If you name none, the command looks for everything that is not blank,
     as for a deleted store. It reads each object version, so a large store takes minutes. It changes nothing.
 
@@ -91,6 +93,7 @@ def verify(
     }
     target = find_target(aws)
     found: list[dict[str, Any]] = []
+    looked_in_all = 0
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         for region in target.regions:
@@ -100,7 +103,11 @@ def verify(
                 text = f"{region}: {looked} object versions and rows read, {remains} remains"
                 progress.update(task, description=text)
 
-            found += _search(target, region, {"store_id": store_id, **needles}, report)
+            looked, remains = _search(target, region, {"store_id": store_id, **needles}, report)
+            found += remains
+            looked_in_all += looked
+    if not looked_in_all:  # of a store that was erased, blank objects stay
+        raise NotFound("memory_store", store_id)
     if as_json:
         print(json.dumps(found))
     elif found:
@@ -172,8 +179,8 @@ def _row(region: str, answer: Mapping[str, Any]) -> dict[str, Any]:
 
 def _search(
     target: Target, region: str, question: Mapping[str, Any], report: Callable[[int, int], None]
-) -> list[dict[str, Any]]:
-    """Search one region, step by step.
+) -> tuple[int, list[dict[str, Any]]]:
+    """Search one region, step by step; return how many object versions and rows it read, and what it found.
 
     Raises:
         Unavailable, OutcomeUnknown: the region did not answer; a search that ends early proves nothing.
@@ -187,4 +194,4 @@ def _search(
         report(looked, len(found))
         at = answer["next"]
         if at is None:
-            return found
+            return looked, found

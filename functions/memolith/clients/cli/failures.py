@@ -127,9 +127,15 @@ def refusal(status: int, body: object, *, maybe_done: bool = False) -> ApiFailed
     exit_code, advice = _REFUSALS.get(kind, _NOT_NOW if says_not_done(status, kind) else (Exit.FAILED, ""))
     if maybe_done and (kind == "api_error" or exit_code is Exit.NO_ANSWER):
         exit_code, advice = _REFUSALS["timeout_error"]
-    if kind == "not_found_error" and (command := _LISTED_BY.get(message.partition(" ")[0])):
-        advice = f"`{command}` lists what exists."
+    if kind == "not_found_error":
+        advice = _listing(message)
     return ApiFailed(message, exit_code, advice)
+
+
+def _listing(message: str) -> str:
+    """Name the command that lists what there is, for an error "… was not found"; an empty text where none does."""
+    command = _LISTED_BY.get(message.partition(" ")[0])
+    return f"`{command}` lists what exists." if command else ""
 
 
 def unanswered(error: StoreClientError, advice: str = "") -> ApiFailed:
@@ -154,7 +160,10 @@ def exit_of(error: errors.MemolithError) -> Exit:
 
 def explain(error: errors.MemolithError) -> str:
     """Return the error's own message, and advice where there is any."""
-    advice = error.advice if isinstance(error, ApiFailed) else _ADVICE.get(type(error), "")
+    if isinstance(error, ApiFailed):
+        advice = error.advice
+    else:
+        advice = _listing(error.message) if isinstance(error, errors.NotFound) else _ADVICE.get(type(error), "")
     return f"error: {error.message}" + (f"\n{advice}" if advice else "")
 
 

@@ -18,11 +18,12 @@ from memolith.clients.cli.api_address import chosen_root
 from memolith.clients.cli.calls import invoke
 from memolith.clients.cli.deployment_target import Aws, Root, Target, find_target, require_store_id
 from memolith.clients.cli.output import Json, show_rows
-from memolith.core.errors import OutcomeUnknown, Unavailable
+from memolith.core.errors import NotFound, OutcomeUnknown, Unavailable
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 EXIT_DAMAGED = 1
+NOT_FOUND = "not found"
 COLUMNS = ("region", "outcome", "damage", "version_id", "key")
 
 
@@ -40,8 +41,8 @@ def repair(
     """Compare every stored text with the hash that was acknowledged, and restore damaged ones from a whole copy.
 
     A whole copy is looked for in the other regions, among older S3 versions, and in the store's search pack. Damage:
-    altered, replaced, unreadable or missing. Exit code 1 if something stays damaged, or a region did not answer. It
-    reads each text once, so a large store takes minutes.
+    altered, replaced, unreadable or missing. Exit code 1 if something stays damaged, or a region did not answer or does
+    not have the store; 4 if none has it. It reads each text once, so a large store takes minutes.
 
     Example: memolith repair --dry-run
 
@@ -58,6 +59,8 @@ def repair(
         chosen = target.regions if region is None else (region,)
         looked_at = ", ".join(chosen)
         rows = [row for name in chosen for row in _in_region(target, name, store_id, dry_run)]
+        if store_id is not None and all(row["outcome"] == NOT_FOUND for row in rows) and len(rows) == len(chosen):
+            raise NotFound("memory_store", store_id)
     show_rows(rows, COLUMNS, as_json)
     if not as_json:
         _advise(rows, looked_at)
@@ -82,8 +85,9 @@ def _in_region(target: Target, region: str, store_id: str | None, dry_run: bool)
         payload = {"call": "repair.page", "store_id": store_id, "at": at, "look_only": dry_run}
         try:
             page = invoke(target, region, "eraser", payload)
-        except (Unavailable, OutcomeUnknown) as error:
-            return [*rows, {"region": region, "outcome": "unreachable", "damage": error.message}]
+        except (Unavailable, OutcomeUnknown, NotFound) as error:
+            outcome = NOT_FOUND if isinstance(error, NotFound) else "unreachable"
+            return [*rows, {"region": region, "outcome": outcome, "damage": error.message}]
         rows += [{"region": region, **one} for one in page["damaged"]]
         at = page["next"]
         if at is None:

@@ -168,6 +168,16 @@ def test_a_blank_of_another_region_is_no_whole_copy(scene: Scene, memory: Memory
     assert [one["outcome"] for one in repair(scene, HOME)] == ["no whole copy"]
 
 
+def test_a_store_that_a_region_does_not_have_is_not_found_rather_than_whole(scene: Scene, memory: Memory) -> None:
+    """A mistyped id looked at nothing, which was told as that nothing is damaged."""
+    for store in ("memstore_useast1_01m32510vgpzchz383xe24nrdm", scene.store):
+        if store == scene.store:
+            scene.at(HOME).stores.delete(scene.call(), store)
+        payload = {"call": "repair.page", "store_id": store, "at": None}
+        error = scene.cloud.peers.call(HOME, "eraser", payload)["error"]
+        assert (error["type"], error["message"]) == ("NotFound", f"memory_store {store} was not found")
+
+
 def test_an_index_that_is_not_complete_is_no_authority(scene: Scene, memory: Memory) -> None:
     change = Change(ControlRow.KEY, None, ControlRow(serving=1, complete=False).to_attributes(), unconditional=True)
     scene.cloud.sites[HOME].region.index.commit([change])
