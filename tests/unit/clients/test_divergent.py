@@ -16,6 +16,8 @@ from tests.unit.app.failing import diverged
 from tests.unit.app.scene import AWAY, Scene
 from tests.unit.clients.desk import HOSTILE, steering
 
+NO_NEWLINE = "\\ No newline at end of file"
+
 
 @pytest.fixture
 def scene(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
@@ -52,12 +54,18 @@ def test_a_divergent_version_is_in_order_as_a_difference_restored_and_gone_from_
 ) -> None:
     memory, lost = diverged(scene)
     assert memolith("show", scene.store, lost.version_id) == 0
-    assert capsys.readouterr().out.splitlines()[2:] == ["@@ -1 +1 @@", "-ours", "+theirs"]
+    assert capsys.readouterr().out.splitlines()[2:] == ["@@ -1 +1 @@", "-ours", NO_NEWLINE, "+theirs", NO_NEWLINE]
     assert memolith("restore", scene.store, lost.version_id) == 0
     assert "/a is now memver_" in capsys.readouterr().out
     assert scene.read(memory, at=AWAY).content == "theirs"
     assert memolith("list") == 0
     assert "Nothing is divergent." in capsys.readouterr().out
+
+
+def test_a_last_line_feed_alone_is_a_difference_that_shows(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+    _, lost = diverged(scene, "ours\n")
+    assert memolith("show", scene.store, lost.version_id) == 0
+    assert capsys.readouterr().out.splitlines()[2:] == ["@@ -1 +1 @@", "-ours", NO_NEWLINE, "+ours"]
 
 
 def test_a_divergent_text_that_would_steer_a_terminal_is_shown_and_not_sent(

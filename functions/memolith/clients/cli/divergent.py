@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from difflib import unified_diff
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +14,7 @@ from memolith.clients.cli.api_client import Key, Url, connect, speaking, store_a
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, say, show_rows
 from memolith.clients.cli.store_argument import NamedStoreCommand, store_called
+from memolith.core.proposals import line_diff
 
 app = group("List, show, restore and dismiss versions that a failover left divergent.")
 
@@ -112,6 +112,5 @@ def _diff(found: Mapping[str, Any]) -> Iterator[str]:
     late = f"{found['path']} {found['id']} ({found['operation']}), divergent"
     yield f"--- {now}"
     yield f"+++ {late}"
-    texts = ((one or {}).get("content") or "" for one in (current, found))
-    before, after = (text.split("\n") for text in texts)
-    yield from list(unified_diff(before, after, lineterm=""))[2:]
+    before, after = ((one or {}).get("content") for one in (current, found))
+    yield from (line.removesuffix("\n") for line in line_diff(before, after)[2:])
