@@ -18,7 +18,7 @@ from memolith.clients.api.client import ApiClient
 from memolith.clients.api.http import HttpApi
 from memolith.clients.cli import dream as commands
 from memolith.clients.cli import dream_replay
-from memolith.clients.cli.dream import LAST, _changes, _id, _recent
+from memolith.clients.cli.dream import LAST, _address, _changes, _recent
 from memolith.clients.cli.dream_replay import Replay, Replayer, answering
 from memolith.clients.cli.failures import ApiFailed
 from memolith.clients.cli.main import run
@@ -270,7 +270,7 @@ def test_recent_takes_the_newest_sessions_of_which_something_was_said_and_last_t
     stage.fill()
     api, store = ApiClient(cast(HttpApi, Sent(stage))), stage.scene.store
     with pytest.raises(ApiFailed, match="no dream"):
-        _id(api, LAST)
+        _address(api, LAST)
     told = []
     for _ in range(3):
         stage.scene.clock.advance(1)
@@ -278,7 +278,7 @@ def test_recent_takes_the_newest_sessions_of_which_something_was_said_and_last_t
     made = [stage.create() for _ in range(2)]
     assert _recent(api, store, 2) == [told[2], told[1]], "the sessions of the dreams say nothing, and are newer"
     assert _recent(api, store, 0) == []
-    assert (_id(api, LAST), _id(api, made[0].id)) == (made[1].id, made[0].id)
+    assert (_address(api, LAST), _address(api, made[0].id)) == (f"/v1/dreams/{made[1].id}", f"/v1/dreams/{made[0].id}")
 
 
 def test_what_a_dream_says_that_would_steer_a_terminal_is_shown_and_not_sent(

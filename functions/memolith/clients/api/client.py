@@ -16,7 +16,7 @@ SHOW_WITHHELD = {"x-memolith-withheld": "show"}
 """The header that asks for withheld texts too."""
 
 Query = Mapping[str, str | int]
-STORES = "/v1/memory_stores"
+STORES, SESSIONS, DREAMS = "/v1/memory_stores", "/v1/sessions", "/v1/dreams"
 PAGE = 100
 
 
@@ -177,6 +177,6 @@ def _written(answer: Record) -> Record:
     return answer
 
 
-def address(*parts: str) -> str:
-    """Return the address of a store, or of what is in it, by its parts."""
-    return "/".join([STORES, *(quote(part, safe="", errors="surrogatepass") for part in parts)])
+def address(*parts: str, of: str = STORES) -> str:
+    """Return the address of a store, or of what is in it, by its parts; `of` dreams or sessions, of one of these."""
+    return "/".join([of, *(quote(part, safe="", errors="surrogatepass") for part in parts)])

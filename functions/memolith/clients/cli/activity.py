@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memolith.clients.api.client import address
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
 from memolith.clients.cli.output import Json, show_rows
 from memolith.clients.cli.store_argument import StoreCommand
@@ -40,7 +41,7 @@ def activity(
     if author is not None:
         asked["session_id" if author.startswith("sesn_") else "api_key_id"] = author
     with speaking():
-        found = connect(url, key).get(f"/v1/memory_stores/{store}/activity", asked)
+        found = connect(url, key).get(address(store, "activity"), asked)
     rows = [_row(one) for one in found["memories"]]
     show_rows(rows, ("changed_at", "operation", "path", "changes", "trust", "by"), as_json)
     if not as_json and (found["has_more"] or found["truncated"]):

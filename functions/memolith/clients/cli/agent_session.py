@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memolith.app.auth.session_tokens import PREFIX
-from memolith.clients.api.client import ApiClient
+from memolith.clients.api.client import SESSIONS, ApiClient, address
 from memolith.clients.api.http import ApiError, ApiRefused, ApiUnanswered, HttpApi
 from memolith.clients.cli.api_address import is_this_machine
 from memolith.clients.cli.failures import ApiFailed
@@ -79,7 +79,7 @@ class AgentSession:
                 return
             session_id, self._session_id, self._http = self._session_id, None, None
             try:
-                self._owner.post(f"/v1/sessions/{session_id}/archive")
+                self._owner.post(address(session_id, "archive", of=SESSIONS))
             except ApiError:
                 return
 
@@ -150,12 +150,14 @@ class AgentSession:
             {"type": "memory_store", "memory_store_id": store_id, "access": access} for store_id in self._store_ids
         ]
         begin = {"resources": resources, "title": TITLE, "token_lifetime_seconds": TOKEN_LIFETIME_MAX_S}
-        return owner.post("/v1/sessions", begin)
+        return owner.post(SESSIONS, begin)
 
     def _renew(self, owner: ApiClient, session_id: str) -> HttpApi:
         """Get another token; a session that has been ended meanwhile is begun anew. Raises as the API does."""
         try:
-            renewed = owner.post(f"/v1/sessions/{session_id}/token", {"token_lifetime_seconds": TOKEN_LIFETIME_MAX_S})
+            renewed = owner.post(
+                address(session_id, "token", of=SESSIONS), {"token_lifetime_seconds": TOKEN_LIFETIME_MAX_S}
+            )
         except ApiRefused as error:
             if error.status in (UNAUTHENTICATED, FORBIDDEN) or error.status >= 500:
                 raise

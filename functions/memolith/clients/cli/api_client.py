@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from memolith.adapters.system import SystemClock
-from memolith.clients.api.client import ApiClient, ApiStaged, Record
+from memolith.clients.api.client import SESSIONS, ApiClient, ApiStaged, Record, address
 from memolith.clients.api.http import ApiRefused, ApiUnanswered, HttpApi
 from memolith.clients.cli.api_address import find_address, is_this_machine
 from memolith.clients.cli.failures import CHECK_FIRST, ApiFailed, Exit, refusal
@@ -118,14 +118,14 @@ def store_address(store: str, part: str, version: str | None = None) -> str:
         raise InvalidRequest("STORE", f"{store} is not the id of a store (memstore_…)")
     if version is not None and not _is_id(version, "memver_"):
         raise InvalidRequest("VERSION", f"{version} is not the id of a version (memver_…); `list` names them")
-    return f"/v1/memory_stores/{store}/{part}" + ("" if version is None else f"/{version}")
+    return address(store, part, *(() if version is None else (version,)))
 
 
 def session_address(session: str, name: str = "SESSION") -> str:
     """Return the address of a session. Raises InvalidRequest, naming the argument, for what is no id."""
     if ids.SESSION.fullmatch(session) is None:
         raise InvalidRequest(name, f"{session} is not the id of a session (sesn_…)")
-    return f"/v1/sessions/{session}"
+    return address(session, of=SESSIONS)
 
 
 def _is_id(text: str, prefix: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memolith.clients.api.client import address
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.groups import group
@@ -42,7 +43,7 @@ def list_conflicts(
         raise InvalidRequest("--status", f"must be one of {', '.join(STATUSES)}")
     asked = {**_asked(limit, folder), "status": status}
     with speaking():
-        found = connect(url, key).get(f"/v1/memory_stores/{store}/conflicts", asked)
+        found = connect(url, key).get(address(store, "conflicts"), asked)
     if as_json:
         print(json.dumps(found))
         return
@@ -81,7 +82,7 @@ def resolve(
         one = _named("CONFLICT", conflict, listed, "id", hint)
         keep = keep if keep == BOTH else str(_named("--keep", keep, one["sides"], "statement_id")["statement_id"])
         body = {"memory_version_ids": [side["memory_version_id"] for side in one["sides"]], "keep": keep}
-        decided = client.post(f"/v1/memory_stores/{store}/conflicts/{one['id']}/resolve", body)
+        decided = client.post(address(store, "conflicts", one["id"], "resolve"), body)
     if as_json:
         print(json.dumps(decided))
         return
@@ -97,7 +98,7 @@ def _listed(client: Any, store: str, asked: dict[str, str | int]) -> tuple[list[
 
     They are the open ones, and those that are decided, as repeating is allowed.
     """
-    path = f"/v1/memory_stores/{store}/conflicts"
+    path = address(store, "conflicts")
     found = [client.get(path, {**asked, "status": status}) for status in STATUSES]
     return [one for page in found for one in page["conflicts"]], any(page["truncated"] for page in found)
 

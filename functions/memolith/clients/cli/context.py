@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.api_client import Key, Url, connect, speaking
+from memolith.clients.api.client import SESSIONS, address
+from memolith.clients.cli.api_client import Key, Url, connect, session_address, speaking
 from memolith.clients.cli.output import Json, printable
 from memolith.clients.cli.store_argument import store_called
 from memolith.core.errors import InvalidRequest
@@ -50,7 +51,7 @@ def context(
 
 def _of_session(client: Any, session_id: str, refresh: bool) -> dict[str, Any]:
     asked = {"refresh": True} if refresh else {}
-    answer: dict[str, Any] = client.post(f"/v1/sessions/{session_id}/context", asked)
+    answer: dict[str, Any] = client.post(f"{session_address(session_id)}/context", asked)
     return answer
 
 
@@ -58,8 +59,8 @@ def _of_stores(client: Any, stores: list[str], read_only: bool) -> dict[str, Any
     access = "read_only" if read_only else "read_write"
     resources = [{"type": "memory_store", "memory_store_id": store, "access": access} for store in stores]
     begin = {"resources": resources, "title": "memolith context", "token_lifetime_seconds": TOKEN_LIFETIME_S}
-    session: dict[str, Any] = client.post("/v1/sessions", begin)
+    session: dict[str, Any] = client.post(SESSIONS, begin)
     try:
         return _of_session(client, session["id"], refresh=False)
     finally:
-        client.post(f"/v1/sessions/{session['id']}/archive")
+        client.post(address(session["id"], "archive", of=SESSIONS))

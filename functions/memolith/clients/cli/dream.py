@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.api.client import ApiClient, Record
+from memolith.clients.api.client import DREAMS, SESSIONS, ApiClient, Record, address
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.groups import group
@@ -92,10 +92,10 @@ def start(
         named = list(dict.fromkeys([*(session or ()), *_recent(api, store, recent)]))
         if named:
             inputs.append({"type": "sessions", "session_ids": named})
-        dream: Mapping[str, Any] = api.post("/v1/dreams", body)
+        dream: Mapping[str, Any] = api.post(DREAMS, body)
         while wait and dream["status"] in OPEN:
             time.sleep(POLL_S)
-            dream = api.get(f"/v1/dreams/{dream['id']}")
+            dream = api.get(address(dream["id"], of=DREAMS))
     _show(dream, as_json)
     if wait and dream["status"] != "completed":
         reason = "" if dream["error"] is None else f": {dream['error']['message']}"
@@ -115,7 +115,7 @@ def list_dreams(
     Example: memolith dream list
     """
     with speaking():
-        found = list(connect(url, key).rows("/v1/dreams", {"include_archived": "true" if archived else "false"}))
+        found = list(connect(url, key).rows(DREAMS, {"include_archived": "true" if archived else "false"}))
     rows = [
         {**one, "store": one["inputs"][0]["memory_store_id"], "into": one["output_behavior"]["type"]} for one in found
     ]
@@ -130,7 +130,7 @@ def show(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = False
     """
     with speaking():
         api = connect(url, key)
-        found = api.get(f"/v1/dreams/{_id(api, dream)}")
+        found = api.get(_address(api, dream))
     _show(found, as_json)
 
 
@@ -142,7 +142,7 @@ def cancel(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = Fal
     """
     with speaking():
         api = connect(url, key)
-        found = api.post(f"/v1/dreams/{_id(api, dream)}/cancel")
+        found = api.post(_address(api, dream, "cancel"))
     _show(found, as_json)
 
 
@@ -156,7 +156,7 @@ def diff(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = False
     """
     with speaking():
         api = connect(url, key)
-        found = api.get(f"/v1/dreams/{_id(api, dream)}")
+        found = api.get(_address(api, dream))
         changes = _changes(api, found)
     if found["output_behavior"]["type"] == "create_new" and found["outputs"]:
         typer.echo(
@@ -181,7 +181,7 @@ def revert(dream: DreamId, url: Url = None, key: Key = None, as_json: Json = Fal
     """
     with speaking():
         api = connect(url, key)
-        found = api.post(f"/v1/dreams/{_id(api, dream)}/revert")
+        found = api.post(_address(api, dream, "revert"))
     proposals = [] if found["proposal"] is None else [Record(found["proposal"])]
     if as_json:
         print(json.dumps(found))
@@ -226,7 +226,7 @@ def replay(
 
     with speaking():
         api = connect(url, key)
-        found = api.get(f"/v1/dreams/{_id(api, dream)}")
+        found = api.get(_address(api, dream))
         try:
             done = Replayer(api, answering(found, service, model, address, cassette)).replay(found)
         except ModelFailure as failure:
@@ -242,14 +242,14 @@ def replay(
     say("the same came of it" if done.is_same else "something else came of it; nothing was written")
 
 
-def _id(api: ApiClient, named: str) -> str:
-    """Return a dream's id; of `last` the newest dream's. Raises ApiFailed: there is none."""
+def _address(api: ApiClient, named: str, *parts: str) -> str:
+    """Return the address of a dream, or of a part of it; of `last` the newest dream's. Raises ApiFailed: none is."""
     if named != LAST:
-        return named
-    newest = next(iter(api.rows("/v1/dreams", {"limit": 1, "include_archived": "true"})), None)
+        return address(named, *parts, of=DREAMS)
+    newest = next(iter(api.rows(DREAMS, {"limit": 1, "include_archived": "true"})), None)
     if newest is None:
         raise ApiFailed("this workspace has had no dream", Exit.NOT_FOUND, "`memolith dream start STORE` begins one.")
-    return str(newest["id"])
+    return address(newest["id"], *parts, of=DREAMS)
 
 
 def _recent(api: ApiClient, store_id: str, count: int) -> list[str]:
@@ -258,8 +258,8 @@ def _recent(api: ApiClient, store_id: str, count: int) -> list[str]:
         return []
     query: dict[str, str | int] = {"memory_store_id": store_id, "include_archived": "true", "limit": LOOKED_AT_MAX}
     found: list[str] = []
-    for one in islice(api.rows("/v1/sessions", query), LOOKED_AT_MAX):
-        if api.get(f"/v1/sessions/{one['id']}/events", {"limit": 1})["data"]:
+    for one in islice(api.rows(SESSIONS, query), LOOKED_AT_MAX):
+        if api.get(address(one["id"], "events", of=SESSIONS), {"limit": 1})["data"]:
             found.append(str(one["id"]))
             if len(found) == count:
                 break
@@ -271,7 +271,7 @@ def _changes(api: ApiClient, dream: Mapping[str, Any]) -> list[dict[str, str]]:
     if dream["output_behavior"]["type"] == "create_new":
         outputs = [one["memory_store_id"] for one in dream["outputs"]]
         return _compared(api, dream["inputs"][0]["memory_store_id"], outputs[0]) if outputs else []
-    found = api.get(f"/v1/dreams/{dream['id']}/changes")
+    found = api.get(address(dream["id"], "changes", of=DREAMS))
     proposal = found["proposal"]
     proposed = [] if proposal is None else [_proposed(proposal, one) for one in proposal["edits"] or ()]
     written = [_written(found["memory_store_id"], one) for one in found["data"]]
@@ -319,7 +319,7 @@ def _compared(api: ApiClient, source: str, output: str) -> list[dict[str, str]]:
 
 
 def _memories(api: ApiClient, store_id: str) -> dict[str, Record]:
-    rows = api.rows(f"/v1/memory_stores/{store_id}/memories", {"view": "full"})
+    rows = api.rows(address(store_id, "memories"), {"view": "full"})
     return {row["path"]: row for row in rows if row["type"] == "memory"}
 
 

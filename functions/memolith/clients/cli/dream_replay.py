@@ -23,7 +23,7 @@ from memolith.app.api.transcripts import EventFilter
 from memolith.app.kernel.results import Page, RequestContext
 from memolith.app.pipelines.prompts import load_prompt
 from memolith.app.pipelines.questions import CONSOLIDATION, EXTRACTION, Question
-from memolith.clients.api.client import ApiClient
+from memolith.clients.api.client import DREAMS, SESSIONS, ApiClient, address
 from memolith.core.errors import InvalidRequest
 from memolith.core.objects.run_record import PROPOSE, UPDATE_EXISTING, DreamStatus, RunRecord
 from memolith.core.objects.transcript import Event
@@ -132,7 +132,7 @@ class _Transcripts:
         query: dict[str, str | int] = {"order": "desc", "limit": limit, "created_at[lte]": self._until}
         if after is not None:
             query["page"] = after
-        found = self._api.get(f"/v1/sessions/{session_id}/events", query)
+        found = self._api.get(address(session_id, "events", of=SESSIONS), query)
         events = [_event(one) for one in found["data"] if one["type"] in SAID]
         return Page(tuple(events), found["next_page"])
 
@@ -172,7 +172,7 @@ class Replayer:
         return Replay(self._answered, self._prompt, chosen.dropped, before, again, self._then(dream, store_id))
 
     def _memories(self, store_id: str, as_of: str) -> dict[str, DreamedMemory]:
-        rows = self._api.rows(f"/v1/memory_stores/{store_id}/memories", {"view": "full", "as_of": as_of})
+        rows = self._api.rows(address(store_id, "memories"), {"view": "full", "as_of": as_of})
         return {
             row["path"]: DreamedMemory(
                 row["id"],
@@ -205,7 +205,7 @@ class Replayer:
         query: dict[str, str | int] = {"created_at[lt]": dream["created_at"], "include_archived": "true"}
         earlier = (
             parse_rfc3339(one["created_at"])
-            for one in self._api.rows("/v1/dreams", {**query, "statuses[]": DreamStatus.COMPLETED.value})
+            for one in self._api.rows(DREAMS, {**query, "statuses[]": DreamStatus.COMPLETED.value})
             if one["inputs"][0]["memory_store_id"] == store_id
         )
         since = max(0, next(earlier, 0) - REMARKS_AGAIN_US)
@@ -223,7 +223,7 @@ class Replayer:
             return log.text
         query: dict[str, str | int] = {"memory_id": log.id, "limit": 1, "view": "full"}
         query["created_at[lte]"] = rfc3339(since - 1)
-        found = self._api.get(f"/v1/memory_stores/{store_id}/memory_versions", query)["data"]
+        found = self._api.get(address(store_id, "memory_versions"), query)["data"]
         return found[0]["content"] or "" if found else ""
 
     def _lower(self, classes: Iterable[str | None]) -> None:
@@ -261,14 +261,14 @@ class Replayer:
         found: Texts = {}
         proposal = dream["x_memolith"]["proposal_id"]
         if proposal is not None:
-            edits = self._api.get(f"/v1/memory_stores/{store_id}/proposals/{proposal}")["edits"] or ()
+            edits = self._api.get(address(store_id, "proposals", proposal))["edits"] or ()
             if not edits or any(one["path"] is None for one in edits):
                 raise InvalidRequest("DREAM", "proposed edits whose texts are erased; there is nothing to compare with")
             for one in edits:
                 found |= _effect(one["op"], one["path"], one["to"], one["content"])
-        written = self._api.get(f"/v1/dreams/{dream['id']}/changes")["data"]
+        written = self._api.get(address(dream["id"], "changes", of=DREAMS))["data"]
         for one in written:
-            version = self._api.get(f"/v1/memory_stores/{store_id}/memory_versions/{one['memory_version_id']}")
+            version = self._api.get(address(store_id, "memory_versions", one["memory_version_id"]))
             deleted = version["operation"] == "deleted"
             moved = one["path"] != one["to"] and not deleted
             op = "delete" if deleted else "rename" if moved else "replace"

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from memolith.clients.api.client import address
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
 from memolith.clients.cli.instants import instant, local_now
@@ -47,7 +48,7 @@ def graph(
     if as_of is not None:
         asked["as_of"] = instant(as_of, local_now(), "--as-of")
     with speaking():
-        found = connect(url, key).get(f"/v1/memory_stores/{store}/graph", asked)
+        found = connect(url, key).get(address(store, "graph"), asked)
         if found["candidates"] and not as_json:
             listed = ", ".join(found["candidates"])
             raise ApiFailed(f"{what} may mean {listed}", Exit.NOT_FOUND, "Name one of these paths.")

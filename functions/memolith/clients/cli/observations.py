@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from memolith.clients.api.client import address
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
 from memolith.clients.cli.conflicts import list_conflicts
 from memolith.clients.cli.instants import instant, local_now
@@ -68,7 +69,7 @@ def observations(
     if as_of is not None:
         asked["as_of"] = instant(as_of, local_now(), "--as-of")
     with speaking():
-        found = connect(url, key).get(f"/v1/memory_stores/{store}/observations", asked)
+        found = connect(url, key).get(address(store, "observations"), asked)
     if as_json:
         print(json.dumps(found))
         return

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from memolith.clients.api.client import address
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
 from memolith.clients.cli.output import Json, say, visible
 from memolith.clients.cli.store_argument import StoreCommand
@@ -36,7 +37,7 @@ def recall(
     if tool:
         asked["recent_tools"] = ",".join(tool)
     with speaking():
-        found = connect(url, key).get(f"/v1/memory_stores/{store}/recall", asked)["memories"]
+        found = connect(url, key).get(address(store, "recall"), asked)["memories"]
     if as_json:
         print(json.dumps(found))
         return

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from memolith.clients.api.client import address
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking
 from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, say, visible
@@ -72,7 +73,7 @@ def search(
         asked["session_id" if author.startswith("sesn_") else "api_key_id"] = author
     asked |= {name: value for name, value in (("min_trust", min_trust), ("type", type), ("tags", tags)) if value}
     with speaking():
-        found = connect(url, key).get(f"/v1/memory_stores/{store}/search", asked)["data"]
+        found = connect(url, key).get(address(store, "search"), asked)["data"]
     if as_json:
         print(json.dumps(found))
         return

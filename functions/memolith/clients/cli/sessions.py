@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memolith.clients.api.client import SESSIONS
 from memolith.clients.cli.api_client import Key, Url, connect, session_address, speaking
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, say, show_fields, show_rows
@@ -45,7 +46,7 @@ def begin(
         raise InvalidRequest("STORE", "name at least one, to write or as --read-only")
     body = {"resources": resources, "title": title, "token_lifetime_seconds": lifetime_s}
     with speaking():
-        _show_token(connect(url, key).post("/v1/sessions", _given(body)), as_json)
+        _show_token(connect(url, key).post(SESSIONS, _given(body)), as_json)
 
 
 @app.command("list")
@@ -64,7 +65,7 @@ def list_sessions(
     chosen = None if store is None else store_called(store, url, key)
     filters = {"api_key_id": made_by, "memory_store_id": chosen, "include_archived": "true" if ended else None}
     with speaking():
-        found = list(connect(url, key).rows("/v1/sessions", _given(filters)))
+        found = list(connect(url, key).rows(SESSIONS, _given(filters)))
     listed = [
         {
             **one,

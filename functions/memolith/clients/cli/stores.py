@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memolith.clients.api.client import STORES
 from memolith.clients.cli.api_client import Key, Store, Url, connect, speaking, store_address
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, confirm, say, show_fields, show_rows
@@ -16,7 +17,6 @@ from memolith.core.errors import InvalidRequest
 
 app = group("List, create, show, update, archive, delete and restore the stores of your workspace.")
 
-STORES = "/v1/memory_stores"
 
 Description = Annotated[str | None, typer.Option("--description", help="What the store is for; agents see it.")]
 Metadata = Annotated[list[str] | None, typer.Option("--metadata", metavar="NAME=VALUE", help="May be repeated.")]

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.api.client import ApiClient
+from memolith.clients.api.client import SESSIONS, ApiClient
 from memolith.clients.api.http import ApiRefused
 from memolith.clients.cli.api_client import Key, Url, connect, session_address, speaking
 from memolith.clients.cli.failures import Exit
@@ -201,7 +201,7 @@ def _known(client: ApiClient, store_id: str) -> dict[str, str]:
 
     Sessions are listed newest first.
     """
-    sessions = client.rows("/v1/sessions", {"memory_store_id": store_id, "include_archived": "true", "limit": 100})
+    sessions = client.rows(SESSIONS, {"memory_store_id": store_id, "include_archived": "true", "limit": 100})
     return {one["metadata"][SOURCE]: one["id"] for one in sessions if SOURCE in one["metadata"]}
 
 
@@ -220,8 +220,8 @@ def _begin(client: ApiClient, store_id: str, program: Program, conversation: Con
         "metadata": {SOURCE: _source(program, conversation)},
         "token_lifetime_seconds": 60,
     }
-    session = str(client.post("/v1/sessions", body)["id"])
-    client.post(f"/v1/sessions/{session}/archive")
+    session = str(client.post(SESSIONS, body)["id"])
+    client.post(f"{session_address(session)}/archive")
     return session
 
 
@@ -229,7 +229,7 @@ def _send(client: ApiClient, session: str, conversation: Conversation) -> dict[s
     """Report a file's events, in as many calls as they take. A call whose reply is lost may be sent again."""
     told = {"accepted": 0, "duplicates": 0, "redactions": 0}
     for batch in batches(conversation.events):
-        receipt = client.post(f"/v1/sessions/{session}/transcript", {"events": batch})
+        receipt = client.post(f"{session_address(session)}/transcript", {"events": batch})
         told = {name: count + receipt[name] for name, count in told.items()}
     return {**told, "unreadable": conversation.unreadable}
 

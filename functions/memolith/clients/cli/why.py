@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.api.client import ApiClient
+from memolith.clients.api.client import DREAMS, ApiClient, address
 from memolith.clients.api.http import ApiRefused
 from memolith.clients.cli.api_client import Key, Store, Url, complete_path, connect, memory_id_of, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
@@ -161,20 +161,20 @@ def _origin(api: ApiClient, store: str, version: Mapping[str, Any]) -> dict[str,
 
 def _sources(api: ApiClient, dream_id: str, memory_id: str) -> list[str]:
     """Return what the edit of a memory that a dream wrote itself rests on."""
-    changes = api.get(f"/v1/dreams/{dream_id}/changes")["data"]
+    changes = api.get(address(dream_id, "changes", of=DREAMS))["data"]
     return next((one["sources"] for one in changes if one["memory_id"] == memory_id), [])
 
 
 def _proposal(api: ApiClient, store: str, version: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the proposal whose approval made a version: of those that were decided before it, the last few."""
-    address = f"/v1/memory_stores/{store}/proposals"
+    proposals = address(store, "proposals")
     decided: list[Mapping[str, Any]] = []
     for status in ("approved", "reverted"):
-        rows = islice(_allowed(api, address, {"status": status, "limit": 100}), LISTED_MAX)
+        rows = islice(_allowed(api, proposals, {"status": status, "limit": 100}), LISTED_MAX)
         before = islice((one for one in rows if one["proposed_at"] <= version["created_at"]), PROPOSALS_MAX)
         decided += [one for one in before if one["decided_at"] <= version["created_at"]]
     for one in sorted(decided, key=lambda row: str(row["decided_at"]), reverse=True)[:LOOKED_INTO_MAX]:
-        whole = api.get(f"{address}/{one['id']}")
+        whole = api.get(f"{proposals}/{one['id']}")
         if any(_made(edit) == version["id"] for edit in whole["edits"] or ()):
             return whole
     return None
@@ -186,7 +186,7 @@ def _made(edit: Mapping[str, Any]) -> str | None:
 
 def _dream(api: ApiClient, session: str, version: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the dream whose session this is; it was asked for before the version was written."""
-    rows = islice(_allowed(api, "/v1/dreams", {"include_archived": "true", "limit": 100}), LISTED_MAX)
+    rows = islice(_allowed(api, DREAMS, {"include_archived": "true", "limit": 100}), LISTED_MAX)
     before = islice((one for one in rows if one["created_at"] <= version["created_at"]), DREAMS_MAX)
     return next((one for one in before if one["session_id"] == session), None)
 

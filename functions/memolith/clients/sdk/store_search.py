@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 import anthropic
 
@@ -22,5 +23,5 @@ def searched(client: anthropic.Anthropic, store_id: str, query: str, folder: str
         return ()
     asked = {"query": query.strip()[:SEARCH_QUERY_MAX_CHARS], "path_prefix": folder, "limit": SEARCH_LIMIT_MAX}
     options: Any = {"params": asked}
-    answer: Any = client.get(f"/v1/memory_stores/{store_id}/search", cast_to=object, options=options)
+    answer: Any = client.get(f"/v1/memory_stores/{quote(store_id, safe='')}/search", cast_to=object, options=options)
     return [(hit["memory"]["id"], float(hit["score"])) for hit in answer["data"]]

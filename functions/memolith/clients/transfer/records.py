@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from memolith.clients.api.client import PAGE, ApiClient
+from memolith.clients.api.client import DREAMS, PAGE, SESSIONS, ApiClient, address
 from memolith.core.proposals import STATUSES
 
 PROPOSAL, SESSION, EVENT, DREAM = "proposal", "session", "event", "dream"
@@ -34,15 +34,15 @@ def export(client: ApiClient, store_id: str, path: Path) -> dict[str, int]:
 
 
 def _records(client: ApiClient, store_id: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    proposals = f"/v1/memory_stores/{store_id}/proposals"
+    proposals = address(store_id, "proposals")
     for status in STATUSES:
         for one in client.rows(proposals, {"status": status, "limit": PAGE}):
             yield PROPOSAL, client.get(f"{proposals}/{one['id']}")
     asked: dict[str, str | int] = {"memory_store_id": store_id, "include_archived": "true", "limit": PAGE}
-    for session in client.rows("/v1/sessions", asked):
+    for session in client.rows(SESSIONS, asked):
         yield SESSION, session
-        for event in client.rows(f"/v1/sessions/{session['id']}/events", {"limit": PAGE}):
+        for event in client.rows(address(session["id"], "events", of=SESSIONS), {"limit": PAGE}):
             yield EVENT, {"session_id": session["id"], **event}
-    for dream in client.rows("/v1/dreams", {"include_archived": "true", "limit": PAGE}):
+    for dream in client.rows(DREAMS, {"include_archived": "true", "limit": PAGE}):
         if any(one.get("memory_store_id") == store_id for one in (*dream["inputs"], *dream["outputs"])):
             yield DREAM, dream

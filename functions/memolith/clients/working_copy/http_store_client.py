@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx2
 
+from memolith.clients.api.client import address
 from memolith.clients.working_copy.store_client import (
     Changes,
     Damaged,
@@ -60,7 +61,7 @@ class HttpStoreClient:
         self, url: str, key: str, store_id: str, clock: Clock, transport: httpx2.BaseTransport | None = None
     ) -> None:
         self._url, self._clock = url.rstrip("/"), clock
-        self._store = f"{self._url}/v1/memory_stores/{store_id}"
+        self._store = self._url + address(store_id)
         self._http = httpx2.Client(
             headers={"authorization": f"Bearer {key}", "anthropic-beta": BETA},
             timeout=httpx2.Timeout(TIMEOUT_S, connect=CONNECT_TIMEOUT_S),

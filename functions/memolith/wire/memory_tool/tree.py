@@ -99,7 +99,7 @@ class Tree:
     def __init__(self, caller: Caller, store_id: str) -> None:
         self._caller = caller
         self._store_id = store_id
-        self._store = f"/v1/memory_stores/{store_id}"
+        self._store = f"/v1/memory_stores/{quote(store_id, safe='')}"
         self._memories = f"{self._store}/memories"
 
     def find(self, path: str) -> File | Folder | None:
