@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memolith.adapters.local.files import NO_LINKS
+from memolith.adapters.local.files import name_new
 from memolith.ports.backup_places import Advance, ReadFile
 from memolith.ports.errors import ObjectExists, ObjectNotFound
 
@@ -44,17 +44,10 @@ class BackupFolder:
             yield Path(drafts)
 
     def put_if_absent(self, name: str, draft: Path, sha256: str) -> None:
-        """Link the draft to its name, which is taken or not at one stroke. See `BackupPlace`."""
+        """Give the draft its name, which is taken or not at one stroke. See `BackupPlace`."""
         draft.chmod(0o600)
-        target = self._folder / name
         try:
-            try:
-                os.link(draft, target)
-            except OSError as error:
-                if error.errno not in NO_LINKS:
-                    raise
-                target.touch(mode=0o600, exist_ok=False)
-                draft.replace(target)
+            name_new(draft, self._folder / name)
         except FileExistsError as error:
             raise ObjectExists(self.at(name)) from error
 

@@ -74,6 +74,52 @@ def write_new(folder: Path, content: bytes) -> Path:
     return path
 
 
+def name_new(draft: Path, path: Path) -> None:
+    """Give a finished file a name that is free; where the disk has no links, the draft's own is gone then.
+
+    At one stroke, so that a kill leaves all of the file at the name, or nothing. Only on a disk that has neither links
+    nor a rename that replaces nothing, an empty file holds the name meanwhile.
+
+    Raises:
+        FileExistsError: something is there. OSError.
+    """
+    try:
+        os.link(draft, path)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        if not _renamed_new(draft, path):
+            path.touch(PRIVATE_FILE, exist_ok=False)
+            try:
+                draft.replace(path)
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
+
+
+def _renamed_new(draft: Path, path: Path) -> bool:
+    """Rename to a free name; False where the system or the disk has no such call. Raises as `name_new`.
+
+    Source: renameat2(2) of Linux, renamex_np(2) of macOS.
+    """
+    import ctypes
+
+    old, new = os.fsencode(draft), os.fsencode(path)
+    try:
+        system = ctypes.CDLL(None, use_errno=True)
+        failed = (
+            system.renamex_np(old, new, 4)  # RENAME_EXCL
+            if _IS_MACOS
+            else system.renameat2(-100, old, -100, new, 1)  # AT_FDCWD, RENAME_NOREPLACE
+        )
+    except AttributeError:
+        return False
+    refusal = ctypes.get_errno() if failed else 0
+    if failed and refusal not in NO_LINKS | {errno.EINVAL}:
+        raise OSError(refusal, os.strerror(refusal), str(path))
+    return not failed
+
+
 @contextmanager
 def shared(path: Path) -> Iterator[None]:
     """Hold a lock that any number of threads and processes hold at once, for this block; see `is_shared`."""

@@ -16,7 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from memolith.adapters.local.files import NO_LINKS
+from memolith.adapters.local.files import name_new
 from memolith.clients.api.client import ApiClient
 from memolith.clients.transfer.discovery import VERSION_CONTROL
 from memolith.clients.transfer.ignoring import DRAFT
@@ -76,7 +76,9 @@ class Folder:
             identity = _identity(beside)
             if was is not None and not _has(path, was):
                 return "kept", "somebody changed the file there meanwhile"
-            if was is not None or not _linked(beside, path):
+            if was is None:
+                name_new(beside, path)
+            else:
                 beside.replace(path)
         except FileExistsError:
             return "kept", "somebody made a file there meanwhile"
@@ -100,8 +102,10 @@ def whole(path: Path, *, replace: bool) -> Iterator[Path]:
     beside = _draft(path)
     try:
         yield beside
-        if replace or not _linked(beside, path):
+        if replace:
             beside.replace(path)
+        else:
+            name_new(beside, path)
     except FileExistsError as error:
         raise InvalidRequest("TARGET", f"{path} is there already (--replace writes over it)") from error
     finally:
@@ -124,17 +128,6 @@ def _has(path: Path, text: bytes) -> bool:
         return not path.is_symlink() and path.read_bytes() == text
     except FileNotFoundError:
         return False
-
-
-def _linked(beside: Path, path: Path) -> bool:
-    """Link the file to its name; False where the file system has no hard links. Raises FileExistsError."""
-    try:
-        os.link(beside, path)
-    except OSError as error:
-        if error.errno in NO_LINKS:
-            return False
-        raise
-    return True
 
 
 class Tar:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import tarfile
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from memolith.clients.cli.failures import Exit
-from memolith.clients.transfer.exporting import Folder, whole
+from memolith.clients.transfer.exporting import Folder
 from memolith.clients.transfer.report import Row
 from memolith.scanner import Scanner
 from tests.api.harness import memolith_backend
@@ -373,19 +372,3 @@ class TestUnderTheScanner:
         assert out.startswith("created")
         assert "github-pat in line 2" in err
         assert desk.ok("cat", desk.store, "/b.md") == "one\nuse [REDACTED:github-pat]\n"
-
-
-@pytest.mark.parametrize("refusal", [errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EMLINK])
-def test_a_disk_without_hard_links_takes_new_files_of_an_export(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: int
-) -> None:
-    """ENOSYS is what Linux before 6.15 passes on of a mount that has no links, such as Memolith's own."""
-
-    def refused(*_: Any) -> None:
-        raise OSError(refusal, os.strerror(refusal))
-
-    monkeypatch.setattr(os, "link", refused)
-    assert Folder(tmp_path).write("a", b"x", 0) == Row("a", "written")
-    with whole(tmp_path / "b", replace=False) as beside:
-        beside.write_bytes(b"y")
-    assert texts(tmp_path) == {"a": b"x", "b": b"y"}
