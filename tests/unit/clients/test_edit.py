@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any, NoReturn
@@ -165,3 +166,48 @@ def test_a_memory_whose_name_is_too_long_for_a_file_is_edited(desk: Desk, tmp_pa
     assert desk.json("edit", desk.store, path)["path"] == path
     assert desk.ok("cat", desk.store, path) == ".md"
     assert list(tmp_path.glob("memolith-edit-*")) == []
+
+
+# ---- a terminal that is closed ------------------------------------------------------------------------------------
+
+HANG_UP = "import os, signal; file.write_text('mine'); os.kill(os.getppid(), signal.SIGHUP)"
+
+
+def test_an_edit_whose_terminal_is_closed_waits_for_the_editor_and_writes_its_text(desk: Desk, tmp_path: Path) -> None:
+    """It was killed, and left the text in a folder that nothing named."""
+    desk.put("/a", "one")
+    desk.editor(f"{HANG_UP}; assert signal.getsignal(signal.SIGHUP) == signal.SIG_DFL")
+    assert desk.json("edit", desk.store, "/a")["result"] == "changed"
+    assert desk.ok("cat", desk.store, "/a") == "mine"
+    assert kept(tmp_path) == []
+
+
+def test_an_editor_that_ends_with_its_terminal_leaves_a_text_that_is_named(desk: Desk, tmp_path: Path) -> None:
+    desk.put("/a", "one")
+    desk.editor(f"{HANG_UP}; os.kill(os.getpid(), signal.SIGHUP)")
+    told = desk.fails(Exit.FAILED, "edit", desk.store, "/a")
+    (file,) = kept(tmp_path)
+    assert f"Your text is kept in {file}" in told and file.read_text() == "mine"
+    assert desk.ok("cat", desk.store, "/a") == "one"
+
+
+def test_a_terminal_that_is_closed_while_the_text_is_written_leaves_it_and_names_it(desk: Desk, tmp_path: Path) -> None:
+    desk.put("/a", "one")
+    desk.editor("file.write_text('mine')")
+    desk.patch.setattr(edit, "_write", lambda *_: signal.raise_signal(signal.SIGHUP))
+    code, out, err = desk.run("edit", desk.store, "/a")
+    (file,) = kept(tmp_path)
+    assert (code, out, file.read_text()) == (INTERRUPTED, "", "mine")
+    assert f"Your text is kept in {file}" in err and CHECK_FIRST in err
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
+
+
+def test_a_hangup_that_is_ignored_stays_ignored(desk: Desk, tmp_path: Path) -> None:
+    """As `nohup` has it, for the editor as well."""
+    desk.put("/a", "one")
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        desk.editor(f"{HANG_UP}; assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN")
+        assert desk.json("edit", desk.store, "/a")["result"] == "changed"
+    finally:
+        signal.signal(signal.SIGHUP, before)

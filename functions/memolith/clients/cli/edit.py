@@ -8,6 +8,8 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -62,12 +64,13 @@ def edit(
     )
     done, doubt = was, ""
     try:
-        _run_editor(file)
-        after = text_of(file)
-        if after != before:
-            doubt = f"{CHECK_FIRST}\n"
-            with speaking():
-                done = _write(client, store, path, was, after)
+        with _handling(signal.default_int_handler, signal.SIGHUP):
+            _run_editor(file)
+            after = text_of(file)
+            if after != before:
+                doubt = f"{CHECK_FIRST}\n"
+                with speaking():
+                    done = _write(client, store, path, was, after)
     except MemolithError as error:
         raise ApiFailed(explain(error).removeprefix("error: "), exit_of(error), kept) from error
     except BaseException:
@@ -111,21 +114,30 @@ def _show_unchanged(was: Any, as_json: bool) -> None:
 
 
 def _run_editor(file: Path) -> None:
-    """Run the editor. Ctrl-C is the editor's, as long as it runs.
+    """Run the editor. Ctrl-C is the editor's, as long as it runs, and so is the end of the terminal (SIGHUP).
 
     Raises:
         InvalidRequest: there is no such editor. ApiFailed: it ended as if it had failed.
     """
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    before = signal.signal(signal.SIGINT, lambda *_: None)  # not SIG_IGN, which the editor would have, too
     try:
-        ended = subprocess.run([*shlex.split(editor), str(file)], check=False).returncode
+        with _handling(lambda *_: None, signal.SIGINT, signal.SIGHUP):  # not SIG_IGN, which the editor would have, too
+            ended = subprocess.run([*shlex.split(editor), str(file)], check=False).returncode
     except (OSError, ValueError) as error:
         raise InvalidRequest("EDITOR", f"{editor} cannot be run: say which editor, EDITOR=nano") from error
-    finally:
-        signal.signal(signal.SIGINT, before)
     if ended:
         raise ApiFailed(f"{editor} ended with {ended}, so nothing was written", Exit.FAILED)
+
+
+@contextmanager
+def _handling(handler: Callable[[int, Any], object], *signals: int) -> Iterator[None]:
+    """Have these signals handled so in this block, but for those that are ignored, as SIGHUP under `nohup`."""
+    before = {one: signal.signal(one, handler) for one in signals if signal.getsignal(one) != signal.SIG_IGN}
+    try:
+        yield
+    finally:
+        for one, was in before.items():
+            signal.signal(one, was)
 
 
 def _forget(file: Path) -> None:
