@@ -10,7 +10,8 @@ from inspect import signature
 
 import pytest
 
-from memolith.clients.cli import cat, stores
+from memolith.clients.api.client import ApiClient
+from memolith.clients.cli import cat, rm, stores
 from memolith.clients.cli.failures import Exit
 from tests.unit.clients.desk import Desk
 
@@ -225,6 +226,24 @@ def test_memories_are_deleted_and_what_was_not_there_is_told(desk: Desk) -> None
     assert "no memory is at /gone" in err
     assert desk.ok("ls", desk.store) == ""
     assert "no memory is at /a" in desk.fails(Exit.NOT_FOUND, "rm", desk.store, "/a")
+
+
+def test_what_another_client_renames_out_of_a_folder_is_not_deleted_with_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The API takes no path as a precondition: `rm` asks the home for each memory at its path just before."""
+    memory, below = desk.put("/old/a", "one"), rm.below
+    desk.put("/old/b", "two")
+
+    def listed(client: ApiClient, store: str, what: str) -> list[str]:
+        found = below(client, store, what)
+        client.memories.update(memory["id"], memory_store_id=store, path="/kept")
+        return found
+
+    monkeypatch.setattr(rm, "below", listed)
+    code, _, err = desk.run("rm", "-r", desk.store, "/old")
+    assert (code, "no memory is at /old/a" in err) == (Exit.IN_PART, True)
+    assert desk.ok("ls", desk.store, "-r").split() == ["/kept"]
 
 
 # ---- sessions -----------------------------------------------------------------------------------------------------
