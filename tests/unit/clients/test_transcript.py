@@ -122,6 +122,14 @@ def test_what_is_said_twice_in_the_same_words_is_two_events_to_an_early_codex(tm
     assert [event["client_event_id"] for event in begun] == names[:2], "they stay as the file grows"
 
 
+def test_a_copy_of_an_early_codexs_file_names_its_events_alike(tmp_path: Path) -> None:
+    """So the file is no part of a name: a file that was moved, or copied with more in it, adds nothing twice."""
+    talk = [("user", "yes"), ("assistant", "a"), ("user", "yes")]
+    files = [early_codex(tmp_path / name, *talk) for name in ("rollout-1.jsonl", "archived.jsonl")]
+    first, second = (read_conversation(file, Program.CODEX).events for file in files)
+    assert first == second
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
 def test_only_a_line_feed_ends_a_line_of_a_session_file(tmp_path: Path, end: str) -> None:
     """JSON may hold U+2028, U+2029 and U+0085 as they are. Events with one were dropped."""
