@@ -157,19 +157,28 @@ def locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def lock_if_free(path: Path) -> int | None:
+    """Take the lock of `locked` until the returned descriptor is closed; None where somebody holds it. Never waits."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException as error:
+        os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            return None
+        raise
+    return descriptor
+
+
 @contextmanager
 def locked_if_free(path: Path) -> Iterator[bool]:
     """Take the lock of `locked` for this block unless somebody holds it; yield whether it is taken. Never waits."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    descriptor = lock_if_free(path)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            taken = True
-        except BlockingIOError:
-            taken = False
-        yield taken
+        yield descriptor is not None
     finally:
-        os.close(descriptor)
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import logging
 import os
@@ -19,11 +18,11 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from memolith.adapters.local.files import PRIVATE_FILE, locked, make_folder, sync, sync_folder
+from memolith.adapters.local.files import PRIVATE_FILE, lock_if_free, locked, make_folder, sync, sync_folder
 from memolith.clients.working_copy.conditional_commit import Sent
 from memolith.clients.working_copy.store_client import Head
 
-RECORD, TEXT = ".json", ".text"
+RECORD, TEXT, LOCK = ".json", ".text", "lock"
 PLAIN = ("path", "appended_from", "complete", "reason", "changed_at_ns")
 """What a record has as it is; a reader ignores fields that it does not know."""
 
@@ -108,7 +107,7 @@ class UnsavedTexts:
         self._folder = folder / token_hex(8)
         with locked(folder / STARTING):
             make_folder(self._folder)
-            self._lock = _lock(self._folder)
+            self._lock = lock_if_free(self._folder / LOCK)
             try:
                 self.inherited = list(self._inherit(folder)) if take_over else []
             except OSError as error:
@@ -203,9 +202,9 @@ class UnsavedTexts:
 
     def abandon(self) -> None:
         """Release the folder as a process that dies does: what is in it is the next one's. Repeatable."""
-        if self._lock >= 0:
+        if self._lock is not None:
             os.close(self._lock)
-            self._lock = -1
+            self._lock = None
 
     def _open(self, local: LocalText) -> None:
         name = self._folder / (local.id + TEXT)
@@ -216,8 +215,10 @@ class UnsavedTexts:
             if other == self._folder or not other.is_dir():
                 continue
             try:
-                lock = _lock(other)
+                lock = lock_if_free(other / LOCK)
             except OSError:
+                continue
+            if lock is None:
                 continue
             try:
                 records = [(record, _read(record)) for record in sorted(other.glob("*" + RECORD))]
@@ -252,11 +253,11 @@ def move_left(folder: Path, into: Path) -> bool:
     living = False
     for left in [one for one in folder.iterdir() if one.is_dir()]:
         try:
-            lock = _lock(left)
-        except BlockingIOError:
-            living = True
-            continue
+            lock = lock_if_free(left / LOCK)
         except FileNotFoundError:  # its mount ends at this moment, and left nothing
+            continue
+        if lock is None:
+            living = True
             continue
         try:
             left.rename(into / left.name)
@@ -286,17 +287,6 @@ def _read(record: Path) -> LocalText | None:
     except (ValueError, TypeError, KeyError) as error:
         log.warning("%s cannot be understood (%s); the text beside it is left there", record, error)
         return None
-
-
-def _lock(folder: Path) -> int:
-    """Lock a folder. Raises BlockingIOError where a living process holds it, FileNotFoundError where it was removed."""
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 def _remove(folder: Path) -> None:
