@@ -6,6 +6,7 @@ import errno
 
 import pytest
 
+from memolith.clients.working_copy.store_client import Head
 from tests.mount.conftest import Desk
 from tests.mount.test_conflicts import refused
 
@@ -81,3 +82,30 @@ def test_the_rename_of_a_folder_leaves_where_it_is_what_another_client_has_taken
     desk.copy.rename("/d", "/e")
     assert desk.stored() == {"/e/c.md": "c", "/theirs/a.md": "a"}
     assert (desk.names(), desk.names("/e")) == (["e", "theirs"], ["c.md"])
+
+
+def test_the_rename_of_a_folder_takes_along_what_another_client_has_renamed_within_it(desk: Desk) -> None:
+    for name in "abc":
+        desk.save(f"/d/{name}.md", name)
+    desk.others_rename("/d/a.md", "/d/deep/a.md")
+    desk.others_delete("/d/b.md")
+    desk.others_rename("/d/c.md", "/d/b.md")
+    desk.copy.rename("/d", "/e")
+    assert desk.stored() == {"/e/b.md": "c", "/e/deep/a.md": "a"}
+    assert (desk.names(), desk.names("/e"), desk.names("/e/deep")) == (["e"], ["b.md", "deep"], ["a.md"])
+
+
+def test_the_rename_of_a_folder_ends_though_another_client_keeps_renaming_within_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.save("/d/0.md", "one")
+    head, renamed = desk.copy.state.client.head, iter(range(100))
+
+    def late(memory_id: str) -> Head:
+        number = next(renamed)
+        desk.others_rename(f"/d/{number}.md", f"/d/{number + 1}.md")
+        return head(memory_id)
+
+    monkeypatch.setattr(desk.copy.state.client, "head", late)
+    desk.copy.rename("/d", "/e")
+    assert (desk.stored(), desk.names("/d"), next(renamed)) == ({"/d/3.md": "one"}, ["3.md"], 3)

@@ -306,24 +306,30 @@ class Rename:
             fail(errno.ENOTDIR, "a file has that name")
         if state.is_folder(new) and state.names(new):
             fail(errno.ENOTEMPTY, "there is something in it")
-        with state.lock:
-            files = {head.path for head in state.table.under(old)} - set(state.displaced)
-            files |= {path for path in state.locals if within(path, old)}
         for folder in state.folders_under(old):
             state.add_folder(new + folder[len(old) :])
         state.add_folder(new)
         had_ns = state.folder_times.at(old)
-        for path in sorted(files):
-            target = new + path[len(old) :]
-            with state.hold(path, target, *self._displaced_to(path)):
-                if state.find(path) is not None:
-                    with suppress(FileNotFoundError):  # others have taken it out of the folder meanwhile
-                        self._rename_file(path, target, replace=False)
+        files: set[str] = set()
+        for _ in range(RENAME_ATTEMPTS):  # what others have renamed within the folder meanwhile shows after its turn
+            files |= (there := self._files_under(old))
+            for path in sorted(there):
+                target = new + path[len(old) :]
+                with state.hold(path, target, *self._displaced_to(path)):
+                    if state.find(path) is not None:
+                        with suppress(FileNotFoundError):  # others have taken it away from there meanwhile
+                            self._rename_file(path, target, replace=False)
         with state.keeping_folder(old):
             for folder in reversed(self._folders_of(files, old)):
                 state.remove_folder(folder)
         state.folder_times.moved(old, new)
         state.folder_times.put(new, had_ns)
+
+    def _files_under(self, folder: str) -> set[str]:
+        state = self._state
+        with state.lock:
+            files = {head.path for head in state.table.under(folder)} - set(state.displaced)
+            return files | {path for path in state.locals if within(path, folder)}
 
     def _folders_of(self, files: set[str], old: str) -> list[str]:
         found = {old, *self._state.folders_under(old)}
