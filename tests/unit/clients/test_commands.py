@@ -12,6 +12,7 @@ import pytest
 
 from memolith.clients.api.client import ApiClient
 from memolith.clients.cli import cat, rm, stores
+from memolith.clients.cli.api_client import below
 from memolith.clients.cli.failures import Exit
 from tests.unit.clients.desk import Desk
 
@@ -232,7 +233,7 @@ def test_what_another_client_renames_out_of_a_folder_is_not_deleted_with_it(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The API takes no path as a precondition: `rm` asks the home for each memory at its path just before."""
-    memory, below = desk.put("/old/a", "one"), rm.below
+    memory = desk.put("/old/a", "one")
     desk.put("/old/b", "two")
 
     def listed(client: ApiClient, store: str, what: str) -> list[str]:
