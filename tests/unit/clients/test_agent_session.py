@@ -107,6 +107,28 @@ def test_stores_are_named_by_id_or_name(program: Program) -> None:
         program.session("Third").store_ids()
 
 
+def test_stores_are_named_by_id_or_name_with_a_sessions_token_too(program: Program) -> None:
+    """A name was taken for an id, so that no tool found the store."""
+    first, second, _ = program.store("First"), program.store("Second"), program.store("Third")
+    resources = [{"type": "memory_store", "memory_store_id": one, "access": "read_write"} for one in (first, second)]
+    token = program.backend.raw("POST", "/v1/sessions", body={"resources": resources}).body["token"]
+    session = program.session("Second", second, key=token)
+    assert session.store_ids() == [second]
+    assert session.call("GET", f"/v1/memory_stores/{second}/memories").status == 200
+    with pytest.raises(ToolFailure, match=r"no store of the token's session is called Third\. It has: First, Second"):
+        program.session("Third", key=token).store_ids()
+    program.asked.clear()
+    assert program.session(first, key=token).store_ids() == [first]
+    assert program.session(key=token).store_ids() == [first, second]
+    assert program.asked == [], "ids are not asked for"
+
+
+def test_a_request_that_cannot_be_sent_is_said_in_words(program: Program) -> None:
+    session = program.session(program.store("Notes"))
+    with pytest.raises(ToolFailure, match=r"Refused: .* cannot be asked for: nothing was sent"):
+        session.call("GET", "/v1/memory_stores/Team notes/memories")
+
+
 @pytest.mark.parametrize(
     ("method", "is_begun", "said"),
     [

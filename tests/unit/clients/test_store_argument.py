@@ -42,6 +42,20 @@ def test_a_store_is_found_by_its_name(desk: Desk) -> None:
     assert desk.ok("cat", desk.store, "/a") == "one"
 
 
+def test_a_sessions_token_finds_its_stores_by_name_and_no_others(desk: Desk) -> None:
+    """The stores were listed, which no token may: each command that was given a name ended with a 403."""
+    desk.put("/a", "one")
+    gone = desk.ok("stores", "create", "Gone").strip()
+    desk.ok("stores", "create", "Other")
+    token = desk.json("sessions", "begin", "Team notes", "--read-only", "Gone")["token"]
+    desk.ok("stores", "delete", gone, "--yes")
+    assert desk.ok("cat", "Team notes", "/a", "--api-key", token) == "one"
+    told = desk.fails(Exit.NOT_FOUND, "cat", "Other", "/a", "--api-key", token)
+    assert "no store of the token's session is called Other" in told and "It has: Team notes" in told
+    desk.ok("stores", "archive", "Team notes", "--yes")
+    assert desk.ok("cat", "Team notes", "/a", "--api-key", token) == "one"
+
+
 def test_an_archived_store_is_found_by_its_name_where_no_other_has_it(desk: Desk) -> None:
     """A store that had just been archived by its name was called by no name any more, not even to delete it."""
     desk.put("/a", "archived")

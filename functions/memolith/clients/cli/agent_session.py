@@ -16,7 +16,7 @@ from memolith.clients.api.http import ApiError, ApiRefused, ApiUnanswered, HttpA
 from memolith.clients.cli.api_address import is_this_machine
 from memolith.clients.cli.failures import ApiFailed
 from memolith.clients.cli.store_argument import one_called
-from memolith.core.errors import MemolithError
+from memolith.core.errors import InvalidRequest, MemolithError
 from memolith.core.limits import SESSION_STORES_MAX, TOKEN_LIFETIME_MAX_S
 from memolith.core.times import parse_rfc3339
 from memolith.ports.clock import Clock
@@ -98,6 +98,8 @@ class AgentSession:
             return Reply(error.status, error.body if isinstance(error.body, Mapping) else {})
         except ApiUnanswered as error:
             raise _unanswered(error, maybe_done=error.maybe_done) from error
+        except InvalidRequest as error:  # it has a character that no request may have, and was not sent
+            raise ToolFailure(texts.REFUSED.format(reason=error.message)) from error
 
     def _ready(self, *, refused: bool = False) -> HttpApi:
         """Return the way to the API with a token that is good for a while. Raises ToolFailure."""
@@ -118,11 +120,12 @@ class AgentSession:
 
     def _begin(self) -> HttpApi:
         owner = self._owner = self._connect()
+        named = list(dict.fromkeys(one_called(owner, one) for one in self._named))
         if owner.http.key.startswith(PREFIX):
-            self._store_ids = list(self._named) or stores_in(owner.http.key)
+            self._store_ids = named or stores_in(owner.http.key)
             self._renew_at_us, self._http = float("inf"), owner.http
             return owner.http
-        self._store_ids = self._resolved(owner)
+        self._store_ids = named or self._all(owner)
         try:
             session = self._created(owner, "read_write")
         except ApiRefused as error:
@@ -132,11 +135,8 @@ class AgentSession:
         self._session_id = str(session["id"])
         return self._take(owner, session)
 
-    def _resolved(self, owner: ApiClient) -> list[str]:
-        """Return the ids of the stores to attach. Raises ToolFailure for none and for too many, and as the API does."""
-        if self._named:
-            named = [one_called(owner, one) for one in self._named]
-            return list(dict.fromkeys(named))
+    def _all(self, owner: ApiClient) -> list[str]:
+        """Return the ids of all stores. Raises ToolFailure for none and for too many, and as the API does."""
         found = [str(one.id) for one in owner.stores.list(limit=SEVERAL_MAX)]
         if not found:
             raise ToolFailure(texts.REFUSED.format(reason=NO_STORE_YET))

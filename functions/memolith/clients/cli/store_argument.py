@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from typer.core import TyperCommand
 
 from memolith.adapters.local.files import locked, write_new
 from memolith.clients.api.client import ApiClient, Record
+from memolith.clients.api.http import NOT_FOUND, ApiRefused
 from memolith.clients.cli.api_address import find_address, laptop_root
 from memolith.clients.cli.api_client import connect, speaking
 from memolith.clients.cli.failures import ApiFailed, Exit
@@ -89,7 +90,7 @@ class DeletedStoreCommand(NamedStoreCommand):
 
 
 def store_called(named: str, url: str | None, key: str | None, listings: Sequence[Mapping[str, str]] = LISTINGS) -> str:
-    """Return the id of a store that is named by its id or its name. No request for an id, else one for 100 stores.
+    """Return the id of a store that is named by its id or its name. No request for an id, else as `one_called`.
 
     Raises:
         ApiFailed: no store has that name, or several have.
@@ -103,14 +104,23 @@ def store_called(named: str, url: str | None, key: str | None, listings: Sequenc
 def one_called(client: ApiClient, named: str, listings: Sequence[Mapping[str, str]] = LISTINGS) -> str:
     """Return an id as it is, or that of the one store with this name, in the first listing that has one.
 
+    A request for 100 stores of each listing; with a session's token, one for each of the session's stores.
+
     Raises:
         ApiFailed: no store has that name, or several have.
     """
     if named.startswith("memstore_"):
         return named
+    own = _of_session(client)
+    listed: Iterable[Iterable[Record]] = (client.stores.list(**query) for query in listings)
+    if own is not None:
+        listed = [one for one in own if one.archived_at is None], own
     found: list[Record] = []
-    for query in listings:
-        found = found or [one for one in client.stores.list(**query) if one.name == named]
+    for stores in listed:
+        found = found or [one for one in stores if one.name == named]
+    if not found and own is not None:
+        names = ", ".join(one.name for one in own)
+        raise ApiFailed(f"no store of the token's session is called {named}", Exit.NOT_FOUND, f"It has: {names}")
     if not found:
         hint = "`memolith stores list` lists the stores; with --archived or --deleted, others too."
         raise ApiFailed(f"no store is called {named}", Exit.NOT_FOUND, hint)
@@ -118,6 +128,23 @@ def one_called(client: ApiClient, named: str, listings: Sequence[Mapping[str, st
         names = ", ".join(one.id for one in found)
         raise ApiFailed(f"{len(found)} stores are called {named}", Exit.USAGE, f"Use the id: {names}")
     return str(found[0].id)
+
+
+def _of_session(client: ApiClient) -> list[Record] | None:
+    """Return the stores of a token's session, without those that were deleted. None for an API key, which may list."""
+    from memolith.app.auth.session_tokens import PREFIX
+    from memolith.wire.mcp.bearers import stores_in
+
+    if not client.http.key.startswith(PREFIX):
+        return None
+    found = []
+    for store_id in stores_in(client.http.key):
+        try:
+            found.append(client.stores.retrieve(store_id))
+        except ApiRefused as error:
+            if error.kind != NOT_FOUND:
+                raise
+    return found
 
 
 def default_store(url: str | None, key: str | None) -> str:
@@ -166,7 +193,9 @@ def complete_store(ctx: typer.Context, incomplete: str) -> list[str]:
     if incomplete.startswith("/"):
         return complete_path(ctx, incomplete)
     try:
-        stores = list(_client(ctx).stores.list())
+        client = _client(ctx)
+        own = _of_session(client)
+        stores = list(client.stores.list()) if own is None else own
     except Exception:  # noqa: BLE001 - completion stays silent whatever is wrong: the command itself says it
         return []
     names = [one.id if incomplete.startswith("memstore_") else one.name for one in stores]
