@@ -178,6 +178,10 @@ TOO_MUCH: dict[str, Any] = {
 }
 
 
+def claude_line(name: str, said: object, session: str = "s") -> str:
+    return json.dumps({"type": "user", "sessionId": session, "uuid": name, "message": {"content": said}}) + "\n"
+
+
 def session_with(file: Path, given: object) -> Path:
     """A session file of Claude Code: what a person said, a tool's use with this input, and what a person said then."""
     blocks = [{"type": "tool_use", "id": "t", "name": "n", "input": given}]
@@ -315,13 +319,11 @@ def test_a_file_that_is_named_twice_makes_one_session(desk: Desk, tmp_path: Path
 
 def test_files_of_one_conversation_make_one_session_and_each_event_is_recorded_once(desk: Desk, tmp_path: Path) -> None:
     """Claude Code keeps what a subagent did in another file under the session's id; a resumed one begins as it did."""
-
-    def line(name: str, said: str, session: str = "s") -> str:
-        return json.dumps({"type": "user", "sessionId": session, "uuid": name, "message": {"content": said}}) + "\n"
-
-    begun = line("1", "Deploy the engine.")
+    begun = claude_line("1", "Deploy the engine.")
     files = [tmp_path / f"{name}.jsonl" for name in ("s", "agent-1", "resumed")]
-    for file, text in zip(files, (begun, line("2", "Search."), begun + line("3", "Go on.", "resumed")), strict=True):
+    for file, text in zip(
+        files, (begun, claude_line("2", "Search."), begun + claude_line("3", "Go on.", "resumed")), strict=True
+    ):
         file.write_text(text)
     words = ("transcript", "import", "--format", "claude-code", "--store", desk.store, *map(str, files))
     first, second = desk.json(*words), desk.json(*words)
@@ -338,6 +340,23 @@ def test_a_running_session_is_pushed_after_what_it_has(desk: Desk) -> None:
     assert (again["accepted"], again["duplicates"]) == (0, 0), "nothing was sent"
     assert desk.json(*words)["duplicates"] == 8
     desk.fails(Exit.USAGE, "transcript", "push", "--session", "sesn_x", str(CLAUDE))
+
+
+def test_a_push_after_the_cursor_with_the_sessions_token_lowers_its_class_by_nothing(
+    desk: Desk, tmp_path: Path
+) -> None:
+    """It listed the last event: a tool's result, with which everything that the session wrote then was a tool's."""
+    file = tmp_path / "turn.jsonl"
+    result = [{"type": "tool_result", "tool_use_id": "t", "content": "a page of the web"}]
+    file.write_text(claude_line("1", "Read the page.") + claude_line("2", result))
+    session = desk.json("sessions", "begin", desk.store)
+    token = session["token"]
+    words = ("transcript", "push", "--session", session["id"], str(file), "--api-key", token)
+    assert desk.json(*words)["accepted"] == 2
+    file.write_text(file.read_text() + claude_line("3", "Go on."))
+    assert desk.json(*words, "--after-cursor")["accepted"] == 1
+    desk.ok("put", desk.store, "/learned.md", "--api-key", token, typed=b"We deploy on Thursdays.")
+    assert desk.json("log", desk.store, "/learned.md")[0]["trust"] == "agent"
 
 
 def test_the_memories_that_only_a_session_wrote_are_told_from_those_that_others_wrote_too(desk: Desk) -> None:

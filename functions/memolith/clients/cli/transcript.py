@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memolith.app.auth.session_tokens import PREFIX
 from memolith.clients.api.client import SESSIONS, ApiClient
 from memolith.clients.api.http import ApiRefused
 from memolith.clients.cli.api_client import Key, Url, connect, session_address, speaking
@@ -84,7 +85,8 @@ def push(
     """Report a session file to a session that exists: what a hook runs at the end of a turn or of a session.
 
     Takes an API key or the session's own token. What is there already is not added again, with or without
-    --after-cursor, which only sends less.
+    --after-cursor, which only sends less. With the session's token it sends everything: listing the last event, such as
+    a tool's result, would lower the trust class of all that the session writes from then on.
 
     Example: memolith transcript push --session sesn_useast1_01kb… ~/.claude/projects/-app/0f3b….jsonl --after-cursor
     """
@@ -95,7 +97,7 @@ def push(
         raise InvalidRequest("FILE", f"{file} cannot be read: {error.strerror}") from error
     with speaking():
         client = connect(url, key)
-        if after_cursor:
+        if after_cursor and not client.http.key.startswith(PREFIX):  # to list an event lowers a session's class
             last = client.get(f"{address}/events", {"order": "desc", "limit": 1})["data"]
             cursor = last[0]["client_event_id"] if last else None
             conversation.events = after(conversation.events, cursor)
