@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from io import BytesIO, TextIOWrapper
@@ -317,3 +318,14 @@ def test_a_machine_that_can_keep_no_compiled_rules_scans_all_the_same(
     (tmp_path / "a.md").write_text("plain\n")
     assert run(capsys, "a.md")[0] == 0
     assert asked == [tmp_path / "nobody"]
+
+
+def test_the_documented_job_installs_memolith_from_a_checkout_of_its_own_repository() -> None:
+    """It installed the repository of memories, which is no Python package."""
+    page = (Path(__file__).parents[3] / "docs" / "scanner.md").read_text()
+    [job] = [block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "memolith scan" in block]
+    before, installed, _ = re.split(r"pip install '(.+)\[cli\]'\n", job)
+    memories, *others = re.findall(r"- uses: actions/checkout@\S+\n(?:    with: \{(.*)\}\n)?", before)
+    assert memories == "", "the job's own repository"
+    [source] = [dict(re.findall(r"(\w+): ([^\s,]+)", other)) for other in others]
+    assert f"./{source['path']}" == installed and source["repository"].endswith("/memolith")
