@@ -354,6 +354,8 @@ def test_a_write_that_waits_for_approval_is_not_told_as_done(
     staged(shelf)
     with pytest.raises(WriteStaged, match="staged for approval as prop_") as waiting:
         write(shelf.store)
+    with pytest.raises(WriteStaged, match=waiting.value.proposal_id):
+        write(shelf.store)
     proposals = shelf.fresh.backend.raw("GET", f"/v1/memory_stores/{shelf.fresh.store_id}/proposals").body["data"]
     assert [one["id"] for one in proposals] == [waiting.value.proposal_id]
     assert got(shelf.store, "n").value == {"n": 1}

@@ -19,7 +19,7 @@ class WriteStaged(Exception):
     """A write that the store's approval policy made a proposal: nothing is in the store until a person approves it.
 
     Attributes:
-        proposal_id: ``prop_…``. Writing again would make another proposal.
+        proposal_id: ``prop_…``. The same write again has the same one while it is open.
     """
 
     def __init__(self, what: str, proposal_id: str) -> None:
