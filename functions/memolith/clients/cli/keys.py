@@ -17,7 +17,7 @@ from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, say, show_rows
 from memolith.core import ids
-from memolith.core.errors import InvalidRequest, MemolithError, Unavailable
+from memolith.core.errors import InvalidRequest, MemolithError, NotFound, OutcomeUnknown, Unavailable
 from memolith.core.times import parse_rfc3339, rfc3339
 
 if TYPE_CHECKING:
@@ -137,14 +137,16 @@ def list_keys(
 def revoke(
     key_id: Annotated[str, typer.Argument(help="apikey_…, as `list` shows it.")],
     workspace: Workspace = None,
-    region: Region = None,
+    region: Annotated[
+        str | None, typer.Option("--region", help="The region to ask first; by default the one that made the key.")
+    ] = None,
     aws: Aws = False,
     url: Url = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
     """Revoke a key everywhere, and show which regions confirmed it. Such a region refuses the key, and the tokens of
-    sessions that were begun or prolonged with it, at once.
+    sessions that were begun or prolonged with it, at once. Any region that answers can revoke it.
 
     Exit code 3 if a region did not confirm. It will learn of it by replication; run the command again to be sure.
 
@@ -155,9 +157,8 @@ def revoke(
         show_rows([revoked], ("region", "confirmed", "reason"), as_json)
         return
     target = find_target(aws)
-    origin = region or ids.birth_region(key_id, target.regions) or target.regions[0]
-    payload = {"call": "keys.revoke", "workspace_id": _or_default(workspace), "key_id": key_id}
-    record = str(invoke(target, origin, "keys", payload)["key"])
+    first = region or ids.birth_region(key_id, target.regions) or target.regions[0]
+    record = _revoked(target, first, _or_default(workspace), key_id)
     rows = [_confirm(target, name, record) for name in target.regions]
     show_rows(rows, ("region", "confirmed", "reason"), as_json)
     if not all(row["confirmed"] for row in rows):
@@ -212,6 +213,25 @@ def _rotation(aws: bool) -> Rotation:
 
     target = find_target(aws)
     return Rotation(target.signing_secrets(), target.regions, SystemClock())
+
+
+def _revoked(target: Target, first: str, workspace: str, key_id: str) -> str:
+    """Revoke a key in `first`, or else in the next region that can; return the key of the object that says so.
+
+    Raises:
+        NotFound: no region knows the key. Unavailable, OutcomeUnknown: none revoked it, and some did not answer.
+    """
+    payload = {"call": "keys.revoke", "workspace_id": workspace, "key_id": key_id}
+    failures: list[MemolithError] = []
+    for region in dict.fromkeys((first, *target.regions)):
+        try:
+            return str(invoke(target, region, "keys", payload)["key"])
+        except (NotFound, Unavailable, OutcomeUnknown) as error:
+            failures.append(error)
+    if all(isinstance(error, NotFound) for error in failures):
+        raise failures[0]
+    kind = OutcomeUnknown if any(isinstance(error, OutcomeUnknown) for error in failures) else Unavailable
+    raise kind("; ".join(error.message for error in failures))
 
 
 def _confirm(target: Target, region: str, key: str) -> dict[str, Any]:
