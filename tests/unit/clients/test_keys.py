@@ -12,13 +12,13 @@ import pytest
 
 from memolith.adapters import jwk
 from memolith.adapters.aws.clients import Clients
-from memolith.adapters.aws.signing import SecretsManagerKeys
+from memolith.adapters.aws.signing import SecretsManagerKeys, SigningSecrets
 from memolith.adapters.memory import ManualClock
 from memolith.app.auth.session_tokens import SessionTokens
 from memolith.clients.cli import keys, main
 from memolith.clients.cli.deployment_target import Target
 from memolith.clients.cli.failures import Exit
-from memolith.core.errors import Unauthenticated
+from memolith.core.errors import Unauthenticated, Unavailable
 from memolith.core.objects.session_record import SessionRecord
 from tests.contract.moto_world import DEPLOYMENT, FAR, HOME, locked_moto
 
@@ -40,6 +40,11 @@ class World:
     def tokens(self) -> SessionTokens:
         """As a function has them that starts now."""
         return SessionTokens(SecretsManagerKeys(self.clients, DEPLOYMENT, self.clock), self.clock)
+
+    def signing(self) -> list[str]:
+        """The names of the keys in the secret that signs."""
+        text = self.clients.secrets(HOME).get_secret_value(SecretId=DEPLOYMENT.signing_secret)["SecretString"]
+        return list(jwk.read_private(text))
 
     def run(self, *words: str) -> tuple[int, str, str]:
         self._capsys.readouterr()
@@ -103,7 +108,9 @@ def test_after_a_leak_no_earlier_token_is_accepted_and_the_leaked_key_signs_noth
     assert world.tokens().verify(running.issue(RECORD, 600)[0]).session_id == "sesn_x"
 
 
-def test_a_key_signs_nothing_until_every_region_accepts_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def lagging(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The replica in `FAR` keeps what it has, whatever is put."""
     replicas: Callable[..., Any] = type(world.clients).secrets
     stale = jwk.written(jwk.public_of(FIRST))
 
@@ -114,10 +121,51 @@ def test_a_key_signs_nothing_until_every_region_accepts_it(world: World, monkeyp
     monkeypatch.setattr(
         type(world.clients), "secrets", lambda self, region: Stale() if region == FAR else replicas(self, region)
     )
+
+
+@pytest.mark.usefixtures("lagging")
+def test_a_key_signs_nothing_until_every_region_accepts_it(world: World) -> None:
     code, _, err = world.run("rotate-signing")
-    assert code != 0 and f"{FAR} does not accept" in err
-    private = world.clients.secrets(HOME).get_secret_value(SecretId=DEPLOYMENT.signing_secret)["SecretString"]
-    assert list(jwk.read_private(private)) == ["k9"]
+    assert code == Exit.IN_PART and f"{FAR} does not accept" in err
+    assert "Nothing was changed" not in err, "it is accepted in the first region"
+    assert world.signing() == ["k9"]
+
+
+@pytest.mark.usefixtures("lagging")
+def test_after_a_leak_the_new_key_signs_though_a_region_does_not_have_it_and_that_region_is_named(
+    world: World,
+) -> None:
+    code, _, err = world.run("rotate-signing", "--now")
+    assert code == Exit.IN_PART
+    assert f"{FAR} does not accept the new key k10" in err and "earlier tokens are accepted there" in err
+    assert "Nothing was changed" not in err
+    assert world.signing() == ["k10"]
+    tokens = world.tokens()
+    assert tokens.verify(tokens.issue(RECORD, 600)[0]).session_id == "sesn_x"
+
+
+def test_after_a_leak_a_region_that_cannot_be_asked_is_named_with_the_reason(world: World) -> None:
+    world.clients.secrets(HOME).remove_regions_from_replication(
+        SecretId=DEPLOYMENT.verification_secret, RemoveReplicaRegions=[FAR]
+    )
+    code, _, err = world.run("rotate-signing", "--now")
+    assert code == Exit.IN_PART
+    assert f"{FAR} does not accept the new key k10 yet (there is no secret" in err
+    assert world.signing() == ["k10"]
+
+
+def test_a_new_key_that_cannot_sign_after_a_leak_is_not_told_as_if_nothing_was_changed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise Unavailable("the secret cannot be written")
+
+    with monkeypatch.context() as refusing:
+        refusing.setattr(SigningSecrets, "sign_with", refused)
+        code, _, err = world.run("rotate-signing", "--now")
+    assert code == Exit.IN_PART
+    assert "Run the same command again" in err and "Nothing was changed" not in err
+    assert world.json("rotate-signing", "--now") == [row("k11", signs=True)]
 
 
 @pytest.mark.parametrize(

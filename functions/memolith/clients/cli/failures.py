@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,33 @@ class ApiFailed(errors.MemolithError):
         super().__init__(message)
         self.exit = exit
         self.advice = advice
+
+
+class DoneInPart(errors.MemolithError):
+    """A command stopped after it had changed something; the message says what stopped it.
+
+    Attributes:
+        advice: what to do about it.
+    """
+
+    exit = Exit.IN_PART
+
+    def __init__(
+        self, message: str, advice: str = "What was done stays. Run the same command again to continue."
+    ) -> None:
+        super().__init__(message)
+        self.advice = advice
+
+
+@contextmanager
+def once_changed() -> Iterator[None]:
+    """Translate what stops a command once it has changed something: no advice may say any more that nothing was."""
+    try:
+        yield
+    except errors.Damaged:
+        raise
+    except (errors.Busy, errors.Unavailable) as error:
+        raise DoneInPart(error.message) from error
 
 
 _EXITS: dict[type[errors.MemolithError], Exit] = {
@@ -155,12 +183,12 @@ def _findings(findings: Sequence[Mapping[str, Any]]) -> str:
 
 def exit_of(error: errors.MemolithError) -> Exit:
     """Return the exit code of a command that ends with this."""
-    return error.exit if isinstance(error, ApiFailed) else _EXITS.get(type(error), Exit.FAILED)
+    return error.exit if isinstance(error, (ApiFailed, DoneInPart)) else _EXITS.get(type(error), Exit.FAILED)
 
 
 def explain(error: errors.MemolithError) -> str:
     """Return the error's own message, and advice where there is any."""
-    if isinstance(error, ApiFailed):
+    if isinstance(error, (ApiFailed, DoneInPart)):
         advice = error.advice
     else:
         advice = _listing(error.message) if isinstance(error, errors.NotFound) else _ADVICE.get(type(error), "")

@@ -175,6 +175,8 @@ def rotate_signing(
 
     Twelve hours and ten minutes later, `retire-signing` drops the key that signed them.
 
+    Exit code 3 if a region does not accept the new key within a minute: it signs nothing then, but for --now.
+
     Example: memolith keys rotate-signing
     """
     show_rows(_rotation(aws).rotate(now=now), COLUMNS, as_json)

@@ -1,13 +1,16 @@
 """Rotating the key that signs the tokens of sessions.
 
-A new key is accepted everywhere before it signs, and an earlier one until its last token has ended.
+A new key is accepted everywhere before it signs, and an earlier one until its last token has ended. After a leak
+neither is waited for: a key that is accepted alone has to sign, or no token is good anywhere.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from memolith.adapters import jwk
+from memolith.clients.cli.failures import DoneInPart, once_changed
 from memolith.core.errors import InvalidRequest, Unavailable
 from memolith.core.limits import TOKEN_LIFETIME_MAX_S
 from memolith.core.times import rfc3339
@@ -19,8 +22,8 @@ if TYPE_CHECKING:
 SIGNED_LATEST_S = 600
 """How long a function may go on signing with a key after another was put: it remembers keys for five minutes."""
 
-ARRIVAL_TRIES = 60
-"""How often, a second apart, the other regions are asked whether a new key has arrived."""
+ARRIVAL_S = 60
+"""For how long the regions are asked, a second apart, whether a new key has arrived."""
 
 
 class Rotation:
@@ -34,22 +37,29 @@ class Rotation:
     def rotate(self, *, now: bool) -> list[dict[str, Any]]:
         """Have a new key sign, once every region accepts it; return the keys. With `now` accept no other.
 
+        With `now` it signs at once: from then on no region that has the new keys accepts what the earlier one signs.
+
         Not atomic: what is interrupted leaves a key that is accepted and signs nothing, which `retire` drops. After
         `now` a writer issues no token until it reads the keys again, within five minutes.
 
         Raises:
-            Unavailable: the secrets cannot be read or written, or a region does not have the key yet; the earlier key
-            signs on, but for `now`. OutcomeUnknown: run it again.
+            Unavailable: the secrets cannot be read, or not be written; nothing was changed. OutcomeUnknown: run it
+            again. DoneInPart: a region does not have the key yet; the earlier key signs on, but for `now`. Or the key
+            is accepted and could not be made to sign.
         """
         accepted = {} if now else dict(self._secrets.accepted())
         signing, _ = self._secrets.signing()
         name = jwk.next_name([*accepted, *signing, *self._secrets.accepted()])
         private = {name: jwk.made()}
         self._secrets.accept({**accepted, **jwk.public_of(private)})
-        for region in self._regions:
-            self._await(region, name)
-        self._secrets.sign_with(private)
-        return self.keys()
+        with once_changed():
+            if now:
+                self._secrets.sign_with(private)
+            if lagging := self._lagging(name):
+                raise _not_everywhere(name, lagging, now)
+            if not now:
+                self._secrets.sign_with(private)
+            return self.keys()
 
     def retire(self) -> list[dict[str, Any]]:
         """Accept the key that signs alone; return the keys. Repeatable.
@@ -75,9 +85,31 @@ class Rotation:
             for name in sorted({*signing, *accepted})
         ]
 
-    def _await(self, region: str, name: str) -> None:
-        for _ in range(ARRIVAL_TRIES):
-            if name in self._secrets.accepted(region):
-                return
+    def _lagging(self, name: str) -> dict[str, str]:
+        """Return each region that does not accept the key within a minute, with the reason."""
+        lagging = dict.fromkeys(self._regions, "")
+        until_us = self._clock.now_us() + ARRIVAL_S * 1_000_000
+        while True:
+            for region in list(lagging):
+                try:
+                    if name in self._secrets.accepted(region):
+                        del lagging[region]
+                    else:
+                        lagging[region] = "it has not been replicated there"
+                except Unavailable as error:
+                    lagging[region] = error.message
+            if not lagging or self._clock.now_us() >= until_us:
+                return lagging
             self._clock.pause(1)
-        raise Unavailable(f"{region} does not accept the new key {name} yet, so nothing signs with it; run this again")
+
+
+def _not_everywhere(name: str, lagging: Mapping[str, str], now: bool) -> DoneInPart:
+    """Make the error that regions do not accept a new key yet."""
+    said = "; ".join(f"{region} does not accept the new key {name} yet ({why})" for region, why in lagging.items())
+    if not now:
+        return DoneInPart(f"{said}, so nothing signs with it", "Run this again once Secrets Manager has replicated it.")
+    return DoneInPart(
+        f"{said}. Everywhere else {name} signs, and no other key is accepted",
+        "Until Secrets Manager has replicated it, earlier tokens are accepted there, and new ones refused. "
+        "Run this again to see whether it has: that makes another key.",
+    )
