@@ -15,7 +15,9 @@ from memolith.adapters.aws.names import QUEUES
 from memolith.app.indexer.rebuild_pages import Progress as Step
 from memolith.clients.cli import index, main
 from memolith.clients.cli.consoles import console
+from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.index import _speed_and_rest
+from memolith.core.errors import Unavailable
 from memolith.core.rows.control import ControlRow
 from tests.contract.moto_world import DEPLOYMENT, FAR, HOME, locked_moto, make_tables
 
@@ -106,6 +108,23 @@ def test_a_rebuild_as_json_says_which_generation_serves_and_its_progress_goes_be
     out, _ = capsys.readouterr()
     assert f'Set "index_generation": {{"{HOME}": 2}} in cdk.json' in out
     assert out.endswith("npx cdk deploy --all --import-existing-resources\n"), "the next deployment imports the tables"
+
+
+@pytest.mark.parametrize(("begun", "code"), [(False, Exit.NO_ANSWER), (True, Exit.IN_PART)])
+def test_a_rebuild_that_stops_says_nothing_was_changed_only_where_it_has_not_begun(
+    region: Region, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, begun: bool, code: Exit
+) -> None:
+    class Stopping:
+        def __init__(self, *_: object) -> None: ...
+
+        def run(self, report: Callable[[Step], None]) -> int:
+            if begun:
+                report(Step("making tables"))
+            raise Unavailable("the tables do not answer")
+
+    monkeypatch.setattr(index, "Rebuild", Stopping)
+    assert memolith("index", "rebuild", "--region", HOME) == code
+    assert ("Nothing was changed" in capsys.readouterr().err) == (not begun)
 
 
 def test_a_region_that_is_well_says_so(region: Region, capsys: pytest.CaptureFixture[str]) -> None:

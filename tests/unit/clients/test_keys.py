@@ -164,7 +164,7 @@ def test_a_new_key_that_cannot_sign_after_a_leak_is_not_told_as_if_nothing_was_c
         refusing.setattr(SigningSecrets, "sign_with", refused)
         code, _, err = world.run("rotate-signing", "--now")
     assert code == Exit.IN_PART
-    assert "Run the same command again" in err and "Nothing was changed" not in err
+    assert "What was done stays" in err and "Nothing was changed" not in err
     assert world.json("rotate-signing", "--now") == [row("k11", signs=True)]
 
 

@@ -14,7 +14,9 @@ from memolith.adapters.system import SystemClock
 from memolith.clients.api.client import ApiClient
 from memolith.clients.api.http import ApiRefused, ApiUnanswered, HttpApi
 from memolith.clients.cli import main, restore_plan
+from memolith.clients.cli.failures import Exit, exit_of, explain
 from memolith.clients.cli.restore_plan import Action, Restorer, Seen, plan
+from memolith.core.errors import MemolithError
 from memolith.core.times import rfc3339
 from tests.api.harness import Backend, memolith_backend
 from tests.api.loopback import serving
@@ -297,6 +299,28 @@ def test_a_run_that_fails_tells_what_was_done(terminal: Terminal, monkeypatch: p
     result = terminal.run("restore", terminal.store, "--as-of", as_of, "--json")
     assert result.exit_code == 1
     assert [(row["path"], row["result"]) for row in json.loads(result.stdout)] == [("/a", "restored")]
+
+
+@pytest.mark.parametrize(("writes", "code"), [(0, Exit.NO_ANSWER), (1, Exit.IN_PART)])
+def test_a_run_that_is_refused_later_is_not_told_as_if_nothing_was_changed(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, writes: int, code: Exit
+) -> None:
+    a, b = terminal.create("/a", "1"), terminal.create("/b", "1")
+    as_of = terminal.settle()
+    terminal.update(a, content="2")
+    terminal.update(b, content="2")
+    attempt = Restorer._attempt
+    left = iter(range(writes))
+
+    def refused(self: Restorer, write: Any) -> str | None:
+        if next(left, None) is None:
+            raise ApiRefused(503, {"error": {"type": "overloaded_error", "message": "not now"}})
+        return attempt(self, write)
+
+    monkeypatch.setattr(restore_plan.Restorer, "_attempt", refused)
+    stopped = terminal.run("restore", terminal.store, "--as-of", as_of, "--json").exception
+    assert isinstance(stopped, MemolithError) and exit_of(stopped) == code
+    assert ("Nothing was changed" in explain(stopped)) == (writes == 0)
 
 
 def test_an_address_that_does_not_answer_is_told(terminal: Terminal) -> None:

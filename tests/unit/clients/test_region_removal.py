@@ -15,9 +15,10 @@ from memolith.adapters.memory import MemorySealing
 from memolith.adapters.saved_keys import jwk_set, read_keys
 from memolith.app.operations import operator
 from memolith.app.operations.operator import Home
-from memolith.clients.cli import region_addition, regions
+from memolith.clients.cli import main, region_addition, regions
 from memolith.clients.cli.deployment_target import Target
-from memolith.core.errors import InvalidRequest, Unavailable
+from memolith.clients.cli.failures import DoneInPart, Exit
+from memolith.core.errors import InvalidRequest
 from memolith.ports.dead_letters import Depths
 from tests.unit.clients.test_regions import Checkout
 
@@ -183,7 +184,7 @@ def test_the_shared_name_leads_to_a_region_no_more_before_its_writers_are_stoppe
     cloud.behind_polls = 10_000
     for _ in range(2):  # what stopped goes on
         cloud.calls.clear()
-        with pytest.raises(Unavailable, match="cannot say to have everything"):
+        with pytest.raises(DoneInPart, match="cannot say to have everything"):
             regions.remove(OLD, yes=True, aws=True)
         assert cloud.calls == ["fail check-1", *STOPPED]
         assert cloud.stopped_us >= (cloud.left_at + 3 * 30 + 60) * 1_000_000, (
@@ -198,7 +199,7 @@ def test_a_removal_that_stops_says_how_to_start_its_writers_with_the_concurrency
     record = {**checkout.memolith, "limits": {"reserved_concurrency": {"writer": 100, "reader": 7}}}
     checkout.record.write_text(json.dumps({"context": {"memolith": record}}))
     cloud.behind_polls = 10_000
-    with pytest.raises(Unavailable, match="cannot say to have everything"):
+    with pytest.raises(DoneInPart, match="cannot say to have everything"):
         regions.remove(OLD, yes=True, aws=True)
     assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("aws lambda ")] == [
         "aws lambda put-function-concurrency --function-name memolith-dev-writer --reserved-concurrent-executions 100 "
@@ -226,7 +227,7 @@ def test_another_file_of_keys_is_not_overwritten_and_one_may_be_named(checkout: 
         regions.remove(OLD, keys_file=Path("absent/keys.json"), yes=True, aws=True)
     checkout.fails.write_text("deploy")
     for _ in range(2):  # the second time it is there, with what would be written
-        with pytest.raises(Unavailable, match="run the same command again"):
+        with pytest.raises(DoneInPart, match="run the same command again"):
             regions.remove(OLD, keys_file=Path("mine.json"), yes=True, aws=True)
     assert list(read_keys(Path("mine.json"))) == [OLD]
 
@@ -240,10 +241,22 @@ def test_as_json_a_removal_answers_with_one_value_and_what_it_does_goes_beside_i
 
 def test_a_region_that_others_do_not_have_all_of_stays(checkout: Checkout, cloud: Cloud) -> None:
     cloud.behind_polls = 10_000
-    with pytest.raises(Unavailable, match=f"{FIRST}, {OTHER} cannot say to have everything"):
+    with pytest.raises(DoneInPart, match=f"{FIRST}, {OTHER} cannot say to have everything"):
         regions.remove(OLD, yes=True, aws=True)
     assert cloud.calls == STOPPED
     assert checkout.memolith["regions"] == [FIRST, OTHER, OLD]
+
+
+def test_a_removal_that_stops_half_way_is_not_told_as_if_nothing_was_changed(
+    checkout: Checkout, cloud: Cloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cloud.behind_polls = 10_000
+    with pytest.raises(SystemExit) as ended:
+        main.run(["regions", "remove", OLD, "--yes", "--aws"])
+    assert (ended.value.code, cloud.calls) == (Exit.IN_PART, STOPPED)
+    said = capsys.readouterr().err
+    assert "takes no writes meanwhile" in said and "What was done stays" in said
+    assert "Nothing was changed" not in said
 
 
 @pytest.mark.parametrize(
@@ -282,7 +295,7 @@ def test_the_first_region_is_refused_with_the_reason(checkout: Checkout, cloud: 
 
 def test_what_stopped_after_the_record_was_changed_goes_on_there(checkout: Checkout, cloud: Cloud) -> None:
     checkout.fails.write_text("deploy")
-    with pytest.raises(Unavailable, match="run the same command again"):
+    with pytest.raises(DoneInPart, match="run the same command again"):
         regions.remove(OLD, yes=True, aws=True)
     cloud.calls.clear()
     checkout.fails.write_text("")
@@ -304,7 +317,7 @@ def test_a_request_that_became_a_dead_letter_meanwhile_keeps_the_stacks_until_it
     checkout: Checkout, cloud: Cloud
 ) -> None:
     cloud.late["scan"] = [Depths(0, 1, 0), Depths(0, 0, 1)]
-    with pytest.raises(InvalidRequest, match="memolith-dev-scan-dlq"):
+    with pytest.raises(DoneInPart, match="memolith-dev-scan-dlq"):
         regions.remove(OLD, yes=True, aws=True)
     assert cloud.calls == STOPPED + FILLED
     regions.remove(OLD, yes=True, aws=True)
@@ -322,7 +335,7 @@ def test_the_stacks_stay_until_every_queue_was_empty_for_as_long_as_counts_may_b
 
 def test_a_queue_that_is_not_worked_off_keeps_the_stacks_and_is_named(checkout: Checkout, cloud: Cloud) -> None:
     cloud.late["pack"] = [Depths(2, 1, 0)] * 10_000
-    with pytest.raises(Unavailable, match=r"memolith-dev-pack .*3 messages.*run the same command again"):
+    with pytest.raises(DoneInPart, match=r"memolith-dev-pack .*3 messages.*run the same command again"):
         regions.remove(OLD, yes=True, aws=True)
     assert cloud.calls == STOPPED + FILLED
 
@@ -341,6 +354,6 @@ def test_a_deletion_that_stopped_goes_on_although_its_queues_are_gone(
 def test_a_record_that_the_app_refuses_is_put_back(checkout: Checkout, cloud: Cloud) -> None:
     before = checkout.record.read_text()
     checkout.fails.write_text("synth")
-    with pytest.raises(InvalidRequest, match="as it was"):
+    with pytest.raises(DoneInPart, match="as it was"):
         regions.remove(OLD, yes=True, aws=True)
     assert checkout.record.read_text() == before

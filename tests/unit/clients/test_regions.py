@@ -13,7 +13,8 @@ import pytest
 
 from memolith.adapters.memory import MemoryBuckets, MemoryObjects
 from memolith.adapters.system.parallel import ThreadParallel
-from memolith.clients.cli import region_addition, regions
+from memolith.clients.cli import main, region_addition, regions
+from memolith.clients.cli.failures import DoneInPart, Exit
 from memolith.core.errors import InvalidRequest, Unavailable
 
 OLD, NEW = "us-east-1", "eu-west-1"
@@ -135,13 +136,31 @@ def test_a_region_that_the_app_refuses_is_not_left_in_the_record(checkout: Check
 @pytest.mark.parametrize("command", ["bootstrap", "deploy"])
 def test_what_stops_is_mended_and_run_again(checkout: Checkout, steps: list[str], command: str) -> None:
     checkout.fails.write_text(command)
-    with pytest.raises(Unavailable, match="run the same command again"):
+    with pytest.raises(DoneInPart, match="run the same command again"):
         regions.add(NEW, yes=True, aws=True)
     assert steps == []
     checkout.fails.write_text("")
     regions.add(NEW, yes=True, aws=True)
     assert checkout.memolith["regions"] == [OLD, NEW]
     assert [step.partition(" ")[0] for step in steps] == ["copy", "copy", "rebuild"]
+
+
+@pytest.mark.parametrize("stops", ["find_target", "copy"])
+def test_an_addition_that_stops_half_way_is_not_told_as_if_nothing_was_changed(
+    checkout: Checkout,
+    steps: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    stops: str,
+) -> None:
+    def unanswered(*_: object, **__: object) -> None:
+        raise Unavailable("AWS does not answer")
+
+    monkeypatch.setattr(regions, stops, unanswered)
+    with pytest.raises(SystemExit) as ended:
+        main.run(["regions", "add", NEW, "--yes", "--aws"])
+    assert (ended.value.code, checkout.memolith["regions"]) == (Exit.IN_PART, [OLD, NEW])
+    assert "Nothing was changed" not in capsys.readouterr().err
 
 
 def test_where_the_deployment_of_the_new_tables_fails_the_record_has_them_already(
@@ -154,7 +173,7 @@ def test_where_the_deployment_of_the_new_tables_fails_the_record_has_them_alread
         return 2
 
     monkeypatch.setattr("memolith.clients.cli.index.rebuilt", rebuilt)
-    with pytest.raises(Unavailable, match="cdk deploy failed"):
+    with pytest.raises(DoneInPart, match="cdk deploy failed"):
         regions.add(NEW, yes=True, aws=True)
     assert checkout.memolith["index_generation"] == {NEW: 2}
 
@@ -193,3 +212,25 @@ def test_filling_copies_what_the_other_regions_have(
     assert f"{NEW}: 5 objects copied" in capsys.readouterr().out
     regions.fill(NEW, as_json=True)
     assert json.loads(capsys.readouterr().out) == {"region": NEW, "objects_copied": 0}
+
+
+@pytest.mark.parametrize(("silent", "code"), [("list", Exit.NO_ANSWER), ("put_if_absent", Exit.IN_PART)])
+def test_a_filling_that_stops_says_nothing_was_changed_only_where_that_is_known(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], silent: str, code: Exit
+) -> None:
+    buckets = MemoryBuckets([OLD, NEW])
+    MemoryObjects(buckets, OLD).put_if_absent(f"{OLD}/log/memstore_1/9f2c/0001-0.0000000001", b"x", {})
+    objects = MemoryObjects(buckets, NEW)
+
+    def unanswered(*_: Any, **__: Any) -> Any:
+        raise Unavailable("the bucket does not answer")
+
+    monkeypatch.setattr(objects, silent, unanswered)
+    site = SimpleNamespace(objects=objects, parallel=ThreadParallel())
+    target = SimpleNamespace(regions=(OLD, NEW), site=lambda region: site)
+    monkeypatch.setattr(region_addition, "is_replicated", lambda target, region: False)
+    monkeypatch.setattr(regions, "find_target", lambda aws: target)
+    with pytest.raises(SystemExit) as ended:
+        main.run(["regions", "fill", NEW])
+    assert ended.value.code == code
+    assert ("Nothing was changed" in capsys.readouterr().err) == (silent == "list")

@@ -14,7 +14,8 @@ from botocore.exceptions import ClientError
 from memolith.adapters.memory import MemoryDatabase, MemoryIndex
 from memolith.app.kernel.results import Credentials
 from memolith.clients.cli import regions
-from memolith.core.errors import Damaged, InvalidRequest, Unauthenticated
+from memolith.clients.cli.failures import DoneInPart
+from memolith.core.errors import Damaged, Unauthenticated
 from memolith.core.rows.control import ControlRow
 from memolith.ports.index import Change
 from memolith.ports.objects import StoredObject
@@ -209,5 +210,5 @@ def test_a_region_that_returns_with_tables_and_without_a_bucket_is_refused(
 
     monkeypatch.setattr(aws, "head_bucket", is_gone)
     aws.at_deployment = lambda: pytest.fail("it was deployed")
-    with pytest.raises(InvalidRequest, match="delete its tables memolith-dev-"):
+    with pytest.raises(DoneInPart, match="delete its tables memolith-dev-"):
         regions.add(BACK, yes=True, aws=True)

@@ -53,21 +53,10 @@ class DoneInPart(errors.MemolithError):
     exit = Exit.IN_PART
 
     def __init__(
-        self, message: str, advice: str = "What was done stays. Run the same command again to continue."
+        self, message: str, advice: str = "What was done stays; the same command, run again, continues."
     ) -> None:
         super().__init__(message)
         self.advice = advice
-
-
-@contextmanager
-def once_changed() -> Iterator[None]:
-    """Translate what stops a command once it has changed something: no advice may say any more that nothing was."""
-    try:
-        yield
-    except errors.Damaged:
-        raise
-    except (errors.Busy, errors.Unavailable) as error:
-        raise DoneInPart(error.message) from error
 
 
 _EXITS: dict[type[errors.MemolithError], Exit] = {
@@ -87,7 +76,7 @@ _EXITS: dict[type[errors.MemolithError], Exit] = {
 CHECK_FIRST = "It may have been done: check before you repeat it."
 _ADVICE: dict[type[errors.MemolithError], str] = {
     errors.Unavailable: (
-        "Nothing was changed. Try again, or check the region with `memolith dev status` or the console."
+        "Nothing was changed. Try again; of a deployment, `memolith index status` shows how each region is."
     ),
     errors.OutcomeUnknown: CHECK_FIRST,
     errors.Busy: "Nothing was changed. Try again.",
@@ -184,6 +173,25 @@ def _findings(findings: Sequence[Mapping[str, Any]]) -> str:
 def exit_of(error: errors.MemolithError) -> Exit:
     """Return the exit code of a command that ends with this."""
     return error.exit if isinstance(error, (ApiFailed, DoneInPart)) else _EXITS.get(type(error), Exit.FAILED)
+
+
+_NOTHING_DONE = (Exit.USAGE, Exit.CONFLICT, Exit.NO_ANSWER)
+"""The exit codes that say that nothing was changed."""
+
+
+@contextmanager
+def once_changed(changed: bool = True) -> Iterator[None]:
+    """Translate what stops a command once it has changed something: no error may say any more that nothing was.
+
+    Raises:
+        DoneInPart: for what would have said so.
+    """
+    try:
+        yield
+    except errors.MemolithError as error:
+        if changed and exit_of(error) in _NOTHING_DONE:
+            raise DoneInPart(error.message) from error
+        raise
 
 
 def explain(error: errors.MemolithError) -> str:

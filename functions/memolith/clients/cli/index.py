@@ -20,6 +20,7 @@ from memolith.app.operations.operator import IndexStatus
 from memolith.app.operations.rescan import prefix_of
 from memolith.clients.cli.consoles import aside, console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
+from memolith.clients.cli.failures import once_changed
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, show_rows
 from memolith.clients.cli.rescan import request_scans
@@ -87,7 +88,11 @@ def _rebuild(rebuilding: Rebuild, progress_on: Console) -> int:
     with Progress(*columns, console=progress_on) as progress:
         task = progress.add_task("starting", total=None, speed_and_rest="")
 
+        begun = False
+
         def report(step: Step) -> None:
+            nonlocal begun
+            begun = True
             progress.update(
                 task,
                 description=step.stage,
@@ -96,7 +101,11 @@ def _rebuild(rebuilding: Rebuild, progress_on: Console) -> int:
                 speed_and_rest=_speed_and_rest(step),
             )
 
-        return rebuilding.run(report)
+        try:
+            return rebuilding.run(report)
+        except MemolithError:
+            with once_changed(begun):
+                raise
 
 
 def _speed_and_rest(step: Step) -> str:
@@ -203,8 +212,9 @@ def rescan(
         said_on.print(
             f"`memolith index rescan --region {region}{place}` goes on from here.", soft_wrap=True, markup=False
         )
-        if isinstance(stopped, MemolithError):
-            raise
+        with once_changed(requested > 0):
+            if isinstance(stopped, MemolithError):
+                raise
         raise typer.Exit(130) from None
     if as_json:
         print(json.dumps({"region": region, "requested": requested}))

@@ -13,7 +13,7 @@ from memolith.clients.cli import http_keys
 from memolith.clients.cli.api_client import Key, Url
 from memolith.clients.cli.calls import invoke
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
-from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.failures import DoneInPart, Exit
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, say, show_rows
 from memolith.core import ids
@@ -257,9 +257,9 @@ def _instant(text: str) -> int:
 
 
 def _check_limits(asked: Mapping[str, Any], issued: Mapping[str, Any]) -> None:
-    """Raise Unavailable for a key that a deployment of an earlier release made without its limits."""
+    """Raise DoneInPart for a key that a deployment of an earlier release made without its limits."""
     if any(issued.get(name) != limit for name, limit in asked.items()):
-        raise Unavailable(
-            f"this deployment is of a release without limits of keys, and made {issued['key_id']} without them; "
-            f"`memolith keys revoke {issued['key_id']}`, then upgrade the deployment"
+        raise DoneInPart(
+            f"this deployment is of a release without limits of keys, and made {issued['key_id']} without them",
+            f"Run `memolith keys revoke {issued['key_id']}`, then upgrade the deployment.",
         )

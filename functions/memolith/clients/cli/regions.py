@@ -31,9 +31,11 @@ from memolith.clients.cli import index, region_addition, region_removal
 from memolith.clients.cli.api_address import DEV_FILE
 from memolith.clients.cli.consoles import aside, console
 from memolith.clients.cli.deployment_target import Aws, Target, find_target
+from memolith.clients.cli.failures import once_changed
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, confirm
-from memolith.core.errors import Damaged, InvalidRequest, Unavailable
+from memolith.core.errors import Damaged, InvalidRequest, MemolithError, Unavailable
+from memolith.ports.clock import Clock
 
 RECORD = Path("cdk.json")
 CDK = Path("node_modules/.bin/cdk")
@@ -57,6 +59,18 @@ def add(
     _check_place(aws)
     said_on = aside if as_json else console
     name_in_record(region, said_on)
+    with once_changed():
+        copied, generation = _deploy_added(region, yes, said_on)
+    if as_json:
+        print(json.dumps({"region": region, "objects_copied": copied, "generation": generation}))
+        return
+    console.print(f"{region} is part of the deployment; {RECORD} says so: commit it.", highlight=False)
+
+
+def _deploy_added(region: str, yes: bool, said_on: Console) -> tuple[int, int]:
+    """Deploy a region that the record names, with all that exists; return how many objects that are, and the index's
+    generation.
+    """
     target = find_target(aws=True)
     run_cdk(said_on, "bootstrap", f"aws://{target.account}/{region}")
     has_tables = region_addition.declare_incomplete(target, region)
@@ -70,10 +84,7 @@ def add(
     generation = index.rebuilt(target, region, index.LONGEST_LIFE_S, progress_on=said_on)
     _change_record(lambda record: record.setdefault("index_generation", {}).update({region: generation}))
     run_cdk(said_on, "deploy", base, *deploy)  # a later one that imports nothing would fail: its tables exist already
-    if as_json:
-        print(json.dumps({"region": region, "objects_copied": copied, "generation": generation}))
-        return
-    console.print(f"{region} is part of the deployment; {RECORD} says so: commit it.", highlight=False)
+    return copied, generation
 
 
 @app.command()
@@ -120,24 +131,19 @@ def remove(
                 said = f"its health check {check} fails; waiting until {routing['domain']} leads no caller there"
                 said_on.print(said, highlight=False)
                 clock.pause(region_removal.NAME_KEPT_S)
-        region_removal.stop_writers(target, region)
-        said_on.print(f"{region} takes no writes; waiting until the others have all of it", highlight=False)
-        said_on.print(f"to take that back while {RECORD} has {region}:", highlight=False)
-        for command in region_removal.starting_again(target, record, region):
-            said_on.print(command, highlight=False, soft_wrap=True)
-        region_removal.await_everything(target, region, clock.now_us(), clock)
-        region_removal.check_stores(target, region)
-        _copy_to_others(target, region, said_on)
-        take_from_record(region, said_on)
-    run_cdk(
-        said_on, "deploy", "--all", "--import-existing-resources", *(["--require-approval", "never"] if yes else [])
-    )
-    if has_stacks:
-        said_on.print(f"waiting until the queues of {region} are worked off", highlight=False)
-        region_removal.await_queues(target, record, region, clock)
-        _copy_to_others(target, region, said_on)
-    region_removal.delete_stacks(target, record["stage"], region)
-    region_addition.declare_incomplete(target, region)
+    with once_changed():
+        if not is_former:
+            _empty(target, record, region, said_on, clock)
+            take_from_record(region, said_on)
+        run_cdk(
+            said_on, "deploy", "--all", "--import-existing-resources", *(["--require-approval", "never"] if yes else [])
+        )
+        if has_stacks:
+            said_on.print(f"waiting until the queues of {region} are worked off", highlight=False)
+            region_removal.await_queues(target, record, region, clock)
+            _copy_to_others(target, region, said_on)
+        region_removal.delete_stacks(target, record["stage"], region)
+        region_addition.declare_incomplete(target, region)
     if as_json:
         print(json.dumps({"region": region, "removed": True, "keys": str(path)}))
         return
@@ -145,6 +151,18 @@ def remove(
         f"{region} is no part of the deployment any more; {RECORD} says so: commit it. Its bucket and tables stay.",
         highlight=False,
     )
+
+
+def _empty(target: Target, record: dict[str, Any], region: str, said_on: Console, clock: Clock) -> None:
+    """Let the region take no writes, and return once the others have all of it."""
+    region_removal.stop_writers(target, region)
+    said_on.print(f"{region} takes no writes; waiting until the others have all of it", highlight=False)
+    said_on.print(f"to take that back while {RECORD} has {region}:", highlight=False)
+    for command in region_removal.starting_again(target, record, region):
+        said_on.print(command, highlight=False, soft_wrap=True)
+    region_removal.await_everything(target, region, clock.now_us(), clock)
+    region_removal.check_stores(target, region)
+    _copy_to_others(target, region, said_on)
 
 
 def _copy_to_others(target: Target, region: str, said_on: Console) -> None:
@@ -229,7 +247,7 @@ def run_cdk(said_on: Console, *words: str) -> None:
 def copy(target: Target, region: str, said_on: Console) -> int:
     """Fill the region's bucket from the others, and show progress; return how many were copied.
 
-    Raises as `RegionBackfill.run`, and:
+    Raises as `RegionBackfill.run`, or DoneInPart once it has begun, and:
         Damaged: S3 replicates the region's bucket, and of what the region wrote itself the others' copies differ. They
             were not copied; everything else was.
     """
@@ -242,12 +260,20 @@ def copy(target: Target, region: str, said_on: Console) -> int:
     with Progress(*columns, console=said_on) as progress:
         task = progress.add_task("comparing", total=None)
 
+        begun = False
+
         def report(step: Step) -> None:
+            nonlocal begun
+            begun = True
             origin = step.prefix if step.prefix == step.source else f"{step.prefix} from {step.source}"
             text = f"pass {step.number}: {origin}; {step.copied} objects copied"
             progress.update(task, description=text)
 
-        copied = RegionBackfill(memolith, others).run(report)
+        try:
+            copied = RegionBackfill(memolith, others).run(report)
+        except MemolithError:
+            with once_changed(begun):
+                raise
     if agreed.differing:
         raise Damaged(
             f"{copied} objects were copied to {region}, and {len(agreed.differing)} that it wrote itself were not, "

@@ -11,7 +11,7 @@ import typer
 from memolith.clients.api.client import ApiClient
 from memolith.clients.api.http import ApiRefused
 from memolith.clients.cli.api_client import Key, Store, Url, connect, memory_id_of, speaking
-from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.failures import Exit, once_changed
 from memolith.clients.cli.instants import instant, local_now
 from memolith.clients.cli.output import Json, say, show_rows
 from memolith.clients.cli.restore_plan import Action, Done, Restorer, Seen, plan
@@ -70,7 +70,8 @@ def restore(
     except MemolithError:
         if done:
             _show(done, dry_run, as_json)
-        raise
+        with once_changed(any(one.restored for one in done)):
+            raise
     _show(done, dry_run, as_json)
     if not dry_run and not all(one.restored for one in done):
         raise typer.Exit(Exit.IN_PART)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.failures import Exit, once_changed
 from memolith.clients.cli.output import visible
 from memolith.clients.transfer.report import MOVED, Row, Tell, as_json, complete
 from memolith.core.errors import InvalidRequest
@@ -80,10 +80,11 @@ def ending_report(rows: list[Row], json_wanted: bool) -> Iterator[dict[str, Any]
     try:
         yield about
     except BaseException:
-        if any(row.result in MOVED for row in rows):
+        if moved := any(row.result in MOVED for row in rows):
             about["stopped"] = True
             _show(rows, about, json_wanted)
-        raise
+        with once_changed(moved):
+            raise
     _show(rows, about, json_wanted)
     if not complete(rows):
         raise typer.Exit(Exit.IN_PART)
