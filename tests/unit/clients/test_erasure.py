@@ -13,7 +13,7 @@ from memolith.adapters.aws.clients import Clients
 from memolith.app.kernel.peer_messages import decode_error
 from memolith.clients.cli import erasure
 from memolith.clients.cli.deployment_target import Target
-from memolith.core.errors import InvalidRequest, Unavailable
+from memolith.core.errors import InvalidRequest, OutcomeUnknown, Unavailable
 from tests.unit.app.scene import AWAY, HOME, Scene
 
 SECRET = "the secret"
@@ -153,7 +153,40 @@ def test_a_search_of_a_store_that_never_was_is_no_proof(operator: Operator) -> N
 
 def test_a_search_that_one_region_does_not_answer_is_no_proof(operator: Operator) -> None:
     operator.unreachable.add(AWAY)
-    assert isinstance(operator.run("verify", operator.scene.store, "--path", "/a").exception, Unavailable)
+    result = operator.run("verify", operator.scene.store, "--path", "/a")
+    assert (result.exit_code, json.loads(result.stdout)) == (1, [{"region": AWAY, "what": "unreachable"}])
+
+
+@pytest.mark.parametrize("away", ["first", "last"])
+def test_what_was_found_is_printed_though_another_region_does_not_answer(operator: Operator, away: str) -> None:
+    scene = operator.scene
+    scene.create("/private", SECRET)
+    scene.deliver()
+    silent, answers = (HOME, AWAY) if away == "first" else (AWAY, HOME)
+    operator.unreachable.add(silent)
+    result = operator.run("verify", scene.store)
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)
+    assert {row["region"] for row in found} == {HOME, AWAY}
+    assert [row["what"] for row in found if row["region"] == silent] == ["unreachable"]
+    assert all(row["place"] for row in found if row["region"] == answers)
+
+
+def test_a_region_that_falls_silent_during_a_search_keeps_what_was_found_there(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = iter([{"looked": 1, "found": [{"place": "log", "version_id": "", "what": "text"}], "next": "a"}])
+
+    def invoke(*_: Any) -> Any:
+        page = next(pages, None)
+        if page is None:
+            raise OutcomeUnknown("the eraser did not say what it did")
+        return page
+
+    monkeypatch.setattr(erasure, "invoke", invoke)
+    result = operator.run("verify", operator.scene.store)
+    assert result.exit_code == 1
+    assert [row["what"] for row in json.loads(result.stdout)] == ["text", "unreachable", "unreachable"]
 
 
 def test_a_deleted_store_is_searched_for_all_that_is_not_blank_and_can_be_gone_through_again(

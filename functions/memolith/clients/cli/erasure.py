@@ -76,9 +76,10 @@ def verify(
     aws: Aws = False,
     as_json: Json = False,
 ) -> None:
-    """Search every S3 version and every row of a store, in every region, for leftovers. Exit code 1 if there are any.
+    """Search every S3 version and every row of a store, in every region, for leftovers.
 
-    Exit code 4 if no region ever had the store.
+    Exit code 1 if there are any, or if a region did not answer, which is a row of its own: unreachable. Exit code 4
+    if no region ever had the store.
 
     Name the texts, paths and hashes to look for. If you name none, the command looks for everything that is not blank,
     as for a deleted store. It reads each object version, so a large store takes minutes. It changes nothing.
@@ -106,7 +107,7 @@ def verify(
             looked, remains = _search(target, region, {"store_id": store_id, **needles}, report)
             found += remains
             looked_in_all += looked
-    if not looked_in_all:  # of a store that was erased, blank objects stay
+    if not looked_in_all and not found:  # of a store that was erased, blank objects stay
         raise NotFound("memory_store", store_id)
     if as_json:
         print(json.dumps(found))
@@ -182,13 +183,14 @@ def _search(
 ) -> tuple[int, list[dict[str, Any]]]:
     """Search one region, step by step; return how many object versions and rows it read, and what it found.
 
-    Raises:
-        Unavailable, OutcomeUnknown: the region did not answer; a search that ends early proves nothing.
+    Where the region does not answer, the last row says so: such a search proves nothing.
     """
     looked, at = 0, None
     found: list[dict[str, Any]] = []
     while True:
-        answer = invoke(target, region, "eraser", {"call": "erasure.search", "at": at, **question})
+        answer = _ask(target, region, {"call": "erasure.search", "at": at, **question})
+        if answer.get("state") == "unreachable":
+            return looked, [*found, {"region": region, "what": "unreachable"}]
         looked += answer["looked"]
         found += [{"region": region, **remain} for remain in answer["found"]]
         report(looked, len(found))
