@@ -16,7 +16,7 @@ from memolith.app.homes.handoff import Handoff
 from memolith.clients.cli import main
 from memolith.clients.cli.deployment_target import Target
 from memolith.clients.cli.failures import Exit
-from memolith.core.errors import Unavailable
+from memolith.core.errors import MemolithError, OutcomeUnknown, Unavailable
 from memolith.core.rows.base import RowKey
 from memolith.ports import errors as port_errors
 from tests.unit.app.scene import AWAY, HOME, INDEXED, Scene
@@ -53,10 +53,13 @@ def memolith(
 
 
 class Silent:
-    """A region none of whose functions answers."""
+    """A region none of whose functions answers, or does not say what it did."""
+
+    def __init__(self, how: type[MemolithError]) -> None:
+        self._how = how
 
     def call(self, region: str, function: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        raise Unavailable(f"{function} in {region} did not run")
+        raise self._how(f"{function} in {region} did not run to its end")
 
 
 def unanswered(*_: Any) -> Any:
@@ -271,16 +274,28 @@ def test_a_region_that_has_not_heard_of_a_failover_gets_its_stores_back(
     assert home_of(scene, scene.store) == HOME
 
 
+@pytest.mark.parametrize("how", [Unavailable, OutcomeUnknown])
 def test_a_return_names_a_region_that_does_not_say_which_stores_it_knows(
-    scene: Scene, memolith: Memolith, monkeypatch: pytest.MonkeyPatch
+    scene: Scene, memolith: Memolith, monkeypatch: pytest.MonkeyPatch, how: type[MemolithError]
 ) -> None:
     scene.deliver()
     assert memolith("fail-over", "--from", HOME, "--to", AWAY)[0] == 0
     scene.deliver()
-    monkeypatch.setattr(scene.cloud.sites[THIRD].region, "peers", Silent())
+    monkeypatch.setattr(scene.cloud.sites[THIRD].region, "peers", Silent(how))
     code, out, said = memolith("return", HOME, "--json")
     assert (code, [one["state"] for one in json.loads(out)["stores"]]) == (0, ["moved"])
     assert f"{THIRD} does not say which stores it knows" in said and "Run this command again" in said
+
+
+@pytest.mark.parametrize("how", [Unavailable, OutcomeUnknown])
+def test_a_return_fails_where_no_region_says_which_stores_it_knows(
+    scene: Scene, memolith: Memolith, monkeypatch: pytest.MonkeyPatch, how: type[MemolithError]
+) -> None:
+    for site in scene.cloud.sites.values():
+        monkeypatch.setattr(site.region, "peers", Silent(how))
+    code, out, said = memolith("return", HOME, "--json")
+    assert (code, out) == (Exit.NO_ANSWER, "")
+    assert f"none of {HOME}, {AWAY}, {THIRD} says which stores it knows" in said
 
 
 @pytest.mark.slow

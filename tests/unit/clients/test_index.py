@@ -13,8 +13,10 @@ from memolith.adapters.aws import dead_letters
 from memolith.adapters.aws.clients import Clients
 from memolith.adapters.aws.names import QUEUES
 from memolith.app.indexer.rebuild_pages import Progress as Step
+from memolith.app.operations import operator
 from memolith.clients.cli import index, main
 from memolith.clients.cli.consoles import console
+from memolith.clients.cli.deployment_target import Target
 from memolith.clients.cli.failures import Exit
 from memolith.clients.cli.index import _speed_and_rest
 from memolith.core.errors import Unavailable
@@ -187,6 +189,52 @@ def test_what_was_set_aside_goes_back_to_its_own_queue(region: Region, capsys: p
     assert region.waiting("rebuild") == [batch]
     code, rows = answer(capsys, "index", "redrive")
     assert {row["set_aside"] for row in rows} == {0}
+
+
+@pytest.mark.parametrize("gone", [HOME, FAR])
+def test_the_dead_letters_of_the_other_regions_are_shown_and_sent_back_though_one_does_not_answer(
+    region: Region,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    gone: str,
+) -> None:
+    record = {"stage": DEPLOYMENT.stage, "regions": [gone, *{HOME, FAR} - {gone}], "account": DEPLOYMENT.account}
+    (tmp_path / "cdk.json").write_text(json.dumps({"context": {"memolith": record}}))
+    dead_letters_of = Target.dead_letters
+
+    def dead_letters(target: Target, name: str, queue: str) -> Any:
+        """Those of `HOME`, whichever region answers."""
+        if name == gone:
+            raise Unavailable(f"SQS in {name} does not answer")
+        return dead_letters_of(target, HOME, queue)
+
+    monkeypatch.setattr(Target, "dead_letters", dead_letters)
+    region.set_aside("index", EVENT)
+    code, rows = answer(capsys, "index", "redrive", "--queue", "index", "--dry-run")
+    assert code == 2
+    found = {row["region"]: row for row in rows}
+    assert found[gone] == {"region": gone, "queue": "index", "problem": f"SQS in {gone} does not answer"}
+    (other,) = found.keys() - {gone}
+    assert (found[other]["set_aside"], found[other]["sent_back"]) == (1, 0)
+    assert memolith("index", "redrive", "--queue", "index") == 2
+    out, err = capsys.readouterr()
+    assert f"{other} index: 1 sent back" in out and region.waiting("index") == [EVENT]
+    assert f"{gone} index: SQS in {gone} does not answer" in out and "Nothing was changed" not in err
+
+
+def test_dead_letters_that_were_shown_and_then_could_not_be_sent_back_are_not_lost_from_the_answer(
+    region: Region, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unanswered(*_: object) -> Any:
+        yield 1
+        raise Unavailable("the queue does not answer any more")
+
+    monkeypatch.setattr(operator, "send_back", unanswered)
+    region.set_aside("index", EVENT, UNREADABLE)
+    code, (row,) = answer(capsys, "index", "redrive", "--queue", "index")
+    assert (code, row["set_aside"], len(row["letters"]), row["sent_back"]) == (2, 2, 2, 1)
+    assert row["problem"] == "the queue does not answer any more"
 
 
 def test_the_dead_letters_of_a_region_that_is_being_removed_are_still_sent_back(

@@ -111,11 +111,15 @@ def homes(region: Region) -> Iterator[Home]:
     """Yield every store that a region knows, from its reconciler. One invocation for a hundred stores.
 
     Raises:
-        Unavailable: it does not answer.
+        Unavailable: it does not answer, or not to the end: what only reads has done nothing.
     """
     after: str | None = None
     while True:
-        answer = _reconciler(region, {"call": "homes.list", "after": after})
+        try:
+            answer = _reconciler(region, {"call": "homes.list", "after": after})
+        except OutcomeUnknown as error:
+            facts = {"region": region.name, "object": "reconciler", "cause": error.cause or error.message}
+            raise Unavailable("the function did not say which stores it knows", **facts, hint="try again") from error
         for one in answer["stores"]:
             known = {name: value for name, value in one.items() if name in HOME_FIELDS}
             yield Home(**{**known, "epochs": tuple(one["epochs"]), "apart": tuple(one["apart"])})

@@ -208,12 +208,17 @@ def _known(target: Target, region: str) -> str:
 
 
 def _everywhere(target: Target) -> list[Home]:
-    """Return every store as the regions together know it: one that was gone may not know who has taken its stores."""
-    told = list[Home]()
+    """Return every store as the regions together know it: one that was gone may not know who has taken its stores.
+
+    Raises:
+        Unavailable: no region says which stores it knows.
+    """
+    told, silent = list[Home](), list[str]()
     for name in target.regions:
         try:
             told += operator.homes(_region(target, name))
-        except Unavailable as error:
+        except MemolithError as error:
+            silent.append(name)
             print(
                 visible(
                     f"{name} does not say which stores it knows ({error.message}): a store that it alone knows to "
@@ -221,6 +226,8 @@ def _everywhere(target: Target) -> list[Home]:
                 ),
                 file=sys.stderr,
             )
+    if len(silent) == len(target.regions):
+        raise Unavailable(f"none of {', '.join(silent)} says which stores it knows")
     return operator.newest(told)
 
 

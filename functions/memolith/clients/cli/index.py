@@ -160,7 +160,8 @@ def redrive(
     """Show dead letters with their reasons, and send them back to be tried again.
 
     Fix the reason first: a message that fails again becomes a dead letter again. If the command stops, run it again: no
-    message is lost, and one that is handled twice changes nothing.
+    message is lost, and one that is handled twice changes nothing. Exit code 2 if a queue did not answer; what is in
+    the others is shown and sent back all the same.
 
     Example: memolith index redrive --region eu-west-1 --dry-run
     """
@@ -174,6 +175,8 @@ def redrive(
     ]
     if as_json:
         print(json.dumps(rows))
+    if any("problem" in row for row in rows):
+        raise typer.Exit(2)
 
 
 @app.command()
@@ -256,35 +259,38 @@ def _duration(milliseconds: int) -> str:
 
 
 def _redrive(target: Target, region: str, queue: str, dry_run: bool, quiet: bool) -> dict[str, Any]:
-    """Show one queue's dead letters and, unless `dry_run`, redrive them."""
-    dead_letters = target.dead_letters(region, queue)
-    set_aside = operator.depths(dead_letters).set_aside
-    letters = operator.look(dead_letters, LETTERS_SHOWN) if set_aside else []
-    if not quiet:
-        console.print(f"{region} {queue}: {set_aside or 'no'} dead letters", style="bold", highlight=False)
-        for letter in letters:
-            print(f"  {letter.subject}\n    {letter.reason}")  # whole, however narrow the terminal
-        if set_aside > LETTERS_SHOWN:
-            console.print(f"... these are {LETTERS_SHOWN} of them", highlight=False)
-    moved = 0
-    if set_aside and not dry_run:
-        moved = _follow(operator.send_back(dead_letters), set_aside, f"{region} {queue}", quiet)
-    return {
-        "region": region,
-        "queue": queue,
-        "set_aside": set_aside,
-        "letters": [asdict(letter) for letter in letters],
-        "sent_back": moved,
-    }
+    """Show one queue's dead letters and, unless `dry_run`, redrive them. What stops that is the row's `problem`."""
+    row: dict[str, Any] = {"region": region, "queue": queue}
+    try:
+        dead_letters = target.dead_letters(region, queue)
+        set_aside = operator.depths(dead_letters).set_aside
+        letters = operator.look(dead_letters, LETTERS_SHOWN) if set_aside else []
+        row |= {"set_aside": set_aside, "letters": [asdict(letter) for letter in letters], "sent_back": 0}
+        if not quiet:
+            console.print(f"{region} {queue}: {set_aside or 'no'} dead letters", style="bold", highlight=False)
+            for letter in letters:
+                print(f"  {letter.subject}\n    {letter.reason}")  # whole, however narrow the terminal
+            if set_aside > LETTERS_SHOWN:
+                console.print(f"... these are {LETTERS_SHOWN} of them", highlight=False)
+        if set_aside and not dry_run:
+            _follow(operator.send_back(dead_letters), row, quiet)
+    except MemolithError as error:
+        row["problem"] = error.message
+        if not quiet:
+            print(f"{region} {queue}: {error.message}")
+    return row
 
 
-def _follow(moving: Iterable[int], total: int, what: str, quiet: bool) -> int:
-    moved = 0
+def _follow(moving: Iterable[int], row: dict[str, Any], quiet: bool) -> None:
+    """Show how many dead letters are on their way, and keep it in the row."""
+    what = f"{row['region']} {row['queue']}"
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, disable=quiet) as progress:
-        task = progress.add_task(f"{what}: sending back", total=total)
+        task = progress.add_task(f"{what}: sending back", total=row["set_aside"])
         for moved in moving:
+            row["sent_back"] = moved
             progress.update(task, completed=moved)
     if not quiet:
-        console.print(f"{what}: {moved} sent back; look at `memolith index status` in a minute.", highlight=False)
-    return moved
+        console.print(
+            f"{what}: {row['sent_back']} sent back; look at `memolith index status` in a minute.", highlight=False
+        )
