@@ -40,9 +40,17 @@ class Cloud:
         self.late: dict[str, list[Depths]] = {}
         self.status = "UPDATE_COMPLETE"
         self.saved_at_deletion: str | None = None
+        self.refused = ""
+
+    def refuse(self, call: str, operation: str) -> None:
+        """Answer as AWS answers whoever may not do it, if it is to be refused."""
+        if call == self.refused:
+            denied = {"Code": "AccessDeniedException", "Message": "not authorized"}
+            raise ClientError({"Error": denied}, operation)  # type: ignore[typeddict-item]
 
     def put_function_concurrency(self, FunctionName: str, ReservedConcurrentExecutions: int) -> None:
         assert ReservedConcurrentExecutions == 0
+        self.refuse(f"stop {FunctionName}", "PutFunctionConcurrency")
         self.stopped_us = self.now_us()
         self.calls.append(f"stop {FunctionName}")
 
@@ -54,6 +62,7 @@ class Cloud:
         return {"Stacks": [{"StackStatus": self.status}]}
 
     def delete_stack(self, StackName: str) -> None:
+        self.refuse(f"delete {StackName}", "DeleteStack")
         if KEYS.exists():
             self.saved_at_deletion = KEYS.read_text()
         self.calls.append(f"delete {StackName}")
@@ -209,6 +218,32 @@ def test_a_removal_that_stops_says_how_to_start_its_writers_with_the_concurrency
             for name in ("peerwriter", "keys", "mcp")
         ),
     ]
+
+
+def test_a_removal_that_may_not_stop_a_writer_names_the_right_and_has_said_how_to_start_the_others(
+    checkout: Checkout, cloud: Cloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cloud.refused = STOPPED[1]
+    with pytest.raises(SystemExit) as ended:
+        main.run(["regions", "remove", OLD, "--yes", "--aws"])
+    assert (ended.value.code, cloud.calls) == (Exit.IN_PART, STOPPED[:1])
+    out, err = capsys.readouterr()
+    starting = [line for line in out.splitlines() if line.startswith("aws lambda delete-function-concurrency ")]
+    assert len(starting) == len(STOPPED) and "--function-name memolith-dev-writer " in starting[0]
+    assert f"memolith-dev-peerwriter in {OLD}" in err and "lambda:PutFunctionConcurrency" in err
+    assert "AccessDeniedException" in err and "defect" not in err
+
+
+def test_a_removal_that_may_not_delete_a_stack_names_the_right(
+    checkout: Checkout, cloud: Cloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cloud.refused = DELETED[2]
+    with pytest.raises(SystemExit) as ended:
+        main.run(["regions", "remove", OLD, "--yes", "--aws"])
+    assert ended.value.code == Exit.IN_PART
+    err = capsys.readouterr().err
+    assert f"the stack memolith-dev-base-{OLD} was not deleted (AccessDeniedException)" in err
+    assert "cloudformation:DeleteStack" in err and "defect" not in err
 
 
 def test_the_public_keys_of_a_region_are_saved_before_its_own_are_deleted(checkout: Checkout, cloud: Cloud) -> None:

@@ -145,11 +145,23 @@ def leave_name(target: Target, stage: str, region: str) -> list[str]:
 
 
 def stop_writers(target: Target, region: str) -> None:
-    """Let no function start in the region that writes for callers. Repeatable. One request for each."""
-    deployment = target.deployment(region)
+    """Let no function start in the region that writes for callers. Repeatable. One request for each.
+
+    Raises:
+        Unavailable: Lambda does not stop one; those before it are stopped.
+    """
+    from memolith.adapters.aws.errors import AwsError, code_of
+
+    lambdas = target.clients.functions(region)
     for name in WRITERS:
-        function = deployment.function(name).partition(":")[0]
-        target.clients.functions(region).put_function_concurrency(FunctionName=function, ReservedConcurrentExecutions=0)
+        function = target.deployment(region).function(name).partition(":")[0]
+        try:
+            lambdas.put_function_concurrency(FunctionName=function, ReservedConcurrentExecutions=0)
+        except AwsError as error:
+            raise Unavailable(
+                f"the function {function} in {region} was not stopped ({code_of(error)}), so it may take writes: you "
+                "need lambda:PutFunctionConcurrency; then run the same command again"
+            ) from error
 
 
 def starting_again(target: Target, record: Mapping[str, Any], region: str) -> list[str]:
@@ -257,20 +269,27 @@ def delete_stacks(target: Target, stage: str, region: str) -> None:
     """Delete the region's stacks, the mesh stack first; one that is gone is passed over. Minutes.
 
     Raises:
-        Unavailable: CloudFormation does not delete one; its events say why.
+        Unavailable: CloudFormation refuses to delete one, or does not; then its events say why.
     """
     from botocore.exceptions import WaiterError
+
+    from memolith.adapters.aws.errors import AwsError, code_of
 
     stacks = target.clients.cloudformation(region)
     for kind in ("mesh", "base"):
         name = f"memolith-{stage}-{kind}-{region}"
-        stacks.delete_stack(StackName=name)
         try:
+            stacks.delete_stack(StackName=name)
             stacks.get_waiter("stack_delete_complete").wait(StackName=name)
         except WaiterError as error:
             raise Unavailable(
                 f"the stack {name} was not deleted ({error.last_response.get('Error', {}).get('Message') or error}): "
                 "see its events in CloudFormation, then run the same command again"
+            ) from error
+        except AwsError as error:
+            raise Unavailable(
+                f"the stack {name} was not deleted ({code_of(error)}): you need cloudformation:DeleteStack and "
+                "cloudformation:DescribeStacks; then run the same command again"
             ) from error
 
 

@@ -155,11 +155,11 @@ def remove(
 
 def _empty(target: Target, record: dict[str, Any], region: str, said_on: Console, clock: Clock) -> None:
     """Let the region take no writes, and return once the others have all of it."""
-    region_removal.stop_writers(target, region)
-    said_on.print(f"{region} takes no writes; waiting until the others have all of it", highlight=False)
-    said_on.print(f"to take that back while {RECORD} has {region}:", highlight=False)
+    said_on.print(f"{region} takes no writes from now on; to take that back while {RECORD} has it:", highlight=False)
     for command in region_removal.starting_again(target, record, region):
         said_on.print(command, highlight=False, soft_wrap=True)
+    region_removal.stop_writers(target, region)
+    said_on.print(f"waiting until the other regions have all that was written in {region}", highlight=False)
     region_removal.await_everything(target, region, clock.now_us(), clock)
     region_removal.check_stores(target, region)
     _copy_to_others(target, region, said_on)
