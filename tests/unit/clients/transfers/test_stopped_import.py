@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.unit.clients.transfers.reports import fill
 def test_an_import_that_is_refused_later_is_not_told_as_if_nothing_was_changed(desk: Desk, tmp_path: Path) -> None:
     busy = json.dumps({"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}})
 
-    def throttling(event: dict[str, Any]) -> dict[str, Any]:
+    def throttling(event: Mapping[str, Any]) -> Mapping[str, Any]:
         if b'"/b"' in body_of_event(event):
             return {"statusCode": 429, "headers": {"retry-after": "0.01"}, "isBase64Encoded": False, "body": busy}
         return desk.backend.answer(event)
