@@ -37,9 +37,9 @@ def up(
         "us-east-1,eu-west-1"
     ),
     stage: Annotated[str, typer.Option(help="Part of every resource's name.")] = "dev",
-    enforce_iam: Annotated[bool, typer.Option("--enforce-iam", help="Make the emulator check every policy.")] = False,
+    enforce_iam: Annotated[bool, typer.Option("--enforce-iam", help="Make our emulator check every policy.")] = False,
     endpoint: Annotated[str | None, typer.Option(help="Use an emulator that runs already, such as LocalStack.")] = None,
-    port: Annotated[int | None, typer.Option(help="The emulator's port; by default a free one.")] = None,
+    port: Annotated[int | None, typer.Option(help="Our emulator's port; by default a free one.")] = None,
     override: Annotated[str, typer.Option(help="JSON, merged over the record in cdk.json.")] = "{}",
     lag_ms: LagMs = None,
     jitter_ms: JitterMs = None,
@@ -47,7 +47,8 @@ def up(
     reorder: Reorder = None,
     as_json: Json = False,
 ) -> None:
-    """Start the local cloud and deploy Memolith into it. If it runs already, deploy what has changed.
+    """Start the local cloud and deploy Memolith into it. If it runs already, deploy what has changed, and change how
+    the regions replicate as `replication` does. Where it runs, and with which regions, changes after `down` alone.
 
     Without --endpoint, AWS_ENDPOINT_URL or LOCALSTACK_HOST (HOST or HOST:PORT) names an emulator that runs already.
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from scripts.local_cloud import custom_resources, devfile, emulator, faults, localstack
 from scripts.local_cloud.aws import Clients
@@ -38,6 +39,7 @@ class Choices:
 
     Attributes:
         endpoint: of an emulator that runs already; None starts our own.
+        enforce_iam: of our own.
         port: of our own; None takes a free one.
     """
 
@@ -90,8 +92,8 @@ class LocalCloud:
         """Start what does not run, deploy, replicate, write ``dev.json``. On a running cloud: deploy again.
 
         Raises:
-            LocalCloudError: a tool is missing, the running cloud was started with other choices, or what was deployed
-                does not answer.
+            LocalCloudError: a tool is missing, the running cloud was started with other choices, an emulator that runs
+                already was to be started in a certain way, or what was deployed does not answer.
             DeploymentFailed: a CDK command failed. The emulator stays, so that ``up`` can be repeated.
             KeyNotMade: everything is deployed, but the writer made no API key.
             EmulatorFailed: the emulator did not start.
@@ -102,6 +104,12 @@ class LocalCloud:
         running = self._running(choices)
         missing_patches: Mapping[str, str] = {}
         if running is None:
+            if choices.endpoint is not None and (choices.enforce_iam or choices.port is not None):
+                raise LocalCloudError(
+                    "--port and --enforce-iam are of an emulator that `memolith dev up` starts itself, and --endpoint, "
+                    f"AWS_ENDPOINT_URL or LOCALSTACK_HOST names one that runs, {choices.endpoint}: "
+                    "leave one or the other out"
+                )
             self.down()
             endpoint, missing_patches = self._start(choices)
         else:
@@ -206,11 +214,16 @@ class LocalCloud:
         if started is None or not self._alive(started):
             return None
         wanted = _comparable(choices)
-        different = [name for name, value in wanted.items() if started[name] != value]
+        if choices.endpoint is not None:
+            wanted["endpoint"] = choices.endpoint.rstrip("/")
+        if choices.port is not None:
+            wanted["port"] = choices.port
+        runs = {**started, "port": urlsplit(started["endpoint"]).port}
+        different = [f"{name} {runs[name]!r}, not {value!r}" for name, value in wanted.items() if runs[name] != value]
         if different:
             raise LocalCloudError(
-                f"a local cloud runs already, with {', '.join(f'{n} {started[n]!r}' for n in different)}; "
-                "end it with `memolith dev down` first"
+                f"a local cloud runs already, with {'; with '.join(different)}: end it with `memolith dev down` first, "
+                "or ask for what runs (AWS_ENDPOINT_URL and LOCALSTACK_HOST name an endpoint, too)"
             )
         endpoint: str = started["endpoint"]
         return endpoint
@@ -262,18 +275,27 @@ class LocalCloud:
             cdk.deploy()
 
     def _replicate(self, plan: Plan, choices: Choices) -> str:
-        """Start the replicator unless it runs, and wait until it watches the buckets; its control address."""
+        """Start the replicator, or change the settings of the one that runs; return its control address.
+
+        It watches the buckets when this returns.
+        """
         folder = self.layout.replication
-        if self.processes.find(REPLICATOR) is None:
+        runs = self.processes.find(REPLICATOR) is not None
+        if not runs:
             ensure_folders(folder)
             config = {
                 "endpoint": plan.endpoint,
                 "buckets": devfile.buckets(plan),
                 "settings": dict(choices.settings),
-                "remove_hooks": choices.endpoint is not None,
+                "remove_hooks": (devfile.read(self.layout.cloud_file) or {}).get("own_emulator") is False,
             }
             devfile.write(folder / "config.json", config)
         content = self._run_apart(REPLICATOR, "scripts.local_cloud.replication", folder, plan)
+        if runs and choices.settings and self._ask_replicator({"replication": content}, choices.settings) is None:
+            raise LocalCloudError(
+                f"the replicator does not answer at {content['control_url']}, and may not have taken its settings: "
+                "try again, or start afresh with `memolith dev down` and `memolith dev up`"
+            )
         return str(content["control_url"])
 
     def _open_front_door(self, plan: Plan, clients: Clients) -> str | None:

@@ -18,6 +18,7 @@ from scripts.local_cloud import commands, emulator
 from scripts.local_cloud.deployment import Plan
 from scripts.local_cloud.layout import PROJECT_ROOT, Layout
 from scripts.local_cloud.lifecycle import Choices, LocalCloud, LocalCloudError, check_answers
+from scripts.local_cloud.processes import ProcessFiles, Running
 from scripts.local_cloud.replication.control import Control
 from tests.local_cloud.conftest import Pair
 
@@ -126,6 +127,50 @@ def test_a_running_cloud_is_not_mistaken_for_one_with_other_choices(
     monkeypatch.setattr(emulator, "answers", lambda _endpoint: True)
     with pytest.raises(LocalCloudError, match=r"regions \['us-east-1'\].*memolith dev down"):
         cloud.up(Choices(("us-east-1", "eu-west-1")))
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (Choices(("us-east-1",), endpoint="http://127.0.0.1:4566/"), "endpoint 'http://127.0.0.1:41000', not 'http"),
+        (Choices(("us-east-1",), port=4566), "port 41000, not 4566"),
+    ],
+    ids=["endpoint", "port"],
+)
+def test_a_running_cloud_takes_no_deployment_that_is_meant_for_another_address(
+    cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch, asked: Choices, said: str
+) -> None:
+    cloud.layout.home.mkdir()
+    started = {"regions": ["us-east-1"], "stage": "dev", "enforce_iam": False, "own_emulator": False}
+    cloud.layout.cloud_file.write_text(json.dumps({**started, "endpoint": "http://127.0.0.1:41000"}))
+    monkeypatch.setattr(emulator, "answers", lambda _endpoint: True)
+    monkeypatch.setattr(LocalCloud, "_deploy", lambda *_: pytest.fail("it was deployed"))
+    with pytest.raises(LocalCloudError, match=f"{said}.*memolith dev down"):
+        cloud.up(asked)
+
+
+@pytest.mark.parametrize("option", [{"port": 4566}, {"enforce_iam": True}], ids=["port", "enforce-iam"])
+def test_an_option_of_our_own_emulator_is_refused_beside_another_ones_endpoint(
+    cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch, option: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(emulator, "answers", lambda _endpoint: True)
+    monkeypatch.setattr(LocalCloud, "_deploy", lambda *_: pytest.fail("it was deployed"))
+    with pytest.raises(LocalCloudError, match=r"--port and --enforce-iam .* http://127.0.0.1:4566"):
+        cloud.up(Choices(("us-east-1",), endpoint="http://127.0.0.1:4566", **option))
+    assert not cloud.layout.cloud_file.exists()
+
+
+def test_up_changes_the_settings_of_a_replicator_that_runs(
+    replicating: LocalCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control_url = json.loads(replicating.layout.dev_file.read_text())["replication"]["control_url"]
+    replicating.layout.replication.mkdir()
+    (replicating.layout.replication / "ready.json").write_text(json.dumps({"control_url": control_url}))
+    monkeypatch.setattr(ProcessFiles, "find", lambda _self, name: Running(name, 1, "token"))
+    replicating._replicate(
+        Plan("http://x", "dev", ("us-east-1",), {}), Choices(("us-east-1",), settings={"lag_ms": 70})
+    )
+    assert replicating.replication({})["lag_ms"] == 70
 
 
 @dataclass
