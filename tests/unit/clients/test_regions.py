@@ -6,6 +6,7 @@ import json
 import stat
 import sys
 from pathlib import Path
+from threading import Thread, current_thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -131,6 +132,37 @@ def test_a_region_that_the_app_refuses_is_not_left_in_the_record(checkout: Check
         regions.add("mars-1", yes=True, aws=True)
     assert checkout.record.read_text() == before
     assert steps == []
+
+
+def test_the_record_is_replaced_as_a_whole_and_never_half_written(checkout: Checkout, steps: list[str]) -> None:
+    """A kill between emptying a file and filling it would leave a deployment without a record."""
+    checkout.record.chmod(0o640)
+    (checkout.record.parent / "as it was").hardlink_to(checkout.record)
+    before = checkout.record.read_text()
+    regions.add(NEW, yes=True, aws=True)
+    assert (checkout.record.parent / "as it was").read_text() == before
+    assert stat.S_IMODE(checkout.record.stat().st_mode) == 0o640
+    assert {path.name for path in checkout.record.parent.iterdir() if path.is_file()} == {
+        "as it was", "asked", "cdk.json", "fails",
+    }  # fmt: skip
+
+
+def test_a_region_that_the_app_refuses_takes_no_other_out_of_the_record_that_is_added_at_the_same_time(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = Thread(target=lambda: regions.name_in_record(NEW, regions.console))
+
+    def run_cdk(*_: object) -> None:
+        if current_thread() is not beside:
+            beside.start()
+            beside.join(timeout=0.5)  # unless the record is locked, it has named its region by then
+            raise Unavailable("the app refuses it")
+
+    monkeypatch.setattr(regions, "run_cdk", run_cdk)
+    with pytest.raises(InvalidRequest, match="as it was"):
+        regions.name_in_record("mars-1", regions.console)
+    beside.join(timeout=10)
+    assert checkout.memolith["regions"] == [OLD, NEW]
 
 
 @pytest.mark.parametrize("command", ["bootstrap", "deploy"])

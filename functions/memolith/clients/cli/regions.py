@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,6 +25,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from memolith.adapters.layered.agreed import AgreedCopies
+from memolith.adapters.local import files
 from memolith.adapters.system import SystemClock
 from memolith.app.replication.region_backfill import Progress as Step
 from memolith.app.replication.region_backfill import RegionBackfill
@@ -200,15 +202,7 @@ def take_from_record(region: str, said_on: Console) -> None:
     Raises:
         InvalidRequest: the app refuses the record; the reason is printed.
     """
-    before = RECORD.read_text()
-    _change_record(lambda record: region_removal.without(record, region))
-    try:
-        run_cdk(said_on, "synth", "--quiet")
-    except Unavailable:
-        RECORD.write_text(before)
-        raise InvalidRequest(
-            "region", f"the app refuses a deployment without {region}; {RECORD} is as it was"
-        ) from None
+    _change_record_if_valid(lambda record: region_removal.without(record, region), f"without {region}", said_on)
 
 
 def name_in_record(region: str, said_on: Console) -> None:
@@ -218,7 +212,6 @@ def name_in_record(region: str, said_on: Console) -> None:
     Raises:
         InvalidRequest: the app refuses the record; the reason is printed.
     """
-    before = RECORD.read_text()
 
     def append(record: dict[str, Any]) -> None:
         if region not in record["regions"]:
@@ -226,12 +219,7 @@ def name_in_record(region: str, said_on: Console) -> None:
         if region in record.get("former_regions", ()):
             record["former_regions"].remove(region)
 
-    _change_record(append)
-    try:
-        run_cdk(said_on, "synth", "--quiet")
-    except Unavailable:
-        RECORD.write_text(before)
-        raise InvalidRequest("region", f"the app refuses a deployment with {region}; {RECORD} is as it was") from None
+    _change_record_if_valid(append, f"with {region}", said_on)
 
 
 def run_cdk(said_on: Console, *words: str) -> None:
@@ -286,7 +274,41 @@ def copy(target: Target, region: str, said_on: Console) -> int:
     return copied
 
 
+def _change_record_if_valid(change: Callable[[dict[str, Any]], None], outcome: str, said_on: Console) -> None:
+    with _locked_record():
+        before = RECORD.read_text()
+        _put_record(_changed(before, change))
+        try:
+            run_cdk(said_on, "synth", "--quiet")
+        except Unavailable:
+            _put_record(before)
+            said = f"the app refuses a deployment {outcome}; {RECORD} is as it was"
+            raise InvalidRequest("region", said) from None
+
+
 def _change_record(change: Callable[[dict[str, Any]], None]) -> None:
-    body = json.loads(RECORD.read_text())
+    with _locked_record():
+        _put_record(_changed(RECORD.read_text(), change))
+
+
+def _locked_record() -> AbstractContextManager[None]:
+    """Lock out other commands of this checkout that change the record.
+
+    The record itself is replaced, so that a lock on it would not hold.
+    """
+    files.make_folder(DEV_FILE.parent)
+    return files.locked(DEV_FILE.with_name("cdk.json.lock"))
+
+
+def _changed(text: str, change: Callable[[dict[str, Any]], None]) -> str:
+    body = json.loads(text)
     change(body["context"]["memolith"])
-    RECORD.write_text(json.dumps(body, indent=2) + "\n")
+    return json.dumps(body, indent=2) + "\n"
+
+
+def _put_record(text: str) -> None:
+    """Replace the record at once, so that a kill leaves the one or the other; who may read it stays."""
+    path = RECORD.resolve()
+    written = files.write_new(path.parent, text.encode())
+    written.chmod(path.stat().st_mode)
+    written.replace(path)
