@@ -46,3 +46,16 @@ def test_a_store_is_told_in_which_folders_every_write_waits_for_a_person(desk: D
 )
 def test_what_is_no_such_folder_is_refused_by_its_field(desk: Desk, word: str, field: str) -> None:
     assert field in desk.fails(Exit.FAILED, "stores", "update", desk.store, "--approval", word)
+
+
+@pytest.mark.parametrize("name", ["model", "max_deletes"])
+def test_a_pipelines_setting_without_a_value_is_refused_by_its_option_and_changes_nothing(
+    desk: Desk, name: str
+) -> None:
+    words = ("--pipelines", "dreams=off", "--pipelines", f"{name}=")
+    assert f"--pipelines: {name}= has no value" in desk.fails(Exit.USAGE, "stores", "update", desk.store, *words)
+    assert desk.json("stores", "show", desk.store)["pipelines"]["dreams"] == "allow"
+
+
+def test_an_approval_without_a_value_is_refused_by_its_field(desk: Desk) -> None:
+    assert "approval.agents" in desk.fails(Exit.FAILED, "stores", "update", desk.store, "--approval", "agents=")

@@ -228,11 +228,16 @@ def _staged_path(path: str) -> Mapping[str, str | int]:
 
 
 def _settings(words: Sequence[str] | None) -> Mapping[str, str | int] | None:
-    """Parse settings, whose numbers are numbers. Raises InvalidRequest for a word that is no pair."""
+    """Parse settings, whose numbers are numbers. Raises InvalidRequest for a word that is no pair, or has no value."""
     pairs = _pairs(words, removing=False, option="--pipelines")
     if pairs is None:
         return None
-    return {name: int(value) if value.isdecimal() else value for name, value in pairs.items() if value}
+    settings: dict[str, str | int] = {}
+    for name, value in pairs.items():
+        if not value:
+            raise InvalidRequest("--pipelines", f"{name}= has no value: give one, or leave it out to keep what is set")
+        settings[name] = int(value) if value.isdecimal() else value
+    return settings
 
 
 def _pairs(
