@@ -41,6 +41,7 @@ TICKS_SPARED = 1
 A tick that meets another one fails, once in a while, and is none the worse for it: not in three periods in a row.
 """
 DREAM_AGE = Duration.days(1)
+ERASURE_AGE = Duration.hours(1)
 FAILED_DREAMS_AN_HOUR = 4
 AT_LEAST = re.compile(
     r"(index|rebuild|scan|pack|dream)-dlq|index-age|reconciler-(silent|failing)|incomplete-from-.+|tables-emptied"
@@ -244,13 +245,15 @@ class RegionAlarms(Construct):
         )
 
     def _erasing(self) -> Iterator[Alarm]:
-        """Watch the eraser's scheduled sweeps: each reports how many stores are left, so a missed sweep alarms."""
+        """Watch the eraser's scheduled sweeps: each reports the age of the oldest store that is left, and 0 where none
+        is, so that missed sweeps alarm."""
         yield Alarm(
             "erasures-pending",
             "erasures",
-            "For an hour there was a deleted store that is not erased here yet, or nothing looked.",
-            self._counted("erasures_pending", statistic="Minimum"),
-            periods=12,
+            "A deleted store is not erased here an hour after that began, or nothing has looked for 15 minutes.",
+            self._counted("erasure_age_ms", statistic="Maximum"),
+            above=ERASURE_AGE.to_milliseconds(),
+            periods=3,
             never_silent=True,
         )
 

@@ -21,7 +21,7 @@ NAMESPACE = "Memolith"
 EMITTED_BY = {
     "dream.runs": "dreamer",
     "dream_age_ms": "reconciler",
-    "erasures_pending": "eraser",
+    "erasure_age_ms": "eraser",
     "guardrail_unavailable": "scanner",
     "integrity_broken": "reconciler",
     "objects_damaged": "reader",

@@ -173,7 +173,7 @@ def test_the_apps_names_for_what_is_counted_are_the_functions_own(three_regions:
     assert measures.NAMESPACE == NAMESPACE
     functions = {one["FunctionName"] for one in three_regions.base(HERE).properties("AWS::Lambda::Function")}
     emitted = {name for name, service in measures.EMITTED_BY.items() if f"memolith-test-{service}" in functions}
-    emitted -= {"erasures_pending"} if "erasures_pending" not in str(alarms(three_regions)) else set()
+    emitted -= {"erasure_age_ms"} if "erasure_age_ms" not in str(alarms(three_regions)) else set()
     assert {"replication_lag_ms", "writes"} <= emitted <= set(counted())
     assert set(measures.EMITTED_BY.values()) <= set(FUNCTIONS)
 
@@ -338,9 +338,9 @@ def test_where_erasures_are_swept_one_that_does_not_end_rings_and_so_does_a_miss
     rules = [one.get("Name") for one in one_region.base(HERE).properties("AWS::Events::Rule")]
     assert rules.count("memolith-test-erasure-sweep") == 1
     pending = alarm(one_region, "erasures-pending")
-    assert (pending["MetricName"], pending["Statistic"], pending["Threshold"]) == ("erasures_pending", "Minimum", 0)
+    assert (pending["MetricName"], pending["Statistic"], threshold_s(pending)) == ("erasure_age_ms", "Maximum", 3600)
     assert dimensions(pending) == {"service": "eraser", "stage": "test", "region": HERE}
-    assert pending["Period"] * pending["EvaluationPeriods"] == 3600
+    assert pending["Period"] * pending["EvaluationPeriods"] == 900
     assert pending["TreatMissingData"] == "breaching"
 
 

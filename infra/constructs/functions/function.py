@@ -21,7 +21,7 @@ from infra.constructs.functions.code import Layers, architecture_of, runtime_of
 from infra.deployment import ALIAS, Deployment
 
 WATCHED_AT_LEAST = (
-    "erasures_pending",
+    "erasure_age_ms",
     "guardrail_unavailable",
     "integrity_broken",
     "reconcile_failed",

@@ -46,8 +46,8 @@ def test_everything_can_be_set() -> None:
 
 def test_everything_is_counted_unless_the_deployment_names_what_is() -> None:
     assert Settings.read(COMPLETE).metrics is None
-    named = Settings.read({**COMPLETE, "MEMOLITH_METRICS": "erasures_pending, seal_failed"})
-    assert named.metrics == frozenset({"erasures_pending", "seal_failed"})
+    named = Settings.read({**COMPLETE, "MEMOLITH_METRICS": "erasure_age_ms, seal_failed"})
+    assert named.metrics == frozenset({"erasure_age_ms", "seal_failed"})
 
 
 def test_functions_are_invoked_by_an_alias_only_where_the_deployment_names_one() -> None:

@@ -164,9 +164,14 @@ class Erasures:
         return done
 
     def _finish_all(self, is_time_up: Callable[[], bool]) -> int:
-        """Go on with every store that is not done; return how many are left."""
-        left = [store_id for store_id in self._stores.pending() if not self._finish(store_id, is_time_up)]
-        self._region.metrics.count("erasures_pending", len(left))
+        """Go on with every store that is not done, and measure how old the oldest is of those that are left, 0 where
+        none is; return how many they are."""
+        pending = self._stores.pending()
+        left = [begun_at for store_id, begun_at in pending.items() if not self._finish(store_id, is_time_up)]
+        now_us = self._region.clock.now_us()
+        self._region.metrics.milliseconds(
+            "erasure_age_ms", max([0, *((now_us - begun_at) / 1_000 for begun_at in left)])
+        )
         return len(left)
 
     def _take_up(self, store_id: str) -> None:

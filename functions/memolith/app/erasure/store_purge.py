@@ -143,9 +143,10 @@ class StorePurge:
         if is_once_done and (work.done_at or 0) + AGAIN_AFTER_US <= self._region.clock.now_us():
             self.begin(store_id, again=True)
 
-    def pending(self) -> list[str]:
-        """List the stores that are not done yet."""
-        return [one.key.sk for one in self._query(Query("control", PENDING, limit=1_000))]
+    def pending(self) -> dict[str, int]:
+        """Return the stores that are not done yet, each with the instant at which its erasure began. One query."""
+        found = self._query(Query("control", PENDING, limit=1_000))
+        return {one.key.sk: WorkRow.from_attributes(one.attributes).started_at for one in found}
 
     def progress(self, store_id: str) -> WorkRow | None:
         """Return the progress of a store; None where nothing of it is known here."""

@@ -306,8 +306,31 @@ def test_a_store_that_cannot_be_erased_stays_pending_and_holds_up_no_other(
 
     monkeypatch.setattr(StorePurge, "work", of_the_second)
     assert sweep(scene, HOME)["pending"] == 1
-    assert scene.cloud.metrics.total("erasures_pending") == 1
     assert ("erasure#done", stores[1]) in scene.cloud.rows(HOME, "control")
+    assert age_ms(scene) == 61_000
+    scene.clock.advance(DAY_S)
+    assert sweep(scene, HOME)["pending"] == 1
+    assert age_ms(scene) == 61_000 + DAY_S * 1_000
+
+
+def test_where_a_store_is_deleted_every_minute_no_erasure_grows_old(scene: Scene) -> None:
+    """What rings watches the age: there is always one that is not erased yet, since its rows wait for a minute."""
+    for number in range(10):
+        store_id = scene.create_store(f"number {number}").id
+        scene.create("/a", "secret", store=store_id)
+        scene.at(HOME).stores.delete(scene.call(), store_id)
+        scene.deliver()
+        assert sweep(scene, HOME)["pending"] >= 1
+        assert age_ms(scene) < 120_000
+        scene.clock.advance(60)
+    while sweep(scene, HOME)["pending"]:
+        scene.clock.advance(60)
+    assert age_ms(scene) == 0, "a sweep that leaves none says so: none is no sweep"
+
+
+def age_ms(scene: Scene) -> float:
+    """How old the last sweep said that the oldest erasure is that is not done."""
+    return scene.cloud.metrics.durations_ms["erasure_age_ms", ()][-1]
 
 
 def test_a_deleted_store_whose_record_cannot_be_read_holds_up_the_end_of_no_other() -> None:
