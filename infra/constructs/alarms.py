@@ -182,14 +182,23 @@ class RegionAlarms(Construct):
                 self._counted("replication_lag_ms", statistic="p99", home=home),
                 above=self._late.to_milliseconds(),
             )
-        sent = queues.index.queue.metric_number_of_messages_sent(period=FIVE_MINUTES, statistic="Sum")
+        folding = {
+            "sent": queues.index.queue.metric_number_of_messages_sent(period=FIVE_MINUTES, statistic="Sum"),
+            "folded": self._counted("objects_folded", source="event"),
+            "other": self._counted("objects_folded", source="other"),
+            "failed": measures.counted(
+                self._deployment, self._region, "messages_failed", service="indexer", period=FIVE_MINUTES
+            ),
+        }
         yield Alarm(
             "folding-stopped",
             "folding-stopped",
             "Objects arrive in the bucket and none of them is folded into the index.",
             cloudwatch.MathExpression(
-                expression="IF(FILL(sent, 0) > 0 AND FILL(folded, 0) == 0, 1, 0)",
-                using_metrics={"sent": sent, "folded": self._counted("objects_folded", source="event")},
+                # Checkpoints arrive at every tick: they come through where all that has rows fails.
+                expression="IF((FILL(sent, 0) > 0 AND FILL(folded, 0) + FILL(other, 0) == 0)"
+                " OR (FILL(failed, 0) > 0 AND FILL(folded, 0) == 0), 1, 0)",
+                using_metrics=folding,
                 label="events and no folds",
                 period=FIVE_MINUTES,
             ),

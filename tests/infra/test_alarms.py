@@ -221,15 +221,29 @@ def test_a_region_alone_watches_no_replication(one_region: App) -> None:
     assert [one["AlarmName"] for one in alarms(one_region) if "replication-" in one["AlarmName"]] == []
 
 
-def test_events_without_folds_ring(one_region: App) -> None:
+def test_events_without_folds_ring_also_where_checkpoints_go_on(one_region: App) -> None:
     stopped = alarm(one_region, "folding-stopped")
-    watched = {metric["MetricName"]: dimensions(metric) for metric in metrics(stopped)}
-    assert watched == {
-        "NumberOfMessagesSent": {"QueueName": "memolith-test-index"},
-        "objects_folded": {"service": "indexer", "stage": "test", "region": HERE, "source": "event"},
-    }
+    ours = {"service": "indexer", "stage": "test", "region": HERE}
+    watched = [(metric["MetricName"], dimensions(metric)) for metric in metrics(stopped)]
+    assert sorted(watched, key=str) == [
+        ("NumberOfMessagesSent", {"QueueName": "memolith-test-index"}),
+        ("messages_failed", ours),
+        ("objects_folded", {**ours, "source": "event"}),
+        ("objects_folded", {**ours, "source": "other"}),
+    ]
     (expression,) = [one["Expression"] for one in stopped["Metrics"] if "Expression" in one]
-    assert expression == "IF(FILL(sent, 0) > 0 AND FILL(folded, 0) == 0, 1, 0)"
+
+    def rings(sent: int = 0, folded: int = 0, other: int = 0, failed: int = 0) -> bool:
+        words = re.sub(r"FILL\((\w+), 0\)", r"\1", expression).replace("AND", "and").replace("OR", "or")
+        values = {"sent": sent, "folded": folded, "other": other, "failed": failed}
+        return bool(eval(words, {"IF": lambda rule, yes, no: yes if rule else no}, values))  # noqa: S307  our template
+
+    assert not rings(), "nothing is written, and no checkpoint is put"
+    assert not rings(sent=10, other=10), "nothing is written"
+    assert not rings(sent=12, folded=1, other=10, failed=1)
+    assert rings(sent=10), "nothing wakes the indexer"
+    assert rings(sent=12, other=10, failed=2), "every entry fails, while checkpoints come at every tick"
+    assert rings(other=10, failed=2)
 
 
 def test_every_table_of_the_generation_that_the_stack_declares_is_watched_for_throttles(two_regions: App) -> None:

@@ -252,6 +252,9 @@ ObjectKey = (
 )
 
 
+WITHOUT_ROWS = (CutKey, CheckpointKey, CheckpointPartKey, JobKey)
+"""The kinds of object of which no rows are made, beside those below `LOCAL_PREFIX`."""
+
 _LOG = re.compile(rf"([a-z0-9-]+)/log/([^/]+)/([0-9a-f]{{64}})/{_NUMBER}-(\d+)\.(\d{{10}})")
 _STORE = re.compile(rf"([a-z0-9-]+)/store/([^/]+)/{_NUMBER}-(\d+)\.(\d{{10}})")
 _CUT = re.compile(rf"([a-z0-9-]+)/cut/([^/]+)/{_NUMBER}-(\d+)/([^/]+)/(\d{{3}})")
@@ -307,6 +310,11 @@ def parsed_key(key: str) -> ObjectKey | None:
         return parse_key(key)
     except ValueError:
         return None
+
+
+def is_projected(key: str) -> bool:
+    """Tell whether rows are made of an object of this key."""
+    return not key.startswith(LOCAL_PREFIX) and not isinstance(parsed_key(key), WITHOUT_ROWS)
 
 
 def own_log_key(key: str, region: str) -> LogKey | None:

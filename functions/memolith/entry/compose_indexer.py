@@ -24,6 +24,7 @@ from memolith.app.indexer.rebuild import BatchProjector
 from memolith.app.indexer.service import make_indexer
 from memolith.app.kernel.object_events import event_objects
 from memolith.core.errors import MemolithError
+from memolith.core.object_keys import is_projected
 from memolith.entry.batches import answer_batch, receives
 from memolith.entry.lambda_runtime import Answer, Event, Handler, LambdaRuntime
 from memolith.entry.settings import Settings
@@ -149,7 +150,7 @@ class EventConsumer:
         except Malformed as malformed:
             self._bury({"key": key, "reason": malformed.reason})
             return
-        self._metrics.count("objects_folded", source="event")
+        self._metrics.count("objects_folded", source="event" if is_projected(key) else "other")
 
     def _bury(self, letter: Mapping[str, str]) -> None:
         self._dead_letters.send([json.dumps(letter)])

@@ -126,6 +126,16 @@ def test_what_arrived_is_folded_into_an_empty_index(world: World) -> None:
     assert world.letters() == []
 
 
+def test_what_has_no_rows_is_counted_apart_from_what_is_folded(world: World) -> None:
+    """Checkpoints arrive at every tick and touch no table: they do not show that folding goes on."""
+    checkpoint, part = f"{REGION}/checkpoint/000000000001", f"{REGION}/checkpoint/000000000001/a/00001"
+    world.indexing = FailingFor(world.indexing, world.keys)
+    world.answer(s3_event(checkpoint), s3_event(part), s3_event("local/witness/x"), s3_event(world.keys[0]))
+    assert world.metrics.counts["objects_folded", (("source", "other"),)] == 3
+    assert world.metrics.counts["objects_folded", (("source", "event"),)] == 0
+    assert world.counted() == (4, 1)
+
+
 def test_a_key_that_is_none_of_ours_is_set_aside_with_the_reason_and_stops_nothing(world: World) -> None:
     good = world.keys[-1]
     answer = world.answer(s3_event("us-east-1/log/nonsense", good, "a%2Fb+c"), s3_event(good))

@@ -32,10 +32,8 @@ from memolith.core.errors import Damaged
 from memolith.core.log_position import LogKey, LogRef
 from memolith.core.object_keys import (
     LOCAL_PREFIX,
+    WITHOUT_ROWS,
     ApiKeyKey,
-    CheckpointKey,
-    CheckpointPartKey,
-    CutKey,
     JobKey,
     ProposalKey,
     RedactionKey,
@@ -169,7 +167,7 @@ class Indexer:
                 return self._entries.project(view, name, journal, paths_too)
             if isinstance(name, JobKey):
                 return self._late_counts(view, name)
-            if isinstance(name, (CutKey, CheckpointKey, CheckpointPartKey)):
+            if isinstance(name, WITHOUT_ROWS):
                 return []
             body = self._body(key)
             if body is None:
