@@ -24,6 +24,7 @@ from constructs import Construct
 from infra.acknowledge import acknowledge
 from infra.constructs import measures
 from infra.constructs.api import RegionApi
+from infra.constructs.function_urls import FunctionUrls
 from infra.constructs.functions.region import RegionFunctions
 from infra.constructs.measures import FIVE_MINUTES
 from infra.constructs.queues import RegionQueues
@@ -90,7 +91,7 @@ class RegionAlarms(Construct):
         *,
         queues: RegionQueues,
         functions: RegionFunctions,
-        api: RegionApi | None,
+        api: RegionApi | FunctionUrls,
     ) -> None:
         """Make the topic, unless the record names one, and the alarms."""
         super().__init__(scope, "Alarms")
@@ -105,7 +106,7 @@ class RegionAlarms(Construct):
             *self._index(queues),
             *self._replication(),
             *self._tables(),
-            *(self._api(api) if api is not None else ()),
+            *self._api(api),
             *self._erasing(),
             *self._scanning(),
             *self._integrity(),
@@ -239,16 +240,12 @@ class RegionAlarms(Construct):
                     ),
                 )
 
-    def _api(self, api: RegionApi) -> Iterator[Alarm]:
+    def _api(self, api: RegionApi | FunctionUrls) -> Iterator[Alarm]:
         yield Alarm(
             "api-failures",
             "api-failures",
             f"More than {FAILED_REQUESTS_PERCENT:g} % of the requests to this region fail.",
-            measures.percent_failed(
-                api.api.metric_count(period=FIVE_MINUTES, statistic="Sum"),
-                api.api.metric_server_error(period=FIVE_MINUTES, statistic="Sum"),
-                "requests",
-            ),
+            measures.percent_failed(*api.requests(FIVE_MINUTES), "requests"),
             above=FAILED_REQUESTS_PERCENT,
             periods=2,
         )

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 
-from aws_cdk import RemovalPolicy
+from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_apigatewayv2 as api
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
@@ -97,3 +98,8 @@ class RegionApi(Construct):
             self.api,
             {"AwsSolutions-APIG4": "The functions check the API key themselves: two header forms, rules per key."},
         )
+
+    def requests(self, period: Duration) -> tuple[cloudwatch.IMetric, cloudwatch.IMetric]:
+        """Return how many requests came in, and how many were answered with a 5xx."""
+        failed = self.api.metric_server_error(period=period, statistic="Sum")
+        return self.api.metric_count(period=period, statistic="Sum"), failed

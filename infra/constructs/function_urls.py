@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aws_cdk import CfnOutput
+from aws_cdk import CfnOutput, Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
@@ -23,3 +24,20 @@ class FunctionUrls(Construct):
         for name, function in functions.items():
             url = function.add_function_url(auth_type=lambda_.FunctionUrlAuthType.NONE)
             CfnOutput(scope, f"{name.title()}Url", value=url.url)
+        self._functions = functions
+
+    def requests(self, period: Duration) -> tuple[cloudwatch.IMetric, cloudwatch.IMetric]:
+        """Return how many requests came in, and how many were answered with a 5xx.
+
+        Source: AWS Lambda Developer Guide, "Monitoring Lambda function URLs".
+        """
+        return self._counted("UrlRequestCount", "asked", period), self._counted("Url5xxCount", "failed", period)
+
+    def _counted(self, name: str, what: str, period: Duration) -> cloudwatch.MathExpression:
+        counts = {
+            f"{what}_{one}": function.metric(name, statistic="Sum", period=period)
+            for one, function in self._functions.items()
+        }
+        return cloudwatch.MathExpression(
+            expression=f"SUM([{', '.join(counts)}])", using_metrics=counts, label=f"requests {what}", period=period
+        )

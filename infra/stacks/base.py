@@ -61,14 +61,13 @@ class BaseStack(Stack):
             "keys": functions.keys.invoked,
         }
         api = RegionApi(self, deployment, **asked) if deployment.front_door == "http_api" else None
-        if api is None:
-            FunctionUrls(self, asked)
-        else:
+        front_door = FunctionUrls(self, asked) if api is None else api
+        if api is not None:
             CfnOutput(self, "ApiUrl", value=api.url)
             CfnOutput(self, "ApiId", value=api.id)
         if deployment.routing is not None and api is not None:
             RegionRouting(self, deployment.routing, region, api=api)
-        alarms = RegionAlarms(self, deployment, region, queues=queues, functions=functions, api=api)
+        alarms = RegionAlarms(self, deployment, region, queues=queues, functions=functions, api=front_door)
         if deployment.rollout == "gradual":
             GradualRollout(self, deployment, region, functions=functions, alarms=alarms)
         if deployment.monitoring == "full":

@@ -15,6 +15,7 @@ from infra.record_checks import InvalidDeployment
 from scripts.local_cloud.custom_resources import ACTS
 from tests.infra.conftest import Synthesize
 from tests.infra.synthesized import FAR, HERE, THERE, App, record
+from tests.infra.test_alarms import alarm, metrics
 
 
 @pytest.mark.slow
@@ -23,9 +24,18 @@ def test_reader_writer_mcp_and_keys_have_urls_where_there_is_no_http_api(synthes
     assert base.resources("AWS::ApiGatewayV2::Api") == {}
     assert len(base.resources("AWS::Lambda::Url")) == 4
     assert {"ReaderUrl", "WriterUrl", "McpUrl", "KeysUrl"} <= set(base.body["Outputs"])
-    alarms = [alarm["AlarmName"] for alarm in base.properties("AWS::CloudWatch::Alarm")]
-    assert "memolith-test-api-failures" not in alarms
-    assert "memolith-test-index-dlq" in alarms
+
+
+def test_failing_requests_ring_also_where_there_is_no_http_api_and_the_least_monitoring(
+    synthesized: Synthesize,
+) -> None:
+    fields = {"rollout": "unversioned", "front_door": "function_urls", "layers": False, "monitoring": "least"}
+    failing = alarm(synthesized(record(HERE, **fields)), "api-failures")
+    watched = {(one["MetricName"], one["Dimensions"][0]["Value"]) for one in metrics(failing)}
+    functions = [f"memolith-test-{name}" for name in ("reader", "writer", "mcp", "keys")]
+    assert watched == {(name, one) for name in ("UrlRequestCount", "Url5xxCount") for one in functions}
+    assert {(one["Namespace"], one["Stat"]) for one in metrics(failing)} == {("AWS/Lambda", "Sum")}
+    assert (failing["Threshold"], failing["EvaluationPeriods"]) == (1.0, 2)
 
 
 def test_without_layers_no_function_has_one(synthesized: Synthesize) -> None:
