@@ -27,6 +27,7 @@ import compileall
 import hashlib
 import os
 import py_compile
+import re
 import shutil
 import subprocess
 import sys
@@ -147,8 +148,11 @@ class Bundle:
         """Build the zip unless it is in ``.bundle/`` already. Atomic: an interrupted build leaves nothing.
 
         Raises:
-            BundleError: A handler is missing, or the dependencies cannot be fetched.
+            BundleError: A handler is missing, the dependencies cannot be fetched, or the rules would be compiled by
+                another hyperscan than the functions have.
         """
+        if self._scans():
+            _check_hyperscan()
         target = KEPT / f"{self.name}-{self.fingerprint()[:32]}.zip"
         if target.exists():
             return target
@@ -242,6 +246,18 @@ class Bundle:
     def _compiled(self) -> bool:
         """Tell whether to include byte code, which makes imports fast: only the target's own Python can make it."""
         return self.host or self.python_version == f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def _check_hyperscan() -> None:
+    """Refuse to compile rules by another hyperscan than the layer has: it would refuse what this one compiled."""
+    pinned = re.search(r"^hyperscan==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    installed = version("hyperscan")
+    if pinned is None or pinned[1] != installed:
+        raise BundleError(
+            f"hyperscan {installed} is installed here, and requirements.lock pins {pinned and pinned[1]} for the "
+            "functions, which would refuse the rules that this one compiles, and compile them at each cold start. "
+            "Run `make setup`, then deploy again."
+        )
 
 
 def _python_files(folder: Path, prefix: str, without: str | None = None) -> Iterator[tuple[Path, str]]:

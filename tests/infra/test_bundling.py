@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -137,6 +138,22 @@ def test_compiled_rules_of_another_processor_or_hyperscan_are_another_bundle(
         upgraded.setattr(bundling, "version", lambda package: f"{package} 9")
         assert (bundle.fingerprint() != before) == is_another
     assert bundle.fingerprint() == before
+
+
+def test_rules_are_not_compiled_by_another_hyperscan_than_the_functions_have(
+    functions: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[Path] = []
+    (functions / "writer").mkdir()
+    (functions / "writer" / "handler.py").write_text("handler = print\n")
+    monkeypatch.setattr(Bundle, "_prebuild_scanner", lambda self, tree: compiled.append(tree))
+    monkeypatch.setattr(bundling, "version", lambda package: "0.7.0")
+    with pytest.raises(BundleError, match=r"hyperscan 0\.7\.0 is installed.*requirements\.lock.*make setup"):
+        Bundle("function", "writer", functions=functions).build()
+    reader(functions).build()
+    monkeypatch.setattr(bundling, "version", version)
+    Bundle("function", "writer", functions=functions).build()
+    assert len(compiled) == 1
 
 
 def test_byte_code_goes_along_only_if_this_python_is_the_targets(functions: Path, kept: Path) -> None:
