@@ -15,6 +15,7 @@ import pytest
 from memolith.adapters.memory import MemoryBuckets, MemoryObjects
 from memolith.adapters.system.parallel import ThreadParallel
 from memolith.clients.cli import main, region_addition, regions
+from memolith.clients.cli.consoles import console
 from memolith.clients.cli.failures import DoneInPart, Exit
 from memolith.core.errors import InvalidRequest, Unavailable
 
@@ -150,7 +151,7 @@ def test_the_record_is_replaced_as_a_whole_and_never_half_written(checkout: Chec
 def test_a_region_that_the_app_refuses_takes_no_other_out_of_the_record_that_is_added_at_the_same_time(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    beside = Thread(target=lambda: regions.name_in_record(NEW, regions.console))
+    beside = Thread(target=lambda: regions.name_in_record(NEW, console))
 
     def run_cdk(*_: object) -> None:
         if current_thread() is not beside:
@@ -160,7 +161,7 @@ def test_a_region_that_the_app_refuses_takes_no_other_out_of_the_record_that_is_
 
     monkeypatch.setattr(regions, "run_cdk", run_cdk)
     with pytest.raises(InvalidRequest, match="as it was"):
-        regions.name_in_record("mars-1", regions.console)
+        regions.name_in_record("mars-1", console)
     beside.join(timeout=10)
     assert checkout.memolith["regions"] == [OLD, NEW]
 
