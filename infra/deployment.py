@@ -387,8 +387,7 @@ def merged(record: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str,
     result = dict(record)
     for key, value in overrides.items():
         below = result.get(key)
-        both_objects = isinstance(below, Mapping) and isinstance(value, Mapping)
-        result[key] = merged(below, value) if both_objects else value  # type: ignore[arg-type]
+        result[key] = merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
     return result
 
 

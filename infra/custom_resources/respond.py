@@ -70,6 +70,6 @@ def _code_of(error: Exception) -> object:
 
 
 def _put(url: str, body: bytes) -> None:
-    request = urllib.request.Request(url, data=body, method="PUT", headers={"Content-Type": ""})  # noqa: S310
+    request = urllib.request.Request(url, data=body, method="PUT", headers={"Content-Type": ""})  # noqa: S310 - CloudFormation's own address
     with urllib.request.urlopen(request, timeout=_TIMEOUT_S):  # noqa: S310 - CloudFormation's own address
         pass

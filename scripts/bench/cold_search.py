@@ -92,13 +92,13 @@ def rounds(client: Client, store: MadeStore, small: MadeStore, count: int) -> di
         client.search(small.id, loading)
         for name, fetch in gets:
             note(name, lambda: fetch(key))  # noqa: B023 - called at once
-        note("search, code loaded", lambda: client.search(store.id, first))  # noqa: B023
+        note("search, code loaded", lambda: client.search(store.id, first))  # noqa: B023 - called at once
         for name, fetch in gets:
-            note(name, lambda: fetch(key))  # noqa: B023
-        note("search, pack at hand", lambda: client.search(store.id, second))  # noqa: B023
-        note("search, pack at hand", lambda: client.search(store.id, third))  # noqa: B023
+            note(name, lambda: fetch(key))  # noqa: B023 - called at once
+        note("search, pack at hand", lambda: client.search(store.id, second))  # noqa: B023 - called at once
+        note("search, pack at hand", lambda: client.search(store.id, third))  # noqa: B023 - called at once
         client.begin_anew()
-        note("search, new process", lambda: client.search(store.id, first))  # noqa: B023
+        note("search, new process", lambda: client.search(store.id, first))  # noqa: B023 - called at once
     return taken
 
 

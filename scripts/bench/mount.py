@@ -45,7 +45,7 @@ def show_bare(source: Path, folder: Path) -> None:
 
     texts = {"/" + str(place.relative_to(source)): place.read_bytes() for place in source.rglob("*.md")}
 
-    class Bare(mfusepy.Operations):  # type: ignore[misc]
+    class Bare(mfusepy.Operations):  # type: ignore[misc]  # mfusepy has no types
         use_ns = True
 
         def init_with_config(self, connection: Any, config: Any) -> None:

@@ -47,7 +47,7 @@ def render(text: str, tables: Mapping[str, Callable[[], str]] | None = None) -> 
     for name, make in (TABLES if tables is None else tables).items():
         pattern = re.compile(_BLOCK.format(name), re.DOTALL)
         table = make()
-        text, found = pattern.subn(lambda match, table=table: f"{match[1]}{table}\n{match[2]}", text)  # type: ignore[misc]
+        text, found = pattern.subn(lambda match, table=table: f"{match[1]}{table}\n{match[2]}", text)  # type: ignore[misc]  # a lambda with a default has no type
         if found != 1:
             raise ValueError(f"the page has {found} places for the table {name!r}, not one")
     return text

@@ -138,7 +138,7 @@ class Lag:
             f"{self.urls[region]}/v1/memory_stores?limit=1", headers={"x-api-key": self.api_key}
         )
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 - our own address
                 lag = answer.headers.get("x-memolith-lag-ms")
         except (OSError, json.JSONDecodeError):
             return None

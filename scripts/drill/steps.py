@@ -148,7 +148,7 @@ class Drill:
             running = self._workers()
             if running:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(random.choice(running), signal.SIGKILL)  # noqa: S311
+                    os.kill(random.choice(running), signal.SIGKILL)  # noqa: S311 - no secret
                     killed += 1
         if not killed:
             raise StepFailed("no running function was found to kill")
@@ -193,7 +193,7 @@ class Drill:
             self.runbook.run("fail over some", self.home, to=self.second, store=",".join(self.stores))
         for store_id in self.stores if len(self.regions) > 2 else (self.plain,):
             self.until(
-                lambda store_id=store_id: self.load.since(began, store_id) > 0,  # type: ignore[misc]
+                lambda store_id=store_id: self.load.since(began, store_id) > 0,  # type: ignore[misc]  # a lambda with a default has no type
                 "a store takes no writes after the fail-over",
                 BACK_WITHIN_S,
             )
@@ -305,7 +305,7 @@ class Drill:
         for asked in self.regions:
             for store_id in self.stores:
                 self.until(
-                    lambda asked=asked, store_id=store_id: self._home(asked, store_id) == region,  # type: ignore[misc]
+                    lambda asked=asked, store_id=store_id: self._home(asked, store_id) == region,  # type: ignore[misc]  # a lambda with a default has no type
                     f"{asked} does not know {region} as the home",
                     KNOWN_WITHIN_S,
                 )
@@ -316,7 +316,7 @@ class Drill:
         url = f"{self.dev['regions'][region]['api_url']}/v1/memory_stores/{store_id}"
         request = urllib.request.Request(url, headers={"x-api-key": self.dev["api_key"]})  # noqa: S310  our own address
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - our own address
                 home: str | None = answer.headers.get("x-memolith-home")
         except OSError:
             return None

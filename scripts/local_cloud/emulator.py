@@ -96,7 +96,7 @@ def answers(endpoint: str) -> bool:
 def is_ministack(endpoint: str) -> bool:
     """Tell whether what answers at the endpoint is MiniStack, ours or another."""
     try:
-        with urllib.request.urlopen(f"{endpoint}/_ministack/health", timeout=2) as answer:  # noqa: S310
+        with urllib.request.urlopen(f"{endpoint}/_ministack/health", timeout=2) as answer:  # noqa: S310 - our own address
             return answer.status == 200 and "services" in json.load(answer)
     except (OSError, ValueError):
         return False

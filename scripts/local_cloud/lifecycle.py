@@ -200,7 +200,7 @@ class LocalCloud:
         body = json.dumps({**wanted, "apis": apis}).encode() if wanted else None
         request = urllib.request.Request(f"{dev['endpoint']}{faults.PATH}", data=body)  # noqa: S310  our own address
         try:
-            with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310 - our own address
                 answer: dict[str, Any] = json.load(response)
         except urllib.error.HTTPError as error:
             raise LocalCloudError(f"the emulator takes no such faults: {error.read().decode()[:500]}") from error
@@ -348,7 +348,7 @@ class LocalCloud:
     def _ask_replicator(dev: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
         """Ask the replicator; None if it does not run."""
         body = json.dumps(settings).encode() if settings else None
-        request = urllib.request.Request(f"{dev['replication']['control_url']}/replication", data=body)  # noqa: S310
+        request = urllib.request.Request(f"{dev['replication']['control_url']}/replication", data=body)  # noqa: S310 - our own address
         try:
             with urllib.request.urlopen(request, timeout=70) as response:  # noqa: S310  an address of our own
                 answer: dict[str, Any] = json.load(response)
@@ -382,7 +382,7 @@ def _call(region: str, method: str, url: str) -> None:
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(url, data=body, headers=headers, method=method)  # noqa: S310  our own address
     try:
-        with urllib.request.urlopen(request, timeout=60):  # noqa: S310
+        with urllib.request.urlopen(request, timeout=60):  # noqa: S310 - our own address
             return
     except urllib.error.HTTPError as error:
         if error.code >= 500:

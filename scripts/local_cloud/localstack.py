@@ -43,7 +43,7 @@ def services_of(endpoint: str) -> frozenset[str] | None:
     if emulator.is_ministack(endpoint):
         return None
     try:
-        with urllib.request.urlopen(f"{endpoint}/_localstack/health", timeout=5) as answer:  # noqa: S310
+        with urllib.request.urlopen(f"{endpoint}/_localstack/health", timeout=5) as answer:  # noqa: S310 - our own address
             health: Any = json.load(answer)
     except (OSError, ValueError):
         return None

@@ -36,7 +36,7 @@ class Reply:
     @property
     def error(self) -> dict[str, Any]:
         """The error in it; fails where there is none."""
-        return self.body["error"]  # type: ignore[no-any-return]
+        return self.body["error"]  # type: ignore[no-any-return]  # JSON has no type
 
 
 class Backend:

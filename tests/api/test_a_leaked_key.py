@@ -121,7 +121,7 @@ def test_whoever_holds_a_leaked_key_is_out_everywhere_and_what_it_did_is_found(
         everyones = {one.id: one.model_extra or {} for one in listing.list(include_archived=True)}
         assert set(everyones) == {stolen, elsewhere, honest}
         assert everyones[stolen]["created_by"] == {"type": "api_actor", "api_key_id": leaked["key_id"]}
-    versions = list(admin.get(f"/v1/memory_stores/{store}/memory_versions?session_id={stolen}", cast_to=object)["data"])  # type: ignore[index]
+    versions = list(admin.get(f"/v1/memory_stores/{store}/memory_versions?session_id={stolen}", cast_to=object)["data"])  # type: ignore[index]  # JSON has no type
     assert [version["path"] for version in versions] == ["/planted"]
 
     # 3. end what should not go on, also sessions of other keys

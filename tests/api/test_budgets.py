@@ -172,7 +172,7 @@ def region(monkeypatch: pytest.MonkeyPatch) -> Region:
 
 def revoked_key(region: Region) -> str:
     text = region.cloud.key()
-    key_id = region.cloud.call(text).credentials.key_id  # type: ignore[union-attr]
+    key_id = region.cloud.call(text).credentials.key_id  # type: ignore[union-attr]  # an API key's, and no session's
     keys_calls(region.memolith.api_keys)({"call": "keys.revoke", "workspace_id": WORKSPACE, "key_id": key_id})
     return text
 

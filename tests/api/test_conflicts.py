@@ -114,7 +114,7 @@ def test_a_withheld_text_is_a_side_of_no_conflict() -> None:
 
     def listed() -> int:
         asked = {"path_prefix": None, "superseded": False, "limit": 10}
-        return len(scene.at(HOME).conflicts.page(scene.call(), scene.store, **asked).items)  # type: ignore[arg-type]
+        return len(scene.at(HOME).conflicts.page(scene.call(), scene.store, **asked).items)  # type: ignore[arg-type]  # keywords of more than one type
 
     assert listed() == 1
     scene.judge(hidden)

@@ -337,7 +337,7 @@ def test_an_unknown_store_is_not_found(backend: Backend) -> None:
         backend.client().beta.memory_stores.retrieve(UNKNOWN_STORE)
     assert refused.value.type == "not_found_error"
     assert re.fullmatch(r"req_[0-9a-z]{26}", refused.value.request_id or "")
-    assert refused.value.body["request_id"] == refused.value.request_id  # type: ignore[index]
+    assert refused.value.body["request_id"] == refused.value.request_id  # type: ignore[index]  # JSON has no type
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_a_stream_says_that_its_session_has_ended_and_one_of_an_ended_session_wa
     meanwhile(monkeypatch, backend, 2, end)
     last, ended = list(sessions.events.stream(session.id))
     assert (last.type, ended.type) == ("user.message", "session.status_terminated")
-    assert ended.processed_at == sessions.retrieve(session.id).archived_at  # type: ignore[union-attr]
+    assert ended.processed_at == sessions.retrieve(session.id).archived_at  # type: ignore[union-attr]  # an event of a status has it
     backend.clock.paused_s.clear()
     assert list(sessions.events.stream(session.id)) == [ended]
     assert backend.clock.paused_s == []

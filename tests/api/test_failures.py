@@ -72,4 +72,4 @@ def broken_backend(failure: Exception) -> Backend:
     backend: Any = model_backend()
     backend.memolith.stores.__class__ = Broken
     backend.memolith.stores.failure = failure
-    return backend  # type: ignore[no-any-return]
+    return backend  # type: ignore[no-any-return]  # it is a backend, of which any field is set

@@ -139,7 +139,7 @@ def test_a_key_with_a_limit_of_calls_is_told_when_to_come_back(backend: Backend)
     with pytest.raises(anthropic.RateLimitError, match="3 requests a minute") as refused:
         client.beta.memory_stores.retrieve(store)
     assert refused.value.response.headers["retry-after"] == "20"
-    assert refused.value.body["error"]["type"] == "rate_limit_error"  # type: ignore[index]
+    assert refused.value.body["error"]["type"] == "rate_limit_error"  # type: ignore[index]  # JSON has no type
     assert backend.client().beta.memory_stores.retrieve(store).id == store
     backend.clock.advance(20)
     assert client.beta.memory_stores.retrieve(store).id == store

@@ -178,9 +178,9 @@ def test_a_stores_fields_are_limited(
     client: anthropic.Anthropic, kept_store_id: str, field: str, value: object
 ) -> None:
     with pytest.raises(anthropic.BadRequestError, match=field):
-        client.beta.memory_stores.create(**{"name": "n", field: value})  # type: ignore[arg-type]
+        client.beta.memory_stores.create(**{"name": "n", field: value})  # type: ignore[arg-type]  # keywords of more than one type
     with pytest.raises(anthropic.BadRequestError, match=field):
-        client.beta.memory_stores.update(kept_store_id, **{field: value})  # type: ignore[arg-type]
+        client.beta.memory_stores.update(kept_store_id, **{field: value})  # type: ignore[arg-type]  # keywords of more than one type
 
 
 def test_a_stores_fields_are_taken_at_their_limits(client: anthropic.Anthropic) -> None:

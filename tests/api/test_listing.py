@@ -21,7 +21,7 @@ def tree(client: anthropic.Anthropic, store_id: str) -> str:
 
 
 def paths(client: anthropic.Anthropic, store_id: str, **query: object) -> list[str]:
-    return [row.path for row in client.beta.memory_stores.memories.list(store_id, **query)]  # type: ignore[arg-type]
+    return [row.path for row in client.beta.memory_stores.memories.list(store_id, **query)]  # type: ignore[arg-type]  # keywords of more than one type
 
 
 def test_the_whole_store_is_listed_in_path_order(client: anthropic.Anthropic, tree: str) -> None:
@@ -126,10 +126,10 @@ def test_a_cursor_of_stores_belongs_to_its_filters(backend: Backend, others: dic
     stores = backend.client().beta.memory_stores
     made = [stores.create(name="s").id for _ in range(3)]
     for first, second in (({}, others), (others, {})):
-        cursor = stores.list(limit=1, **first).next_page  # type: ignore[arg-type]
+        cursor = stores.list(limit=1, **first).next_page  # type: ignore[arg-type]  # keywords of more than one type
         with pytest.raises(anthropic.BadRequestError, match="page"):
-            stores.list(page=str(cursor), **second)  # type: ignore[arg-type]
-        assert [one.id for one in stores.list(page=str(cursor), **first)] == made[1::-1]  # type: ignore[arg-type]
+            stores.list(page=str(cursor), **second)  # type: ignore[arg-type]  # keywords of more than one type
+        assert [one.id for one in stores.list(page=str(cursor), **first)] == made[1::-1]  # type: ignore[arg-type]  # keywords of more than one type
 
 
 @pytest.mark.parametrize("field", ["memory_id", "operation", "api_key_id", "created_at_gte", "created_at_lte"])
@@ -149,10 +149,10 @@ def test_a_cursor_of_versions_belongs_to_its_filters(backend: Backend, store_id:
     }
     filtered = {field: values[field]}
     for first, second in (({}, filtered), (filtered, {})):
-        cursor = versions.list(store_id, limit=1, **first).next_page  # type: ignore[arg-type]
+        cursor = versions.list(store_id, limit=1, **first).next_page  # type: ignore[arg-type]  # keywords of more than one type
         with pytest.raises(anthropic.BadRequestError, match="page"):
-            versions.list(store_id, page=str(cursor), **second)  # type: ignore[arg-type]
-        assert len(list(versions.list(store_id, page=str(cursor), **first))) >= 2  # type: ignore[arg-type]
+            versions.list(store_id, page=str(cursor), **second)  # type: ignore[arg-type]  # keywords of more than one type
+        assert len(list(versions.list(store_id, page=str(cursor), **first))) >= 2  # type: ignore[arg-type]  # keywords of more than one type
 
 
 def test_a_cursor_of_another_workspace_is_foreign(backend: Backend) -> None:

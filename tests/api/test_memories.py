@@ -51,7 +51,7 @@ def test_create_never_overwrites(client: anthropic.Anthropic, store_id: str) -> 
     with pytest.raises(anthropic.ConflictError) as refused:
         memories.create(store_id, path="/a", content="x")
     assert refused.value.type == "memory_path_conflict_error"
-    error = refused.value.body["error"]  # type: ignore[index]
+    error = refused.value.body["error"]  # type: ignore[index]  # JSON has no type
     assert (error["conflicting_memory_id"], error["conflicting_path"]) == (holder.id, "/a")
 
 
@@ -69,7 +69,7 @@ def test_a_path_and_its_ancestor_cannot_both_be_memories(
     for attempt in attempts:
         with pytest.raises(anthropic.ConflictError) as refused:
             attempt()
-        error = refused.value.body["error"]  # type: ignore[index]
+        error = refused.value.body["error"]  # type: ignore[index]  # JSON has no type
         assert error["type"] == "memory_path_conflict_error"
         assert (error["conflicting_memory_id"], error["conflicting_path"]) == (holder.id, held)
 
@@ -130,7 +130,7 @@ def test_a_rename_never_overwrites(client: anthropic.Anthropic, store_id: str) -
     holder = memories.create(store_id, path="/b", content="y")
     with pytest.raises(anthropic.ConflictError) as refused:
         memories.update(mover.id, memory_store_id=store_id, path="/b", content="z")
-    assert refused.value.body["error"]["conflicting_memory_id"] == holder.id  # type: ignore[index]
+    assert refused.value.body["error"]["conflicting_memory_id"] == holder.id  # type: ignore[index]  # JSON has no type
     assert memories.retrieve(mover.id, memory_store_id=store_id).path == "/a"
     assert memories.retrieve(mover.id, memory_store_id=store_id).content == "x"
 
@@ -161,7 +161,7 @@ def test_a_precondition_guards_an_update(client: anthropic.Anthropic, store_id: 
                 memory.id,
                 memory_store_id=store_id,
                 precondition={"type": "content_sha256", "content_sha256": sha256("1")},
-                **change,  # type: ignore[arg-type]
+                **change,  # type: ignore[arg-type]  # keywords of more than one type
             )
         assert refused.value.type == "memory_precondition_failed_error"
     current = memories.retrieve(memory.id, memory_store_id=store_id)

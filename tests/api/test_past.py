@@ -28,7 +28,7 @@ def settle(backend: Backend) -> str:
 def listed(client: anthropic.Anthropic, store_id: str, as_of: str, **options: object) -> list[tuple[object, object]]:
     """Path and content of every memory of an instant, as the SDK's own pages bring them."""
     options = {"view": "full", "limit": 2, **options}
-    pages = client.beta.memory_stores.memories.list(store_id, extra_query={"as_of": as_of}, **options)  # type: ignore[arg-type]
+    pages = client.beta.memory_stores.memories.list(store_id, extra_query={"as_of": as_of}, **options)  # type: ignore[arg-type]  # keywords of more than one type
     return sorted((getattr(row, "path", None) or "", getattr(row, "content", None)) for row in pages)
 
 

@@ -187,7 +187,7 @@ def test_stores_are_filtered_by_creation_time_both_ends_included(backend: Backen
     middle = made[1].created_at
 
     def names(**bounds: object) -> str:
-        return "".join(store.name for store in client.beta.memory_stores.list(**bounds))  # type: ignore[arg-type]
+        return "".join(store.name for store in client.beta.memory_stores.list(**bounds))  # type: ignore[arg-type]  # keywords of more than one type
 
     assert names(created_at_gte=middle) == "cb"
     assert names(created_at_lte=middle) == "ba"

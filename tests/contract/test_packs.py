@@ -71,7 +71,7 @@ def pack() -> Pack:
 
 
 def matching(pack: Pack, stems: str, names: str = "", **more: object) -> list[str]:
-    return pack.matching(Matching(stems.split(), names.split(), **more))  # type: ignore[arg-type]
+    return pack.matching(Matching(stems.split(), names.split(), **more))  # type: ignore[arg-type]  # keywords of more than one type
 
 
 def test_memories_match_by_any_stem_and_by_names_prefix_and_time(pack: Pack) -> None:

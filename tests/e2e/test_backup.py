@@ -83,7 +83,7 @@ class Account:
 
     def client(self, service: str) -> Any:
         config = Config(s3={"addressing_style": "path"})
-        return self._session.client(service, endpoint_url=self._endpoint, config=config)  # type: ignore[call-overload]
+        return self._session.client(service, endpoint_url=self._endpoint, config=config)  # type: ignore[call-overload]  # the service is a variable
 
     def acting(self, role: str) -> Any:
         """A client of S3 with the credentials of a role."""

@@ -26,7 +26,7 @@ def test_a_context_is_the_same_byte_for_byte_in_both_regions_while_others_write(
     note = "---\nname: Deploys\ndescription: when we deploy\ntype: project\n---\nOn Tuesdays.\n"
     memories[regions[0]].create(other, path="/deploys.md", content=note)
     for region in regions[:2]:
-        until(lambda region=region: all(knows(sdk[region], one) for one in (store_id, other)))  # type: ignore[misc]
+        until(lambda region=region: all(knows(sdk[region], one) for one in (store_id, other)))  # type: ignore[misc]  # a lambda with a default has no type
     session = begin(sdk[regions[0]], {"memory_store_id": store_id}, {"memory_store_id": other, "access": "read_only"})
     first = context(dev, regions[0], session)["text"]
     until(lambda: context(dev, regions[1], session)["text"] == first)
@@ -62,4 +62,4 @@ def context(dev: dict[str, Any], region: str, session: dict[str, Any], **body: A
     """As the session's agent asks for it, with its own token."""
     asking = client(dev["regions"][region]["api_url"], session["token"])
     answer: Any = asking.post(f"/v1/sessions/{session['id']}/context", cast_to=object, body=body)
-    return answer  # type: ignore[no-any-return]
+    return answer  # type: ignore[no-any-return]  # JSON has no type

@@ -110,7 +110,7 @@ def test_a_conflict_is_told_once_and_the_caller_can_read_again_and_succeed(here:
             precondition={"type": "content_sha256", "content_sha256": "0" * 64},
         )
     assert refused.value.response.headers["x-should-retry"] == "false"
-    assert refused.value.body["error"]["type"] == "memory_precondition_failed_error"  # type: ignore[index]
+    assert refused.value.body["error"]["type"] == "memory_precondition_failed_error"  # type: ignore[index]  # JSON has no type
     current = memories.retrieve(memory.id, memory_store_id=store_id)
     assert memories.update(
         memory.id,

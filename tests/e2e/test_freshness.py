@@ -84,7 +84,7 @@ def held(dev: dict[str, Any], *prefixes: str) -> Iterator[None]:
 def _replication(dev: dict[str, Any], settings: dict[str, Any]) -> None:
     url = f"{dev['replication']['control_url']}/replication"
     request = urllib.request.Request(url, json.dumps(settings).encode(), method="POST")  # noqa: S310 - our own address
-    with urllib.request.urlopen(request) as answer:  # noqa: S310
+    with urllib.request.urlopen(request) as answer:  # noqa: S310 - our own address
         assert answer.status == 200
 
 
@@ -162,7 +162,7 @@ def test_a_watermark_stops_before_what_is_missing_and_goes_on_by_itself_when_it_
         until(lambda: complete_until_us(sdk[there]) > written_us, 2.5 * EVERY_S)
         assert memories[there].retrieve(missing.id, memory_store_id=store_id).content == "on its way"
         for name in regions:
-            until(lambda name=name: complete_until_us(sdk[name]) > so_far[name], 2.5 * EVERY_S)  # type: ignore[misc]
+            until(lambda name=name: complete_until_us(sdk[name]) > so_far[name], 2.5 * EVERY_S)  # type: ignore[misc]  # a lambda with a default has no type
 
 
 def _naming(checkpoints: Checkpoints, version_id: str) -> Checkpoint | None:

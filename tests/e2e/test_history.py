@@ -65,7 +65,7 @@ def test_a_laptops_store_arrives_whole_in_whichever_region_it_is_brought(
     assert imported["versions"] == {"imported": len(told)}
     arrived = imported["store"]
     for region in regions[:2]:
-        until(lambda region=region: history(sdk[region], arrived) == told, within_s=60)  # type: ignore[misc]
+        until(lambda region=region: history(sdk[region], arrived) == told, within_s=60)  # type: ignore[misc]  # a lambda with a default has no type
         listed = sdk[region].beta.memory_stores.memories.list(arrived, view="full")
         assert {row.path: (row.id, row.content) for row in listed if row.type == "memory"} == texts
     again = memolith("import", tar, "--store", arrived, "--api-url", url, "--api-key", dev["api_key"])

@@ -67,7 +67,7 @@ def test_a_write_whose_writer_died_after_its_put_is_in_every_regions_index(
     region.objects.put_if_absent(str(entry.key), b"after", entry.to_metadata(), entry.content_sha256)
     for name in regions:
         memories = sdk[name].beta.memory_stores.memories
-        until(lambda m=memories: _content(m, store_id, memory.id) == "after")  # type: ignore[misc]
+        until(lambda m=memories: _content(m, store_id, memory.id) == "after")  # type: ignore[misc]  # a lambda with a default has no type
 
 
 def _content(memories: Any, store_id: str, memory_id: str) -> str | None:
@@ -162,7 +162,7 @@ def test_a_region_all_of_whose_tables_were_dropped_is_made_anew_by_one_command_w
         load.start()
     try:
         for load in loads:
-            until(lambda load=load: len(load.acknowledged) > 5)  # type: ignore[misc]
+            until(lambda load=load: len(load.acknowledged) > 5)  # type: ignore[misc]  # a lambda with a default has no type
         _drop(aws, there)
         with pytest.raises(anthropic.InternalServerError) as refused:
             sdk[there].beta.memory_stores.list()

@@ -102,7 +102,7 @@ class Acting:
 
     def client(self, service: str, region: str | None = None) -> Any:
         return boto3.client(
-            service,  # type: ignore[call-overload]
+            service,  # type: ignore[call-overload]  # the service is a variable
             region or self._region,
             endpoint_url=self._endpoint,
             aws_access_key_id=self._credentials["AccessKeyId"],

@@ -95,7 +95,7 @@ def test_after_a_thousand_renames_among_ten_paths_every_memory_is_at_one_path(
         told = Counter(pool.map(rename, range(RENAMES)))
     assert set(told) <= {"renamed", "conflict", "503"}, told
     for region in regions[:2]:
-        until(lambda region=region: _settled(sdk[region], store_id, ids))  # type: ignore[misc]
+        until(lambda region=region: _settled(sdk[region], store_id, ids))  # type: ignore[misc]  # a lambda with a default has no type
 
 
 def _settled(sdk: Anthropic, store_id: str, ids: list[str]) -> bool:

@@ -36,7 +36,7 @@ def memory_id(sdk: dict[str, Anthropic], regions: tuple[str, ...], store_id: str
     """A memory of the store, which every region has."""
     memory = sdk[regions[0]].beta.memory_stores.memories.create(store_id, path="/a.md", content="text")
     for region in regions[:2]:
-        until(lambda region=region: _reads(sdk[region], store_id))  # type: ignore[misc]
+        until(lambda region=region: _reads(sdk[region], store_id))  # type: ignore[misc]  # a lambda with a default has no type
     return memory.id
 
 
@@ -84,7 +84,7 @@ def test_a_token_of_one_store_opens_no_other_through_any_way(
 ) -> None:
     other = sdk[regions[0]].beta.memory_stores.create(name="other").id
     for region in regions[:2]:
-        until(lambda region=region: knows(sdk[region], other))  # type: ignore[misc]
+        until(lambda region=region: knows(sdk[region], other))  # type: ignore[misc]  # a lambda with a default has no type
     session = begin(sdk[regions[0]], {"memory_store_id": other})
     before = _state(sdk[regions[0]], store_id)
     for region in regions[:2]:
@@ -109,10 +109,10 @@ def test_a_revoked_token_stops_within_seconds_through_every_way(
 ) -> None:
     session = begin(sdk[regions[0]], {"memory_store_id": store_id})
     for region in regions[:2]:
-        until(lambda region=region: _works(dev, region, store_id, session))  # type: ignore[misc]
+        until(lambda region=region: _works(dev, region, store_id, session))  # type: ignore[misc]  # a lambda with a default has no type
     sdk[regions[0]].beta.sessions.archive(session["id"])
     for region in regions[:2]:
-        until(lambda region=region: not _works(dev, region, store_id, session), ENDED_WITHIN_S)  # type: ignore[misc]
+        until(lambda region=region: not _works(dev, region, store_id, session), ENDED_WITHIN_S)  # type: ignore[misc]  # a lambda with a default has no type
 
 
 def _works(dev: dict[str, Any], region: str, store_id: str, session: dict[str, Any]) -> bool:
@@ -160,7 +160,7 @@ def _reads(sdk: Anthropic, store_id: str) -> bool:
 
 
 def _decoded(part: str) -> dict[str, Any]:
-    return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))  # type: ignore[no-any-return]
+    return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))  # type: ignore[no-any-return]  # JSON has no type
 
 
 def _encoded(fields: dict[str, Any]) -> str:

@@ -44,7 +44,7 @@ def test_a_revoked_key_and_its_session_stop_in_every_region_that_confirmed_it(
     issued = memolith("keys", "create", "--scope", "read", "--name", "short-lived", "--store", store_id)
     clients = [client(dev["regions"][region]["api_url"], issued["api_key"]) for region in regions]
     for one in clients:
-        until(lambda one=one: _works(one, store_id))  # type: ignore[misc]
+        until(lambda one=one: _works(one, store_id))  # type: ignore[misc]  # a lambda with a default has no type
     with pytest.raises(anthropic.PermissionDeniedError):
         clients[0].beta.memory_stores.memories.create(store_id, path="/a", content="")
     session = begin(clients[0], {"memory_store_id": store_id, "access": "read_only"})

@@ -34,7 +34,7 @@ def agents(
 ) -> Iterator[list[Any]]:
     """Twenty tools on one store, each with a session of its own."""
     for region in regions[:2]:
-        until(lambda region=region: knows(sdk[region], store_id))  # type: ignore[misc]
+        until(lambda region=region: knows(sdk[region], store_id))  # type: ignore[misc]  # a lambda with a default has no type
     with ExitStack() as stack:
         tools = []
         for number in range(AGENTS):

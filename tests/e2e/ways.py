@@ -57,7 +57,7 @@ class DeployedTool:
         """What it answers; a platform's context is no part of a direct invocation."""
         answer = self._functions.invoke(FunctionName=self._name, Payload=json.dumps(event).encode())
         assert not answer.get("FunctionError")
-        return json.loads(answer["Payload"].read())  # type: ignore[no-any-return]
+        return json.loads(answer["Payload"].read())  # type: ignore[no-any-return]  # JSON has no type
 
     def call(self, command: Any) -> str:
         """One command. Raises ToolError for one that failed."""

@@ -115,10 +115,10 @@ def texts_in(server: Server, store_id: str) -> set[str]:
         query = {"view": "full", "limit": "20"} | after
         path = f"/v1/memory_stores/{store_id}/memory_versions"
         page = server.client().get(path, cast_to=object, options={"params": query})
-        found |= {one["content"] for one in page["data"] if one["content"] is not None}  # type: ignore[index]
-        if not page["next_page"]:  # type: ignore[index]
+        found |= {one["content"] for one in page["data"] if one["content"] is not None}  # type: ignore[index]  # JSON has no type
+        if not page["next_page"]:  # type: ignore[index]  # JSON has no type
             return found
-        after = {"page": page["next_page"]}  # type: ignore[index]
+        after = {"page": page["next_page"]}  # type: ignore[index]  # JSON has no type
 
 
 def doctor(root: Path, *words: str) -> str:

@@ -42,7 +42,7 @@ def test_the_passage_does_what_it_says(root: Path) -> None:
     assert make_environment == ["python3", "-m", "venv", ".venv"]
     assert install[:2] == [".venv/bin/pip", "install"]
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert set(re.fullmatch(r"\.\[([\w,]+)\]", install[2])[1].split(",")) <= set(extras)  # type: ignore[index]
+    assert set(re.fullmatch(r"\.\[([\w,]+)\]", install[2])[1].split(",")) <= set(extras)  # type: ignore[index]  # it matches
     (root / ".memolith").mkdir()
     (root / "scanner.hsdb").rename(root / ".memolith" / "scanner.hsdb")
     home = {**environment(), "HOME": str(root)}

@@ -42,7 +42,7 @@ from memolith.entry.settings import MODEL_SERVICES, LocalSettings, seal_folder
 from tests.laptop.processes import environment
 from tests.support.sdk import client_of
 
-ODD = Served(Path('/tmp/with space/100% "quoted" $HOME'), 8377, "/opt/py thon/$bin/python")  # noqa: S108
+ODD = Served(Path('/tmp/with space/100% "quoted" $HOME'), 8377, "/opt/py thon/$bin/python")  # noqa: S108 - a name alone: nothing is made there
 
 SYSTEMCTL = """#!{python}
 import os, pathlib, shlex, subprocess, sys

@@ -25,7 +25,7 @@ class Remote:
         body = None if settings is None else json.dumps(settings).encode()
         try:
             request = urllib.request.Request(self._url + path, data=body)  # noqa: S310  our own address
-            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 - our own address
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)

@@ -49,7 +49,7 @@ class Gateway(httpx2.AsyncBaseTransport):
     ) -> dict[str, Any]:
         event = to_event(method, path, "", {"host": DOMAIN, **headers}.items(), body)
         event["requestContext"]["domainName"] = domain
-        return json.loads(json.dumps(self._mcp.answer(json.loads(json.dumps(event)))))  # type: ignore[no-any-return]
+        return json.loads(json.dumps(self._mcp.answer(json.loads(json.dumps(event)))))  # type: ignore[no-any-return]  # JSON has no type
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         body = await request.aread()

@@ -192,7 +192,7 @@ def test_notes_are_searched_and_found_with_the_place_that_answers(server: Server
     assert not failed
     assert json.loads(text) == structured
     assert (hit["path"], "Tuesdays" in hit["excerpt"]) == ("/memories/deploys/how.md", True)
-    assert server.call("read_note", path=hit["path"])[1]["content_sha256"] == hit["content_sha256"]  # type: ignore[index]
+    assert server.call("read_note", path=hit["path"])[1]["content_sha256"] == hit["content_sha256"]  # type: ignore[index]  # JSON has no type
     nowhere = server.call("search_notes", query="pizza", directory="/memories/deploys")[1]
     assert nowhere == {"hits": []}
 

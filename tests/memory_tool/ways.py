@@ -53,7 +53,7 @@ class ToolFunction:
 
     def invoke(self, event: object, context: object = NO_CONTEXT) -> dict[str, Any]:
         answer = self.forms.answer(json.loads(json.dumps(event)), context)
-        return json.loads(json.dumps(answer))  # type: ignore[no-any-return]
+        return json.loads(json.dumps(answer))  # type: ignore[no-any-return]  # JSON has no type
 
     def call(self, command: Mapping[str, Any]) -> str:
         text, is_error = self._shape(self, command)

@@ -57,7 +57,7 @@ def answer(store: StoreOfFiles) -> None:
 
 def main(source: str, folder: str, *read_only: str) -> None:
     """Shows the source until the input ends."""
-    filesystem.Fuse = Counting  # type: ignore[misc]
+    filesystem.Fuse = Counting  # type: ignore[misc]  # the test's own takes its place
     store = StoreOfFiles(Path(source))
     with TemporaryDirectory() as desk:
         copy = mounting.open_copy(store, Path(desk), read_only=bool(read_only))

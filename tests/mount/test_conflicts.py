@@ -27,7 +27,7 @@ def before_the_repetition(desk: Desk, others_write: Callable[[], object]) -> Non
         others_write()
         pause(seconds)
 
-    desk.copy.clock.pause = goes_on  # type: ignore[method-assign]
+    desk.copy.clock.pause = goes_on  # type: ignore[method-assign]  # the test's own takes its place
 
 
 def test_an_edit_of_what_somebody_else_changed_meanwhile_is_kept_beside_and_the_close_says_so(desk: Desk) -> None:

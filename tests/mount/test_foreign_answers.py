@@ -111,7 +111,7 @@ def test_a_mount_whose_requests_something_else_answers_for_a_while_goes_on_and_c
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
     waiting(desk)
-    desk.copy.state.client._http = client_over(  # type: ignore[attr-defined]
+    desk.copy.state.client._http = client_over(  # type: ignore[attr-defined]  # the client's own field
         desk, (FOREIGN["a page"]() for _ in range(2 * READ_ATTEMPTS))
     )._http
     freshness = Freshness(desk.copy, 0.01, lambda changed: None)

@@ -110,7 +110,7 @@ def test_who_reads_on_gets_many_texts_with_each_request_however_slow_the_store_i
         desk.backend.clock.advance(5)
         return text(memory_id)
 
-    desk.copy.client.text = slow  # type: ignore[method-assign]
+    desk.copy.client.text = slow  # type: ignore[method-assign]  # the test's own takes its place
     before = len(desk.requests())
     for number in range(MEMORIES):
         assert desk.read(f"/d0/f{number:03}.md") == f"text {number}\n"
@@ -131,7 +131,7 @@ def test_a_text_that_came_with_others_since_it_was_looked_for_is_not_asked_for_a
         fetcher._fetch_everything()
         return goes_on() or reads_on
 
-    fetcher._goes_on = come_meanwhile  # type: ignore[method-assign]
+    fetcher._goes_on = come_meanwhile  # type: ignore[method-assign]  # the test's own takes its place
     before = len(desk.requests())
     assert desk.read("/d0/f000.md") == "text 0\n"
     assert [one for one in desk.requests()[before:] if one.startswith("GET") and "/memories/" in one] == []
@@ -185,7 +185,7 @@ def test_an_answer_that_began_before_a_write_of_our_own_does_not_take_it_back(de
         desk.copy.unlink("/b.md")
         return answer
 
-    desk.copy.client.changes = slow  # type: ignore[method-assign,assignment]
+    desk.copy.client.changes = slow  # type: ignore[method-assign,assignment]  # the test's own takes its place
     table.refresh()
     assert desk.read("/a.md") == "two"
     assert desk.names() == ["a.md"]

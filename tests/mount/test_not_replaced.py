@@ -55,7 +55,7 @@ def after_a_look(desk: Desk, looked_at: str, looks: int, path: str) -> list[str]
                 created.append(path)
         return found
 
-    desk.copy.state.find = overtaken  # type: ignore[method-assign, assignment]
+    desk.copy.state.find = overtaken  # type: ignore[method-assign, assignment]  # the test's own takes its place
     return created
 
 
@@ -87,12 +87,12 @@ def test_a_rename_that_must_not_replace_says_so_where_the_memory_comes_while_it_
         desk.copy.refresh()
         return hold(*paths)
 
-    desk.copy.state.hold = waited_for  # type: ignore[method-assign, assignment]
+    desk.copy.state.hold = waited_for  # type: ignore[method-assign, assignment]  # the test's own takes its place
     with pytest.raises(OSError, match="there is something already") as told:
         desk.copy.rename(old, "/b.md", replace=False)
     assert told.value.errno == errno.EEXIST
     assert desk.stored() == {**before, "/b.md": "theirs\n"}
-    desk.copy.state.hold = hold  # type: ignore[method-assign]
+    desk.copy.state.hold = hold  # type: ignore[method-assign]  # the test's own takes its place
 
 
 @pytest.mark.parametrize(("looked_at", "looks"), [("/old/a.md", 1), ("/old/a.md", 2), ("/new/a.md", 1)])

@@ -26,12 +26,12 @@ def while_its_text_is_read(desk: Desk, text: str) -> None:
 
     def overtaken(memory_id: str) -> tuple[Head, bytes]:
         told = read(memory_id)
-        desk.copy.client.text = read  # type: ignore[method-assign]
+        desk.copy.client.text = read  # type: ignore[method-assign]  # the test's own takes its place
         desk.others_write("/a.md", text)
         desk.copy.refresh()
         return told
 
-    desk.copy.client.text = overtaken  # type: ignore[method-assign]
+    desk.copy.client.text = overtaken  # type: ignore[method-assign]  # the test's own takes its place
 
 
 def after_it_was_not_found(desk: Desk, text: str) -> None:
@@ -45,7 +45,7 @@ def after_it_was_not_found(desk: Desk, text: str) -> None:
             desk.copy.refresh()
         return found
 
-    desk.copy.state.find = overtaken  # type: ignore[method-assign]
+    desk.copy.state.find = overtaken  # type: ignore[method-assign]  # the test's own takes its place
 
 
 def test_an_append_to_a_text_that_was_replaced_while_it_was_read_keeps_the_others_line(unread: Desk) -> None:

@@ -202,7 +202,7 @@ class Operators:
         if task.error is not None:
             world.defects.append(f"{payload['call']} in {region}: {task.error!r}")
             return None
-        answer: Mapping[str, Any] = task.result  # type: ignore[assignment]
+        answer: Mapping[str, Any] = task.result  # type: ignore[assignment]  # what an operator's call returns
         return answer
 
     # ---- rest ----------------------------------------------------------------------------------------------------

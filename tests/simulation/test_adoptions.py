@@ -141,8 +141,8 @@ def test_a_write_and_an_adoption_at_once_follow_each_other_or_the_late_one_stand
     (key,) = late(stage, lambda: stage.update(memory.id, "late"))
     (version_id,) = [id for id in stage.acknowledged if id != memory.version_id]
     stage.cloud.buckets.arrive(stage.under_way(key), AWAY)
-    adoption: Callable[[], object] = lambda: stage.index(key, AWAY)  # noqa: E731
-    write: Callable[[], object] = lambda: stage.update(memory.id, "ours", region=AWAY)  # noqa: E731
+    adoption: Callable[[], object] = lambda: stage.index(key, AWAY)  # noqa: E731 - a line for each, with its type
+    write: Callable[[], object] = lambda: stage.update(memory.id, "ours", region=AWAY)  # noqa: E731 - a line for each, with its type
     first, then = (adoption, write) if adopted_first else (write, adoption)
     slow = stage.actor(then).until(PUT)
     first()

@@ -79,7 +79,7 @@ def test_every_port_call_of_a_write_may_be_its_last() -> None:
     for number in range(1, 60):
         stage = Stage()
         memory = stage.create("/a", "one")
-        mover = stage.actor(lambda stage=stage, id=memory.id: stage.update(id, "two", path="/b"))  # type: ignore[misc]
+        mover = stage.actor(lambda stage=stage, id=memory.id: stage.update(id, "two", path="/b"))  # type: ignore[misc]  # a lambda with a default has no type
         for _ in range(number):
             if not mover.done:
                 mover.step()
@@ -199,7 +199,7 @@ def test_a_writer_of_the_next_epoch_respects_the_cut_with_or_without_its_rows(
     move_home(stage)
     forget(stage, "/a", memory.id, *kinds, region=AWAY)
     for region in (AWAY, HOME):
-        refusal = stage.actor(lambda region=region: stage.create("/a", region=region)).fails(PathConflict)  # type: ignore[misc]
+        refusal = stage.actor(lambda region=region: stage.create("/a", region=region)).fails(PathConflict)  # type: ignore[misc]  # a lambda with a default has no type
         assert isinstance(refusal, PathConflict) and refusal.conflicting_memory_id == memory.id
     updated = stage.update(memory.id, "three", region=HOME)
     last = logged(stage, "/a", AWAY)[-1]

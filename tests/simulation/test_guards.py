@@ -318,7 +318,7 @@ def any_rank(patch: pytest.MonkeyPatch) -> None:
     class Unranked(Slot):
         @property
         def rank(self) -> Any:
-            return Slot.rank.fget(self) if ranks.pop(0) else ((0,), 0)  # type: ignore[attr-defined]
+            return Slot.rank.fget(self) if ranks.pop(0) else ((0,), 0)  # type: ignore[attr-defined]  # a property has it
 
     ranks = [True, False] * 8
     patch.setattr(forwarding, "Slot", Unranked)

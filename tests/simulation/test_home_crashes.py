@@ -44,7 +44,7 @@ def deaths(make: Callable[[], MovingStage], act: Callable[[MovingStage], None]) 
     """A stage for each state in which an actor can leave it by dying."""
     for survived in count(1):
         stage = make()
-        actor = stage.actor(lambda stage=stage: act(stage))  # type: ignore[misc]
+        actor = stage.actor(lambda stage=stage: act(stage))  # type: ignore[misc]  # a lambda with a default has no type
         for _ in range(survived):
             _to_next_change(actor)
         if actor.done:

@@ -33,10 +33,10 @@ def puts_of(act: Act) -> list[int]:
     return [number for number, line in enumerate(puts, 1) if "/cut/" not in line or line.endswith("/000")]
 
 
-MOVE: Act = lambda stage: stage.operate(AWAY, "homes.move")  # noqa: E731
-FAIL_OVER: Act = lambda stage: stage.operate(AWAY, "homes.fail_over", old=HOME)  # noqa: E731
-MOVE_ELSEWHERE: Act = lambda stage: stage.operate(THIRD, "homes.move")  # noqa: E731
-FAIL_OVER_ELSEWHERE: Act = lambda stage: stage.operate(THIRD, "homes.fail_over", old=HOME)  # noqa: E731
+MOVE: Act = lambda stage: stage.operate(AWAY, "homes.move")  # noqa: E731 - a line for each, with its type
+FAIL_OVER: Act = lambda stage: stage.operate(AWAY, "homes.fail_over", old=HOME)  # noqa: E731 - a line for each, with its type
+MOVE_ELSEWHERE: Act = lambda stage: stage.operate(THIRD, "homes.move")  # noqa: E731 - a line for each, with its type
+FAIL_OVER_ELSEWHERE: Act = lambda stage: stage.operate(THIRD, "homes.fail_over", old=HOME)  # noqa: E731 - a line for each, with its type
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ def test_two_who_change_a_home_at_once_leave_one(one: Act, other: Act) -> None:
     """The other does all of its work just before a put of the first, whichever; either may be told to try again."""
     for number in puts_of(one):
         stage, memory_id = written()
-        first = stage.actor(lambda stage=stage: one(stage)).until(PUT, occurrence=number)  # type: ignore[misc]
+        first = stage.actor(lambda stage=stage: one(stage)).until(PUT, occurrence=number)  # type: ignore[misc]  # a lambda with a default has no type
         other(stage)
         for region in REGIONS:
             with suppress(Busy, Unavailable, OutcomeUnknown):
@@ -73,7 +73,7 @@ def test_a_commit_that_comes_after_the_move_was_given_up_commits_nothing() -> No
     """The mover's call to the old home is still on its way when somebody else decides; then when others decide anew."""
     for again in (False, True):
         stage, memory_id = written()
-        commit = stage.actor(lambda stage=stage: MOVE(stage)).until(PUT, "us-east-1/store/", occurrence=3)  # type: ignore[misc]
+        commit = stage.actor(lambda stage=stage: MOVE(stage)).until(PUT, "us-east-1/store/", occurrence=3)  # type: ignore[misc]  # a lambda with a default has no type
         assert stage.operate(HOME, "homes.move")["state"] == "at home"
         stage.update(memory_id, "the home writes again")
         if again:

@@ -180,7 +180,7 @@ def test_a_process_that_was_frozen_between_two_calls_writes_nothing_as_the_home_
     memory = stage.create("/a", "one")
     stage.deliver()
     frozen = stage.memolith()
-    stage.clock.ticks_us = lambda: 0  # type: ignore[method-assign]
+    stage.clock.ticks_us = lambda: 0  # type: ignore[method-assign]  # the test's own takes its place
     stage.update(memory.id, "two")
     stage.move(AWAY)
     before = stage.keys(HOME)
@@ -295,7 +295,7 @@ def test_a_write_that_is_acknowledged_in_the_middle_of_a_fail_over_is_in_its_cut
         stage = MovingStage(two_regions=True)
         memory = stage.create("/a", "one")
         stage.hold_back()
-        over = stage.actor(lambda stage=stage: stage.fail_over(AWAY)).until(PUT, occurrence=puts)  # type: ignore[misc]
+        over = stage.actor(lambda stage=stage: stage.fail_over(AWAY)).until(PUT, occurrence=puts)  # type: ignore[misc]  # a lambda with a default has no type
         with suppress(OutcomeUnknown):
             stage.update(memory.id, "two")
         if puts < PUTS:

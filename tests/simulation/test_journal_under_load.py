@@ -73,7 +73,7 @@ def under_load(seed: int = 0) -> tuple[Loaded, list[float]]:
     site = world.sites[HOME]
     memories = [
         site.use(
-            lambda sandbox, number=number: sandbox.memolith.memories.create(  # type: ignore[misc]
+            lambda sandbox, number=number: sandbox.memolith.memories.create(  # type: ignore[misc]  # a lambda with a default has no type
                 world.call(), world.stores[0], path=f"/{number}", content="x", full=False
             )
         ).id

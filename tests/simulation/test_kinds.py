@@ -349,7 +349,7 @@ def test_nobody_looks_into_a_region_that_joins_before_it_is_filled() -> None:
             asked.append(joins in world.network.unfilled)
         return see(act)
 
-    world.sites[joins].use = use  # type: ignore[method-assign,assignment]
+    world.sites[joins].use = use  # type: ignore[method-assign,assignment]  # the test's own takes its place
     world.run()
     assert asked and not any(asked)
 
@@ -364,7 +364,7 @@ def test_at_rest_a_reconciler_ticks_less_often_than_its_processes_clocks_are_apa
         ticked[site.name].append(world.scheduler.now_us)
         tick(site)
 
-    world.tick = noted  # type: ignore[method-assign]
+    world.tick = noted  # type: ignore[method-assign]  # the test's own takes its place
     world.run()
     for times in ticked.values():
         assert min(after - before for before, after in pairwise(times[-WATCHES:])) > 10_000_000
@@ -384,11 +384,11 @@ def test_at_rest_a_failover_is_finished_whose_first_record_was_still_under_way_w
         return answer
 
     def fail_over_late() -> None:
-        world.buckets.put = die_after_it  # type: ignore[method-assign]
+        world.buckets.put = die_after_it  # type: ignore[method-assign]  # the test's own takes its place
         try:
             world.operators._ask(taker, {"call": "homes.fail_over", "store_id": store_id, "old": world.home(store_id)})
         finally:
-            world.buckets.put = put  # type: ignore[method-assign]
+            world.buckets.put = put  # type: ignore[method-assign]  # the test's own takes its place
         assert world.operators.record(store_id).state is StoreState.MOVING
 
     world.scheduler.spawn("late failover", fail_over_late, delay_s=1.0)

@@ -135,7 +135,7 @@ class Workers:
         self._memories = [
             world.sites[home].use(
                 lambda sandbox, path=path: (
-                    sandbox.memolith.memories.create(  # type: ignore[misc]
+                    sandbox.memolith.memories.create(  # type: ignore[misc]  # a lambda with a default has no type
                         world.call(), self.store_id, path=path, content=f"as it was at {path}", full=False
                     ).id
                 )

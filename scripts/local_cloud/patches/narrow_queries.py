@@ -75,7 +75,7 @@ def _apply() -> None:
     need(dynamodb, "_query", "_tables", "_normalize_table_name")
     query, tables, kind = dynamodb._query, dynamodb._tables, type(dynamodb._tables)
 
-    class Tables(kind):  # type: ignore[misc, valid-type]
+    class Tables(kind):  # type: ignore[misc, valid-type]  # the class of what is there
         """The tables; the one that is queried has the rows of its range alone."""
 
         __slots__ = ()

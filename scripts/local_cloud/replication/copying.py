@@ -50,7 +50,7 @@ def copy(clients: Clients, source: Bucket, destination: Bucket, version: ObjectV
         if error.response["Error"]["Code"] in _ABSENT:
             return "gone"
         raise
-    carried = {name: found[name] for name in _CARRIED if name in found}  # type: ignore[literal-required]
+    carried = {name: found[name] for name in _CARRIED if name in found}  # type: ignore[literal-required]  # a field whose name is a variable
     if found.get("ChecksumType") == "COMPOSITE":
         carried = {name: value for name, value in carried.items() if not name.startswith("Checksum")}
     if found.get("TagCount"):

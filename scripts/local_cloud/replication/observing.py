@@ -65,7 +65,7 @@ class Hook:
                 {"Id": str(number), "ReceiptHandle": message["ReceiptHandle"]}
                 for number, message in enumerate(messages)
             ]
-            sqs.delete_message_batch(QueueUrl=self._url, Entries=entries)  # type: ignore[arg-type]
+            sqs.delete_message_batch(QueueUrl=self._url, Entries=entries)  # type: ignore[arg-type]  # boto3 has types of its own
         return len(messages)
 
     def _versions(self, body: Mapping[str, Any]) -> Iterator[ObjectVersion]:
@@ -84,7 +84,7 @@ class Hook:
         try:
             self._clients.s3(self._bucket.region).put_bucket_notification_configuration(
                 Bucket=self._bucket.name,
-                NotificationConfiguration=configuration,  # type: ignore[arg-type]
+                NotificationConfiguration=configuration,  # type: ignore[arg-type]  # boto3 has types of its own
             )
         except ClientError as error:
             if error.response["ResponseMetadata"]["HTTPStatusCode"] in {400, 501}:

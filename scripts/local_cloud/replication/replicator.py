@@ -166,7 +166,7 @@ class Replicator:
             source,
             destination,
             now_ms=self._now_ms,
-            random=Random(self._random.random()),  # noqa: S311
+            random=Random(self._random.random()),  # noqa: S311 - no secret
             on_copied=self._note,
         )
         channel.use(self._settings)

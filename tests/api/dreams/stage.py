@@ -156,7 +156,7 @@ def tell(stage: Stage, *events: tuple[str, str]) -> str:
         body={"resources": [{"type": "memory_store", "memory_store_id": stage.scene.store, "access": "read_write"}]},
         cast_to=object,
     )
-    session_id = str(session["id"])  # type: ignore[index]
+    session_id = str(session["id"])  # type: ignore[index]  # JSON has no type
     drafts = [
         EventDraft(type, {"content": [{"type": "text", "text": text}]}, f"c{n}")
         for n, (type, text) in enumerate(events)

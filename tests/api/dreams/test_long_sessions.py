@@ -31,7 +31,7 @@ def pages_read(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> list[str | None
         assert len(read) < 10, "the transcript is listed without an end"
         after = options["after"]
         read.append(None if after is None else str(after))
-        return real(self, call, session_id, **options)  # type: ignore[arg-type]
+        return real(self, call, session_id, **options)  # type: ignore[arg-type]  # keywords of more than one type
 
     monkeypatch.setattr(transcripts.Transcripts, "page", page)
     return read
@@ -61,7 +61,7 @@ def test_a_dream_that_is_canceled_while_it_reads_a_session_reads_no_other_page(
     def page_and_cancel(
         self: transcripts.Transcripts, call: RequestContext, session_id: str, **options: object
     ) -> Page[Event]:
-        found = real(self, call, session_id, **options)  # type: ignore[arg-type]
+        found = real(self, call, session_id, **options)  # type: ignore[arg-type]  # keywords of more than one type
         stage.client.beta.dreams.cancel(dream.id)
         return found
 

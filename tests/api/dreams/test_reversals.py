@@ -199,7 +199,7 @@ def test_a_text_that_was_empty_is_empty_again_when_what_a_dream_put_there_is_wit
     [was] = [one for one in stage.scene.page().items if one.path == "/empty.md"]
     assert isinstance(was, Memory)
     edit = {"op": "replace", "path": "/empty.md", "content": "bad", "old": None, "new": None, "to": None, "why": "so"}
-    edit["sources"] = [was.version_id]  # type: ignore[assignment]
+    edit["sources"] = [was.version_id]  # type: ignore[assignment]  # a list beside texts
     stage.model.said = [{"open": [], "edits": [edit], "summary": "", "done": True}]
     dream = stage.done(stage.update())
     stage.scene.judge(stage.scene.read(was.id, full=False))
@@ -211,7 +211,7 @@ def test_a_text_that_was_empty_is_empty_again_when_what_a_dream_put_there_is_wit
 def test_what_a_dream_made_is_deleted_when_it_is_taken_back(stage: Stage) -> None:
     version = next(iter(stage.client.beta.memory_stores.memory_versions.list(stage.scene.store))).id
     edit = {"op": "create", "path": "/made.md", "content": "made", "old": None, "new": None, "to": None, "why": "so"}
-    edit["sources"] = [version]  # type: ignore[assignment]
+    edit["sources"] = [version]  # type: ignore[assignment]  # a list beside texts
     stage.model.said = [{"open": [], "edits": [edit], "summary": "", "done": True}]
     dream = stage.done(stage.update())
     assert stage.texts()["/made.md"] == "made"

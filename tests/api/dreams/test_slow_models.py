@@ -32,7 +32,7 @@ class Invoked:
         self._runner = stage.memolith.dream_runner(LEASE_US)
 
     def named(self, model_id: str) -> Model:
-        return Retried(self, self, SeededRandomness(3))  # type: ignore[arg-type]
+        return Retried(self, self, SeededRandomness(3))  # type: ignore[arg-type]  # it stands in for both
 
     def tokens(self, ask: Ask) -> int:
         return 1

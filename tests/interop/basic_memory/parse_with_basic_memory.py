@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sys
 
-from basic_memory.markdown.entity_parser import parse  # type: ignore[import-not-found]
-from basic_memory.markdown.path_links import (  # type: ignore[import-not-found]
+from basic_memory.markdown.entity_parser import parse  # type: ignore[import-not-found]  # in an environment of its own
+from basic_memory.markdown.path_links import (  # type: ignore[import-not-found]  # in an environment of its own
     is_path_target,
     resolve_project_path,
 )

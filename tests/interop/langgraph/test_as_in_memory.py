@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.interop.langgraph.upstream import NO_VECTORS, EmptyStore, suite_of, theirs
 
 THEIRS = theirs("langgraph_checkpoint-4.3.2", "test_store.py")
-THEIRS.InMemoryStore = EmptyStore  # type: ignore[attr-defined]
+THEIRS.InMemoryStore = EmptyStore  # type: ignore[attr-defined]  # their tests look there
 
 NOT_OF_A_STORE = (
     "test_dedupe_ops_maps_repeated_reads_and_puts_to_one_op",

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -137,10 +137,10 @@ def test_objects_that_are_no_folder_are_refused_and_not_taken_for_none(root: Pat
 
 
 @pytest.mark.parametrize("change", [lambda old: old[:-1], lambda old: old + b"!", lambda old: old[:-1] + b"T"])
-def test_a_body_that_is_no_longer_what_was_put_is_refused(root: Path, change: object) -> None:
+def test_a_body_that_is_no_longer_what_was_put_is_refused(root: Path, change: Callable[[bytes], bytes]) -> None:
     objects_in(root).put_if_absent(KEY, b"text", {})
     path = path_of(root / "objects", KEY)
-    path.write_bytes(change(path.read_bytes()))  # type: ignore[operator]
+    path.write_bytes(change(path.read_bytes()))
     with pytest.raises(Unavailable, match="damaged"):
         objects_in(root).get(KEY)
 

@@ -222,8 +222,8 @@ def rewritten(name: str, change: Any) -> None:
     import hashlib
 
     with tarfile.open("history.tar") as old:
-        manifest = json.loads(old.extractfile("manifest.json").read())  # type: ignore[union-attr]
-        lines = [json.loads(line) for line in old.extractfile("versions.jsonl")]  # type: ignore[union-attr]
+        manifest = json.loads(old.extractfile("manifest.json").read())  # type: ignore[union-attr]  # a file, and no folder
+        lines = [json.loads(line) for line in old.extractfile("versions.jsonl")]  # type: ignore[union-attr]  # a file, and no folder
     change(manifest, lines)
     body = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     manifest |= {"versions": len(lines), "sha256": hashlib.sha256(body).hexdigest()}
@@ -347,7 +347,7 @@ class TestUnderTheScanner:
         assert report["results"] == {"created": 2, "withheld": 1}
         store = report["store"]
         reader = desk.backend.client(desk.backend.issue_key("main", "write"))
-        texts = {row.path: row.content for row in reader.beta.memory_stores.memories.list(store, view="full")}  # type: ignore[union-attr]
+        texts = {row.path: row.content for row in reader.beta.memory_stores.memories.list(store, view="full")}  # type: ignore[union-attr]  # a memory, and no folder
         assert texts == {"/a": None, "/b": "harmless"}
         (held,) = desk.json("quarantine", "list", store)
         assert held["status"] == "withheld"

@@ -35,7 +35,7 @@ class World:
         self.clock = ManualClock(int(datetime.now(UTC).timestamp() * 1_000_000))
         secrets = clients.secrets(HOME)
         for name, kept in ((DEPLOYMENT.signing_secret, FIRST), (DEPLOYMENT.verification_secret, jwk.public_of(FIRST))):
-            secrets.create_secret(Name=name, SecretString=jwk.written(kept), AddReplicaRegions=REPLICAS)  # type: ignore[arg-type]
+            secrets.create_secret(Name=name, SecretString=jwk.written(kept), AddReplicaRegions=REPLICAS)  # type: ignore[arg-type]  # boto3 has types of its own
 
     def tokens(self) -> SessionTokens:
         """As a function has them that starts now."""

@@ -48,7 +48,7 @@ class Terminal:
         return self.memories.create(self.store, path=path, content=content).id
 
     def update(self, memory_id: str, **changes: str) -> None:
-        self.memories.update(memory_id, memory_store_id=self.store, **changes)  # type: ignore[arg-type]
+        self.memories.update(memory_id, memory_store_id=self.store, **changes)  # type: ignore[arg-type]  # keywords of more than one type
 
     def delete(self, memory_id: str) -> None:
         self.memories.delete(memory_id, memory_store_id=self.store)

@@ -58,7 +58,7 @@ class Cloud:
         assert StackName == f"memolith-dev-base-{OLD}"
         if not self.status:
             absent = {"Code": "ValidationError", "Message": f"Stack with id {StackName} does not exist"}
-            raise ClientError({"Error": absent}, "DescribeStacks")  # type: ignore[typeddict-item]
+            raise ClientError({"Error": absent}, "DescribeStacks")  # type: ignore[typeddict-item]  # boto3 has types of its own
         return {"Stacks": [{"StackStatus": self.status}]}
 
     def delete_stack(self, StackName: str) -> None:
@@ -307,7 +307,7 @@ def test_a_region_that_a_store_needs_stays_and_takes_writes(
     checkout: Checkout, cloud: Cloud, home: dict[str, str], said: str
 ) -> None:
     fields = {"store_id": "memstore_x", "name": "x", "state": "settled", "epochs": (), "moving_to": None} | home
-    cloud.homes = [Home(**fields)]  # type: ignore[arg-type]
+    cloud.homes = [Home(**fields)]  # type: ignore[arg-type]  # keywords of more than one type
     with pytest.raises(InvalidRequest, match=said):
         regions.remove(OLD, yes=True, aws=True)
     assert cloud.calls == []

@@ -103,4 +103,4 @@ def test_entries_of_a_store_stand_under_the_region_that_wrote_them() -> None:
     key = LogKey("memstore_useast1_x", "0" * 64, Slot(Epoch(1, "us-east-1"), 42))
     assert str(key) == f"us-east-1/log/memstore_useast1_x/{'0' * 64}/0001-0.0000000042"
     assert parse_key(str(key)) == key
-    assert Entry.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert Entry.__dataclass_params__.frozen  # type: ignore[attr-defined]  # every dataclass has it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -154,10 +155,10 @@ def test_pages_with_content_are_short_enough_and_complete(sized: list[tuple[str,
 
 @settings(max_examples=examples(30))
 @given(st.lists(paths, max_size=8).map(clear_of_each_other), st.randoms(use_true_random=False))
-def test_a_replica_lists_the_same_in_whatever_order_its_events_came(live: list[str], random: object) -> None:
+def test_a_replica_lists_the_same_in_whatever_order_its_events_came(live: list[str], random: Random) -> None:
     scene = Scene()
     for path in live:
         scene.create(path)
-    random.shuffle(scene.cloud.pending)  # type: ignore[attr-defined]
+    random.shuffle(scene.cloud.pending)
     scene.deliver()
     assert scene.paths(at=AWAY) == scene.paths(at=HOME) == naive(live, None, 0)

@@ -143,7 +143,7 @@ def test_a_dream_without_time_left_is_named_again_and_one_that_is_over_is_not() 
         until.append(until_us - clock.now_us())
         return Taken.PAUSED if run_id == "drm_long" else Taken.ENDED
 
-    dreams = NamedDreams(SimpleNamespace(take_up=take_up), SimpleNamespace(), queue, clock, metrics)  # type: ignore[arg-type]
+    dreams = NamedDreams(SimpleNamespace(take_up=take_up), SimpleNamespace(), queue, clock, metrics)  # type: ignore[arg-type]  # what is asked of it
     dreams.message('{"dream": "drm_long"}', 900_000)
     dreams.message('{"dream": "drm_short"}', 900_000)
     assert list(queue.messages) == ['{"dream": "drm_long"}']

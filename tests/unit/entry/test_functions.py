@@ -92,7 +92,7 @@ class Functions:
         answer = handler(to_event(method, path, query, headers.items(), raw), CONTEXT)
         check_answer(answer)
         assert answer["statusCode"] == 200, answer["body"]
-        return json.loads(answer["body"])  # type: ignore[no-any-return]
+        return json.loads(answer["body"])  # type: ignore[no-any-return]  # JSON has no type
 
     def object_keys(self) -> list[str]:
         listed = self.clients.s3(HOME).list_objects_v2(Bucket=DEPLOYMENT.bucket())

@@ -31,7 +31,7 @@ def test_metrics_of_one_set_of_dimensions_are_one_line(capsys: pytest.CaptureFix
         "200",
     )
     assert (missing["requests"], missing["status"]) == ([1.0], "404")
-    (directive,) = found["_aws"]["CloudWatchMetrics"]  # type: ignore[index]
+    (directive,) = found["_aws"]["CloudWatchMetrics"]  # type: ignore[index]  # JSON has no type
     assert directive["Namespace"] == "Memolith"
     assert sorted(directive["Dimensions"][0]) == ["operation", "region", "service", "stage", "status"]
     assert {metric["Name"]: metric["Unit"] for metric in directive["Metrics"]} == {

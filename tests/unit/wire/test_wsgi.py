@@ -66,7 +66,7 @@ def test_every_body_arrives_byte_for_byte(body: bytes, content_type: str) -> Non
 def test_an_answer_goes_out_with_its_status_its_headers_and_its_length() -> None:
     started: list[Any] = []
     answer = {"statusCode": 404, "headers": {"x-memolith-home": "laptop"}, "body": "ä", "isBase64Encoded": False}
-    body = application(lambda event: answer)(environ(), lambda status, headers: started.append((status, headers)))  # type: ignore[arg-type]
+    body = application(lambda event: answer)(environ(), lambda status, headers: started.append((status, headers)))  # type: ignore[arg-type]  # what is called of it
     assert b"".join(body) == "ä".encode()
     assert started == [("404 Not Found", [("x-memolith-home", "laptop"), ("content-length", "2")])]
 
@@ -75,6 +75,6 @@ def test_the_answer_to_a_head_has_the_length_and_no_body() -> None:
     started: list[Any] = []
     answer = {"statusCode": 405, "headers": {}, "body": "no HEAD here", "isBase64Encoded": False}
     serve = application(lambda event: answer)
-    body = serve(environ(method="HEAD"), lambda status, headers: started.append((status, headers)))  # type: ignore[arg-type]
+    body = serve(environ(method="HEAD"), lambda status, headers: started.append((status, headers)))  # type: ignore[arg-type]  # what is called of it
     assert b"".join(body) == b""
     assert started == [("405 Method Not Allowed", [("content-length", "12")])]

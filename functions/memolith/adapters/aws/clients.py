@@ -163,5 +163,5 @@ def _without_unused(response_dict: dict[str, Any], **_: object) -> None:
 
 def local_clients(endpoint_url: str) -> Clients:
     """Make the clients of an emulator, whose root has fixed credentials; nothing of the user's own is sent to it."""
-    session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")  # noqa: S106
+    session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")  # noqa: S106 - the emulator's, and no secret
     return Clients(endpoint_url, session=session)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from memolith.app.api.forwarded_reads import ForwardedReads, forwarded
 from memolith.app.api.memories import to_memory
@@ -199,7 +200,7 @@ class Snapshots:
         """Return those that existed, in order. A head that is old enough is the answer; else its history decides."""
         then = [head for head in heads if head.created_at <= as_of]
         changed = [head for head in then if head.updated_at > as_of]
-        versions = self._region.parallel.run([lambda head=head: self._version(view, head, as_of) for head in changed])  # type: ignore[misc]
+        versions = self._region.parallel.run([partial(self._version, view, head, as_of) for head in changed])
         found = self._as_they_stand(view, versions)
         at = {head.memory_id: _of_version(head, row) for head, row in zip(changed, found, strict=True)}
         stood = [at[head.memory_id] if head.memory_id in at else _of_head(head) for head in then]

@@ -243,8 +243,8 @@ def _check_rate(requests_per_minute: object) -> None:
     """Raise InvalidRequest for what is no number of calls a minute."""
     if requests_per_minute is None:
         return
-    whole = isinstance(requests_per_minute, int) and not isinstance(requests_per_minute, bool)
-    if not whole or not 1 <= requests_per_minute <= KEY_REQUESTS_PER_MINUTE_MAX:  # type: ignore[operator]
+    rate = requests_per_minute
+    if isinstance(rate, bool) or not isinstance(rate, int) or not 1 <= rate <= KEY_REQUESTS_PER_MINUTE_MAX:
         raise InvalidRequest(
             "requests_per_minute", f"must be 1 to {KEY_REQUESTS_PER_MINUTE_MAX}, or be left out for no limit"
         )

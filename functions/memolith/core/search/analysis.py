@@ -50,7 +50,7 @@ WEAK_WORDS = STOP_WORDS | frozenset(
     under until up upon us use used uses using usually ve very via want wants wasn way well went weren whatever
     whenever wherever whether while whoever whole will within without won would wouldn wow yeah year yes yet yours
     yourself yourselves
-    """.split()  # noqa: SIM905
+    """.split()  # noqa: SIM905 - a list of words is read as prose
 )
 """Words that look for nothing by themselves, as almost every text has them; they count among what others found."""
 

@@ -45,4 +45,4 @@ def outcomes(proposal: Proposal) -> list[str | None]:
 
 
 def texts(scene: Scene, at: str = HOME) -> dict[str, str | None]:
-    return {item.path: scene.read(item.id, at=at).content for item in scene.page(at=at).items}  # type: ignore[union-attr]
+    return {item.path: scene.read(item.id, at=at).content for item in scene.page(at=at).items}  # type: ignore[union-attr]  # a memory, and no folder

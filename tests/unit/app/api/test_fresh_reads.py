@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from memolith.adapters.layered import Crash, Fault, Strike
+from memolith.adapters.layered import Call, Crash, Fault, Strike
 from memolith.app.kernel.results import (
     DelegatedCredentials,
     Memory,
@@ -209,16 +210,16 @@ def test_nothing_is_given_that_the_index_could_not_be_brought_to_hold(scene: Sce
 
 
 def test_a_memory_that_others_keep_writing_is_busy_after_a_while(scene: Scene, made: Memory) -> None:
-    def written_meanwhile(call: object, act: Callable[[], object]) -> object:
+    def written_meanwhile(call: Call, act: Callable[[], Any]) -> Any:
         if getattr(call, "name", "") == "objects.head":
             scene.switch.around = straight
             scene.update(made, f"text {scene.clock.now_us()}")
             scene.clock.advance(1)
-            scene.switch.around = written_meanwhile  # type: ignore[assignment]
+            scene.switch.around = written_meanwhile
         return act()
 
     straight = scene.switch.around
-    with scene.intercepted_by(written_meanwhile), pytest.raises(Busy):  # type: ignore[arg-type]
+    with scene.intercepted_by(written_meanwhile), pytest.raises(Busy):
         Reader(scene, HOME, HOMES).read(made)
 
 
@@ -344,17 +345,16 @@ def test_rows_that_were_read_before_the_version_came_are_not_what_is_answered(sc
     scene.deliver()
     torn: list[object] = []
 
-    def first_batch_is_torn(call: object, act: Callable[[], object]) -> object:
+    def first_batch_is_torn(call: Call, act: Callable[[], Any]) -> Any:
         rows = act()
         if getattr(call, "name", "") == "index.read" and not torn:
             torn.append(call)
             return {
-                key: stale.get((key.pk, key.sk), row) if key.table == "memories" else row
-                for key, row in rows.items()  # type: ignore[attr-defined]
+                key: stale.get((key.pk, key.sk), row) if key.table == "memories" else row for key, row in rows.items()
             }
         return rows
 
-    with scene.intercepted_by(first_batch_is_torn):  # type: ignore[arg-type]
+    with scene.intercepted_by(first_batch_is_torn):
         assert Reader(scene, AWAY, ReadConsistency(min_version=second.version_id)).read(made).content == "second"
     assert torn
 

@@ -32,7 +32,7 @@ def reach(scene: Searched, root: str = "Root", at: str = HOME, **more: Any) -> G
 
 def context(scene: Searched, url: str) -> GraphContext:
     asked = {"depth": 3, "since": None, "page": 1, "page_size": 10, "max_related": 10}
-    return scene.at(HOME).graph.context(scene.call(), scene.store, url=url, **asked)  # type: ignore[arg-type]
+    return scene.at(HOME).graph.context(scene.call(), scene.store, url=url, **asked)  # type: ignore[arg-type]  # keywords of more than one type
 
 
 def observations(scene: Searched) -> GraphAnswer:
@@ -78,10 +78,10 @@ def test_another_region_answers_the_same_also_where_it_has_to_ask_the_home() -> 
     assert reach(scene, at=AWAY) == here
     demanding = replace(scene.call(), demand=ReadConsistency(home=True))
     asked = {"direction": "both", "depth": 3, "types": [], "limit": 50}
-    assert scene.at(AWAY).graph.reach(demanding, scene.store, root="Root", **asked) == here  # type: ignore[arg-type]
+    assert scene.at(AWAY).graph.reach(demanding, scene.store, root="Root", **asked) == here  # type: ignore[arg-type]  # keywords of more than one type
     asked = {"depth": 3, "since": None, "page": 1, "page_size": 10, "max_related": 10}
     demanding = replace(scene.call(), demand=ReadConsistency(home=True))
-    found = scene.at(AWAY).graph.context(demanding, scene.store, url="Root", **asked)  # type: ignore[arg-type]
+    found = scene.at(AWAY).graph.context(demanding, scene.store, url="Root", **asked)  # type: ignore[arg-type]  # keywords of more than one type
     assert found == context(scene, "Root")
 
 

@@ -118,7 +118,7 @@ def test_a_claim_stands_in_both_generations_until_its_put(scene: Scene) -> None:
     database = scene.cloud.sites[HOME].database
     seen: list[int] = []
 
-    def look(call, act):  # type: ignore[no-untyped-def]
+    def look(call: PortCall, act: Callable[[], Any]) -> Any:
         if call.name == "objects.put_if_absent":
             seen.extend(len(rows_of(database, "paths", generation)) for generation in (1, 2))
         return act()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 import pytest
 
@@ -157,7 +158,7 @@ def test_an_update_through_an_index_that_is_behind_reaches_the_memory_where_it_i
     restore()
     changed = scene.update(made, "second", full=True)
     assert (changed.path, changed.content) == ("/b", "second")
-    assert [scene.read(item.id).content for item in scene.page().items] == ["another's", "second"]  # type: ignore[union-attr]
+    assert [scene.read(item.id).content for item in scene.page().items] == ["another's", "second"]  # type: ignore[union-attr]  # a memory, and no folder
 
 
 # ---- deletions ------------------------------------------------------------------------------------------------------
@@ -206,7 +207,7 @@ def test_another_workspaces_store_is_not_found_by_anything(scene: Scene, region:
     scene.deliver()
     foreign = scene.call(scene.cloud.key(workspace_id="wrkspc_other"))
     memolith, store = scene.at(region), scene.store
-    attempts = [
+    attempts: list[Callable[[], object]] = [
         lambda: memolith.stores.retrieve(foreign, store),
         lambda: memolith.stores.archive(foreign, store),
         lambda: memolith.stores.delete(foreign, store),
@@ -218,7 +219,7 @@ def test_another_workspaces_store_is_not_found_by_anything(scene: Scene, region:
     ]
     for attempt in attempts:
         with pytest.raises(NotFound) as refusal:
-            attempt()  # type: ignore[no-untyped-call]
+            attempt()
         assert refusal.value.kind == "memory_store"
     assert foreign.home is None, "nor is its home told"
 

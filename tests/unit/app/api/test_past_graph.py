@@ -95,7 +95,7 @@ def test_a_context_has_the_contents_and_names_of_the_instant(told: Told) -> None
 def test_what_was_redacted_or_withheld_since_is_in_no_graph_of_the_past(told: Told) -> None:
     scene = told.scene
     scene.redact(told.version_of_ada)
-    scene.judge(next(item for item in scene.page().items if item.path == "/same.md"))  # type: ignore[arg-type]
+    scene.judge(next(item for item in scene.page().items if item.path == "/same.md"))  # type: ignore[arg-type]  # a memory, and no folder
     scene.deliver()
     settle(scene)
     assert stated(scene, told.then) == ["builds engines", "long"]

@@ -27,7 +27,7 @@ def settle(scene: Searched) -> int:
 
 def past(scene: Searched, query: str, as_of: int, at: str = HOME, **more: object) -> dict[str, str]:
     asked = {"limit": 10, **more}
-    found = scene.at(at).search.search(scene.call(), scene.store, query=query, as_of=as_of, **asked)  # type: ignore[arg-type]
+    found = scene.at(at).search.search(scene.call(), scene.store, query=query, as_of=as_of, **asked)  # type: ignore[arg-type]  # keywords of more than one type
     return {hit.memory.path: hit.excerpt for hit in found.items}
 
 

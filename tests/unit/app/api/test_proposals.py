@@ -107,7 +107,7 @@ def test_the_reversal_of_a_rename_with_a_new_text_brings_back_the_path_the_text_
     assert reversals(desk.do("revert", proposal)) == ["reverted"]
     assert texts(desk.scene) == {"/a": "first"}
     (item,) = desk.scene.page().items
-    assert desk.scene.version(item.version_id).trust == desk.scene.version(made.version_id).trust  # type: ignore[union-attr]
+    assert desk.scene.version(item.version_id).trust == desk.scene.version(made.version_id).trust  # type: ignore[union-attr]  # a memory, and no folder
 
 
 def test_what_was_changed_since_is_not_taken_back(desk: Desk) -> None:
@@ -123,7 +123,7 @@ def test_what_was_changed_since_is_not_taken_back(desk: Desk) -> None:
 def test_an_edit_whose_memory_has_changed_is_stale_and_does_not_stop_the_others(desk: Desk) -> None:
     edits = all_kinds(desk)
     proposal = desk.open(*edits)
-    ids = {item.path: item.id for item in desk.scene.page().items}  # type: ignore[union-attr]
+    ids = {item.path: item.id for item in desk.scene.page().items}  # type: ignore[union-attr]  # a memory, and no folder
     desk.scene.create("/created", "a person was first")
     desk.scene.update(ids["/replaced"], "a person's")
     desk.scene.update(ids["/patched"], path="/moved")

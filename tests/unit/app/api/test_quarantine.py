@@ -35,7 +35,7 @@ class Ward:
 
     def page(self, at: str = HOME, **options: object) -> Page[QuarantinedText]:
         given = {"include_released": False, "limit": 20, "after": None, **options}
-        return self.scene.at(at).quarantine.page(self.scene.call(), self.scene.store, **given)  # type: ignore[arg-type]
+        return self.scene.at(at).quarantine.page(self.scene.call(), self.scene.store, **given)  # type: ignore[arg-type]  # keywords of more than one type
 
     def show(self, memory: Memory | str, at: str = HOME) -> QuarantinedText:
         return self.scene.at(at).quarantine.retrieve(self.scene.call(), self.scene.store, _version_id(memory))

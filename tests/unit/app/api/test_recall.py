@@ -85,7 +85,7 @@ def test_contents_take_no_more_than_is_asked_for_and_no_more_memories_than_the_l
 
 def test_a_withheld_memory_is_recalled_by_nobody(scene: Searched) -> None:
     made = next(item for item in scene.page().items if item.path == "/deploys.md")
-    scene.judge(made)  # type: ignore[arg-type]
+    scene.judge(made)  # type: ignore[arg-type]  # a memory, and no folder
     scene.deliver()
     assert "/deploys.md" not in [node.path for node in recall(scene, "when do deploys go out?")]
 
@@ -96,7 +96,7 @@ def test_what_matters_only_by_a_link_to_a_withheld_memory_is_not_recalled(scene:
         ("/deploys.md", ()),
         ("/retro.md", ("linked with Deploys",)),
     ]
-    scene.judge(next(item for item in scene.page().items if item.path == "/deploys.md"))  # type: ignore[arg-type]
+    scene.judge(next(item for item in scene.page().items if item.path == "/deploys.md"))  # type: ignore[arg-type]  # a memory, and no folder
     scene.deliver()
     assert recall(scene, query) == ()
 
@@ -115,7 +115,7 @@ def linked_late(*roots: str) -> Searched:
 
 
 def judge(scene: Searched, path: str) -> None:
-    scene.judge(next(item for item in scene.page().items if item.path == path))  # type: ignore[arg-type]
+    scene.judge(next(item for item in scene.page().items if item.path == path))  # type: ignore[arg-type]  # a memory, and no folder
     scene.deliver()
 
 

@@ -64,7 +64,7 @@ def test_what_was_just_written_is_found_and_what_was_just_changed_is_not_found_a
     scene.search("pizza")
     scene.create("/new.md", "The zeppelin arrives at noon.")
     food = next(item for item in scene.page().items if item.path == "/food.md")
-    scene.update(food.id, "The team orders ramen on Fridays.")  # type: ignore[union-attr]
+    scene.update(food.id, "The team orders ramen on Fridays.")  # type: ignore[union-attr]  # a memory, and no folder
     assert scene.search("zeppelin") == ["/new.md"]
     assert scene.search("ramen") == ["/food.md"]
     assert scene.search("pizza") == []
@@ -72,7 +72,7 @@ def test_what_was_just_written_is_found_and_what_was_just_changed_is_not_found_a
 
 def test_a_memory_that_was_moved_is_found_where_it_is_and_one_that_was_deleted_is_not(scene: Searched) -> None:
     scene.search("pizza")
-    rows = {item.path: item.id for item in scene.page().items}  # type: ignore[union-attr]
+    rows = {item.path: item.id for item in scene.page().items}  # type: ignore[union-attr]  # a memory, and no folder
     scene.update(rows["/food.md"], path="/archive/food.md")
     scene.delete(rows["/people/caroline.md"])
     assert scene.search("pizza") == ["/archive/food.md"]

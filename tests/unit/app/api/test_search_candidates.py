@@ -48,7 +48,7 @@ def test_a_trusted_text_is_found_behind_all_that_match_better_and_are_not() -> N
     scene, person = trusted_behind(CANDIDATES_MAX + 1)
     assert "/own.md" not in found(scene)
     assert found(scene, min_trust=USER) == ["/own.md"]
-    author = SearchFilter(author=f"api_key:{scene.call(person).credentials.key_id}")  # type: ignore[union-attr]
+    author = SearchFilter(author=f"api_key:{scene.call(person).credentials.key_id}")  # type: ignore[union-attr]  # an API key's, and no session's
     assert found(scene, filter=author) == ["/own.md"]
     assert found(scene, min_trust=USER, as_of=scene.clock.now_us() - 60_000_000) == ["/own.md"]
     several = scene.at(HOME).search.search_several

@@ -49,7 +49,7 @@ def test_of_a_store_that_is_too_large_a_reader_searches_as_much_as_the_packer(mo
     scene.pack()
     [made] = [item for item in scene.page().items if item.path == "/0.md"]
     changed = words_of(range(40_000, 40_000 + LONG))
-    scene.update(made.id, " ".join(changed))  # type: ignore[union-attr]
+    scene.update(made.id, " ".join(changed))  # type: ignore[union-attr]  # a memory, and no folder
     found = [word for word in changed[::50] if scene.search(word)]
     scene.pack()
     scene.cold()

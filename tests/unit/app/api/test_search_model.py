@@ -73,11 +73,11 @@ def test_no_vector_is_kept_of_a_text_that_was_replaced_erased_withheld_or_delete
     before = newest_pack(scene)
     name, kept = ENCODER.name, before.heads()
     assert set(before.vectors(name, list(kept))) == set(kept) and len(kept) == 4
-    old = before.vectors(name, [ids["/changed.md"].id])[ids["/changed.md"].id]  # type: ignore[union-attr]
-    scene.update(ids["/changed.md"], "Nothing of it is left.")  # type: ignore[arg-type]
-    scene.redact(ids["/changed.md"].version_id)  # type: ignore[union-attr]
-    scene.judge(ids["/withheld.md"])  # type: ignore[arg-type]
-    scene.delete(ids["/deleted.md"].id)  # type: ignore[union-attr]
+    old = before.vectors(name, [ids["/changed.md"].id])[ids["/changed.md"].id]  # type: ignore[union-attr]  # a memory, and no folder
+    scene.update(ids["/changed.md"], "Nothing of it is left.")  # type: ignore[arg-type]  # a memory, and no folder
+    scene.redact(ids["/changed.md"].version_id)  # type: ignore[union-attr]  # a memory, and no folder
+    scene.judge(ids["/withheld.md"])  # type: ignore[arg-type]  # a memory, and no folder
+    scene.delete(ids["/deleted.md"].id)  # type: ignore[union-attr]  # a memory, and no folder
     assert scene.search(QUESTION) == [], "the index has the last word on the vectors of the old pack"
     scene.deliver()
     scene.pack()
@@ -85,7 +85,7 @@ def test_no_vector_is_kept_of_a_text_that_was_replaced_erased_withheld_or_delete
     bodies = [version.object.body for version in scene.cloud.buckets.versions(HOME, key)]
     assert len(bodies) == 1 and old not in bodies[0]
     after = newest_pack(scene)
-    assert set(after.heads()) == {ids["/changed.md"].id, ids["/food.md"].id}  # type: ignore[union-attr]
+    assert set(after.heads()) == {ids["/changed.md"].id, ids["/food.md"].id}  # type: ignore[union-attr]  # a memory, and no folder
     assert set(after.vectors(name, list(kept))) == set(after.heads())
     scene.cold()
     assert scene.search(QUESTION) == []

@@ -31,7 +31,7 @@ def filled() -> tuple[Searched, Backwards]:
     scene.create("/best.md", "kite kite kite")
     scene.create("/good.md", "a kite, and other things that fly over the meadow in autumn")
     scene.create("/hidden.md", "kite of the wombat")
-    scene.judge(next(one for one in scene.page().items if one.path == "/hidden.md"))  # type: ignore[arg-type]
+    scene.judge(next(one for one in scene.page().items if one.path == "/hidden.md"))  # type: ignore[arg-type]  # a memory, and no folder
     scene.create("/other.md", "pizza")
     return scene, reranker
 

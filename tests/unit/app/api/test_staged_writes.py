@@ -97,7 +97,7 @@ def test_another_text_path_author_or_head_is_another_write(review: Review) -> No
     review.update(path="/moved", by=review.person)
     made += [staged(lambda: review.update(content="second")), staged(lambda: review.delete())]
     assert len({one.id for one in made}) == len(made)
-    assert [review.show(one).edits[0].conflict for one in made[-2:]] == [None, None]  # type: ignore[index]
+    assert [review.show(one).edits[0].conflict for one in made[-2:]] == [None, None]  # type: ignore[index]  # a proposal is shown with its edits
 
 
 @pytest.mark.parametrize(("change", "by"), [("reject", "person"), ("withdraw", "agent")])

@@ -26,7 +26,7 @@ def search(
     **more: object,
 ) -> TranscriptHits:
     asked = {"limit": 10, **more}
-    return scene.at(at).transcript_search.search(call or scene.call(), query=query, **asked)  # type: ignore[arg-type]
+    return scene.at(at).transcript_search.search(call or scene.call(), query=query, **asked)  # type: ignore[arg-type]  # keywords of more than one type
 
 
 def found(hits: TranscriptHits) -> set[str]:

@@ -125,4 +125,4 @@ def test_a_call_that_is_passed_on_counts_where_it_came_in(scene: Scene) -> None:
 @pytest.mark.parametrize("limit", [0, -1, KEY_REQUESTS_PER_MINUTE_MAX + 1, "10", True, 1.5])
 def test_a_limit_that_is_none_is_refused_by_its_name(scene: Scene, limit: object) -> None:
     with pytest.raises(InvalidRequest, match="requests_per_minute"):
-        scene.at(HOME).api_keys.create(WORKSPACE, "ci", "read", requests_per_minute=limit)  # type: ignore[arg-type]
+        scene.at(HOME).api_keys.create(WORKSPACE, "ci", "read", requests_per_minute=limit)  # type: ignore[arg-type]  # what is no number, too

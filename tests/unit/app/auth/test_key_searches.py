@@ -91,7 +91,7 @@ def test_whoever_presents_a_wrong_secret_for_such_a_key_is_searched_for_no_more_
     text = issue(scene)
     scene.deliver()
     restore()
-    forged = RequestContext(Credentials(WORKSPACE, scene.call(text).credentials.key_id, "0" * 64))  # type: ignore[union-attr]
+    forged = RequestContext(Credentials(WORKSPACE, scene.call(text).credentials.key_id, "0" * 64))  # type: ignore[union-attr]  # an API key's, and no session's
     lists = sum(knock(scene, forged).requests.get("s3.ListObjectsV2", 0) for _ in range(50))
     assert lists == SEARCHES_AT_ONCE * len(scene.cloud.regions)
 
@@ -119,7 +119,7 @@ def test_a_key_whose_row_is_lost_opens_after_a_stranger_presented_it_for_another
     scene.deliver()
     restore()
     rebuilding(scene)
-    key_id = scene.call(api_key).credentials.key_id  # type: ignore[union-attr]
+    key_id = scene.call(api_key).credentials.key_id  # type: ignore[union-attr]  # an API key's, and no session's
     knock(scene, RequestContext(Credentials("wrkspc_stranger", key_id, "0" * 64)))
     assert scene.at(HOME).stores.retrieve(scene.call(api_key), scene.store).id == scene.store
 
@@ -131,7 +131,7 @@ def test_a_key_is_revoked_however_many_strangers_knock(scene: Scene) -> None:
     restore()
     for number in range(50):
         knock(scene, made_up(number))
-    key_id = scene.call(api_key).credentials.key_id  # type: ignore[union-attr]
+    key_id = scene.call(api_key).credentials.key_id  # type: ignore[union-attr]  # an API key's, and no session's
     answer = keys_calls(scene.at(HOME).api_keys)({"call": "keys.revoke", "workspace_id": WORKSPACE, "key_id": key_id})
     assert answer["record"]["revoked_at"] is not None
 

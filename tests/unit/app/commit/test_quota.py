@@ -42,7 +42,7 @@ def test_there_is_room_again_once_a_memory_is_gone(scene: Scene) -> None:
     scene.create("/x", store=gone.id)
     with pytest.raises(InvalidRequest):
         scene.create("/n/more")
-    scene.delete(scene.page().items[0].id)  # type: ignore[union-attr]
+    scene.delete(scene.page().items[0].id)  # type: ignore[union-attr]  # a memory, and no folder
     assert scene.create("/n/more").path == "/n/more"
 
 

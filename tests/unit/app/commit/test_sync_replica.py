@@ -311,7 +311,7 @@ def test_writes_are_put_into_the_region_that_is_named_and_no_other() -> None:
 def test_what_cannot_be_meant_is_refused(asked: dict[str, str], field: str) -> None:
     scene = Scene()
     with pytest.raises(InvalidRequest) as refused:
-        scene.at(HOME).stores.create(scene.call(), name="n", description="", metadata={}, **asked)  # type: ignore[arg-type]
+        scene.at(HOME).stores.create(scene.call(), name="n", description="", metadata={}, **asked)  # type: ignore[arg-type]  # keywords of more than one type
     assert refused.value.field == field
 
 

@@ -65,17 +65,17 @@ def test_a_large_store_is_moved_step_by_step_and_writes_go_on_meanwhile(scene: S
         for number, step in enumerate(operator.move(scene.cloud.sites[AWAY].region, scene.store)):
             states.append(step.state)
             if step.state == "copying" and number < 6:
-                scene.update(memory.id, f"written meanwhile {number}")  # type: ignore[union-attr]
+                scene.update(memory.id, f"written meanwhile {number}")  # type: ignore[union-attr]  # a memory, and no folder
     assert len(states) > 8 and set(states[:-1]) == {"copying"} and states[-1] == "moved"
     scene.deliver()
     for region in (HOME, AWAY, THIRD):
         assert scene.paths(at=region) == before
-        assert scene.read(memory.id, at=region).content == "written meanwhile 5"  # type: ignore[union-attr]
+        assert scene.read(memory.id, at=region).content == "written meanwhile 5"  # type: ignore[union-attr]  # a memory, and no folder
     assert kept(scene) == 0
 
 
 def test_what_was_looked_at_is_not_looked_at_again(scene: Scene) -> None:
-    paths = {key.path_hash for text in scene.log_keys() if (key := parse_key(text))}  # type: ignore[union-attr]
+    paths = {key.path_hash for text in scene.log_keys() if (key := parse_key(text))}  # type: ignore[union-attr]  # the log has no other keys
     slow = Slow(scene)
     with scene.intercepted_by(slow):
         assert [*operator.move(scene.cloud.sites[AWAY].region, scene.store)][-1].state == "moved"

@@ -55,7 +55,7 @@ def test_ten_pages_of_memories_killed_again_and_again_beside_writes_are_folded_a
         patch.setattr("memolith.app.indexer.rebuild_pages.PAGES_AT_ONCE", 2)
         for pauses in (0, 1, 3, 5, 6, 8, 100_000):
             life = kill_after(pauses)
-            operator = Operator(scene.cloud, queue, batches_a_pause=15, meanwhile=lambda life=life: next(life))  # type: ignore[misc]
+            operator = Operator(scene.cloud, queue, batches_a_pause=15, meanwhile=lambda life=life: next(life))  # type: ignore[misc]  # a lambda with a default has no type
             operators.append(operator)
             try:
                 assert operator.run() == 2

@@ -264,7 +264,7 @@ def test_a_batch_that_was_torn_by_the_first_marking_is_looked_at_again() -> None
             return {one: row for one, row in found.items() if one.pk != "mark"}
         return found
 
-    index.read = read  # type: ignore[method-assign]
+    index.read = read  # type: ignore[method-assign]  # the test's own takes its place
     assert row is not None and site.region.view(marked=["memories"]).complete and torn
 
 

@@ -51,7 +51,7 @@ def set_control(scene: Scene, **changes: object) -> None:
     """Somebody changes the row that says which tables serve, as a rebuild or a reconciler does."""
     index = MemoryIndex(scene.cloud.sites[HOME].database)
     row = ControlRow.from_attributes(index.read([ControlRow.KEY])[ControlRow.KEY])
-    after = replace(row, **changes)  # type: ignore[arg-type]
+    after = replace(row, **changes)  # type: ignore[arg-type]  # keywords of more than one type
     index.commit([Change(ControlRow.KEY, row.to_attributes(), after.to_attributes())])
 
 

@@ -119,7 +119,7 @@ def test_without_a_whole_copy_the_text_is_called_damaged_and_listings_go_on(
     assert isinstance(listed, Memory)
     assert listed.damaged
     assert version.damaged
-    assert not scene.page(at=at).items[0].damaged  # type: ignore[union-attr]
+    assert not scene.page(at=at).items[0].damaged  # type: ignore[union-attr]  # a memory, and no folder
 
 
 def test_a_context_says_that_a_text_is_damaged(scene: Scene) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -68,7 +70,7 @@ def test_a_region_that_is_being_rebuilt_says_so(scene: Scene) -> None:
 def test_a_queue_that_does_not_answer_is_unavailable_and_what_was_moved_stays_moved(scene: Scene) -> None:
     calls = 0
 
-    def second_fails(call: Call, act):  # type: ignore[no-untyped-def]
+    def second_fails(call: Call, act: Callable[[], Any]) -> Any:
         nonlocal calls
         calls += 1
         if calls == 2:

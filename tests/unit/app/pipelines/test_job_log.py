@@ -236,7 +236,7 @@ def lease_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def claim(state: JobRecord | None, *given: object, **options: object) -> object:
         freed = state if state is None else replace(state, lease_until=0)
-        return original(freed, *given, **options)  # type: ignore[arg-type]
+        return original(freed, *given, **options)  # type: ignore[arg-type]  # keywords of more than one type
 
     monkeypatch.setattr(jobs, "claim", claim)
 
@@ -245,13 +245,13 @@ def watermark_before_work(monkeypatch: pytest.MonkeyPatch) -> None:
     original = jobs._claimed
 
     def claimed(*given: object) -> JobRecord:
-        record = original(*given)  # type: ignore[arg-type]
+        record = original(*given)  # type: ignore[arg-type]  # keywords of more than one type
         return replace(record, watermark=record.input_watermark)
 
     original_failed = jobs.failed
 
     def failed(held: JobRecord, *given: object, **options: object) -> JobRecord:
-        record = original_failed(held, *given, **options)  # type: ignore[arg-type]
+        record = original_failed(held, *given, **options)  # type: ignore[arg-type]  # keywords of more than one type
         return replace(record, watermark=0)
 
     monkeypatch.setattr(jobs, "_claimed", claimed)

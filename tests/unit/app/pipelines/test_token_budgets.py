@@ -237,7 +237,7 @@ def test_an_extraction_for_which_the_day_has_no_room_is_refused_until_tomorrow(s
     assert 0 < refused.value.retry_after_s <= DAY_S
     with pytest.raises(anthropic.RateLimitError) as answered:
         stage.client.post(f"/v1/sessions/{session_id}/extract", body={}, cast_to=object)
-    assert answered.value.body["error"]["type"] == "memory_budget_error"  # type: ignore[index]
+    assert answered.value.body["error"]["type"] == "memory_budget_error"  # type: ignore[index]  # JSON has no type
     assert answered.value.response.headers["x-should-retry"] == "false"
     choose(stage, max_tokens_per_day=FITS)
     assert extract(stage, session_id).outcome == "proposed"

@@ -66,7 +66,7 @@ def test_rows_that_agree_are_left_alone(scene: Scene) -> None:
 def test_a_row_that_is_lost_comes_back(scene: Scene, lost: str, path: str) -> None:
     before = tables(scene)
     memory = next(item for item in scene.page().items if item.path == path)
-    row = MemoryRow.from_attributes(scene.cloud.rows(HOME, "memories")[scene.store, memory.id])  # type: ignore[union-attr]
+    row = MemoryRow.from_attributes(scene.cloud.rows(HOME, "memories")[scene.store, memory.id])  # type: ignore[union-attr]  # a memory, and no folder
     keys = {
         "memories": MemoryRow.key(scene.store, row.memory_id),
         "logs": LogRow.key(scene.store, row.path_hash),

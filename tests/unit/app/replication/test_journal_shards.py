@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_a_reconciler_that_read_before_a_split_opens_the_next_period_the_next_ti
     index, read = site.region.index, site.region.index.read
     stale = [True]
 
-    def reading(keys):  # type: ignore[no-untyped-def]
+    def reading(keys: Any) -> Any:
         found = dict(read(keys))
         if stale and JournalStateRow.key(HOME) in found:
             stale.clear()
@@ -150,7 +151,7 @@ def test_a_new_log_whose_period_an_earlier_reconciler_closes_takes_writes_after_
     index, commit = site.region.index, site.region.index.commit
     lost: list[int] = []
 
-    def committing(changes):  # type: ignore[no-untyped-def]
+    def committing(changes: Any) -> Any:
         closes = [change for change in changes if change.after is not None and change.after.get("open") is False]
         if closes and not lost:
             lost.append(closing)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from memolith.adapters.layered import Crash, Fault, Faulty, ScriptedFaults, Strike
+from memolith.adapters.layered import Call, Crash, Fault, Faulty, ScriptedFaults, Strike
 from memolith.adapters.memory import MemoryIndex
 from memolith.app.kernel.results import StoreToAttach
 from memolith.app.replication import checkpoints as periods
@@ -157,7 +158,7 @@ def test_a_fold_that_meets_a_closed_period_goes_into_the_open_one(scene: Scene) 
     made = scene.create("/a", "first")
     turned = False
 
-    def turn(call, act):  # type: ignore[no-untyped-def]
+    def turn(call: Call, act: Callable[[], Any]) -> Any:
         nonlocal turned
         if call.name == "objects.put_if_absent" and not turned:
             turned = True
@@ -180,7 +181,7 @@ def test_a_write_in_flight_while_its_period_is_published_is_not_claimed_before_i
     made = scene.create("/a", "first")
     settle(scene)
 
-    def stall(call, act):  # type: ignore[no-untyped-def]
+    def stall(call: Call, act: Callable[[], Any]) -> Any:
         result = act()
         if call.name == "objects.put_if_absent" and "/log/" in call.subjects[0]:
             scene.switch.around = lambda call, act: act()
@@ -287,7 +288,7 @@ def test_marks_that_were_read_before_they_were_put_do_not_make_a_reconciler_decl
             return {key: row for key, row in found.items() if key.pk != "mark"}
         return found
 
-    index.read = read  # type: ignore[method-assign]
+    index.read = read  # type: ignore[method-assign]  # the test's own takes its place
     tick(scene, AWAY)
     assert torn and scene.cloud.rows(AWAY, "control")[ControlRow.KEY.pk, ControlRow.KEY.sk]["complete"] is True
     assert scene.cloud.metrics.total("tables_emptied") == 0
@@ -300,7 +301,7 @@ def test_a_table_emptied_while_the_watermark_is_being_worked_out_stops_it(scene:
     before = scene.cloud.rows(AWAY, "control")["control", "completeness#000001"]
     emptied: list[object] = []
 
-    def meanwhile(call, act):  # type: ignore[no-untyped-def]
+    def meanwhile(call: Call, act: Callable[[], Any]) -> Any:
         if call.name == "objects.get" and call.origin == AWAY and not emptied:
             emptied.append(call)
             empty(scene, "paths", AWAY)

@@ -73,14 +73,14 @@ def test_what_is_written_meanwhile_is_in_it_too(scene: Scene) -> None:
     written: list[str] = []
 
     def write() -> None:
-        scene.update(target.id, f"meanwhile {len(written)}")  # type: ignore[union-attr]
+        scene.update(target.id, f"meanwhile {len(written)}")  # type: ignore[union-attr]  # a memory, and no folder
         written.append(scene.create_store(f"store {len(written)}").id)
 
     rebuilding.meanwhile = write
     rebuilding.run()
     assert len(written) > 3
-    assert scene.read(target.id).content == f"meanwhile {len(written) - 1}"  # type: ignore[union-attr]
-    assert len(scene.history(target.id)) == len(written) + 1  # type: ignore[union-attr]
+    assert scene.read(target.id).content == f"meanwhile {len(written) - 1}"  # type: ignore[union-attr]  # a memory, and no folder
+    assert len(scene.history(target.id)) == len(written) + 1  # type: ignore[union-attr]  # a memory, and no folder
     scene.deliver()
     assert rows(scene) == rows(scene, AWAY)
 
@@ -171,7 +171,7 @@ def test_a_rebuild_waits_for_calls_that_go_by_what_their_process_remembers(scene
         paused.append(seconds)
         work(seconds)
 
-    rebuilding._work = pause  # type: ignore[method-assign]
+    rebuilding._work = pause  # type: ignore[method-assign]  # the test's own takes its place
     rebuilding.run()
     assert len([one for one in paused if one >= LONGEST_LIFE_S + CONTROL_AGE_US / 1_000_000]) == 2
 
@@ -186,8 +186,8 @@ def test_after_the_switch_the_homes_next_checkpoint_is_made_from_a_listing(scene
     scene.drop_events()
     Rebuilding(scene).run()
     orphan = next(item for item in scene.page().items if item.path == "/orphan")
-    scene.update(orphan.id, "built on it")  # type: ignore[union-attr]
-    key = RowKey("versions", scene.store, orphan.version_id)  # type: ignore[union-attr]
+    scene.update(orphan.id, "built on it")  # type: ignore[union-attr]  # a memory, and no folder
+    key = RowKey("versions", scene.store, orphan.version_id)  # type: ignore[union-attr]  # a memory, and no folder
     slot = scene.cloud.rows(HOME, "versions")[key.pk, key.sk]["position"]
     opened = site.reconciling.tick().period
     assert opened is not None
