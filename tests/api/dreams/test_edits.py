@@ -13,6 +13,7 @@ from memolith.core.rows.identity import SessionRow
 from memolith.ports.index import Change
 from memolith.ports.model import ModelUnavailable
 from tests.api.dreams.stage import TEXTS, Stage, do, proposed, tell
+from tests.api.session_calls import key_id
 from tests.unit.app.scene import HOME
 
 
@@ -239,3 +240,25 @@ def test_a_dream_of_a_session_that_was_deleted_meanwhile_goes_on_without_a_word_
     stage.scene.deliver()
     assert stage.done(dream).status == "completed"
     assert "Thursdays" not in str(stage.texts()) + str([ask.turns for ask in stage.model.asks])
+
+
+@pytest.mark.parametrize("behavior", ["update_existing", "propose"])
+@pytest.mark.parametrize("ended", ["the key", "the session"])
+def test_a_dream_whose_key_or_own_session_has_ended_shows_a_model_no_word_of_its_sessions(
+    stage: Stage, behavior: str, ended: str
+) -> None:
+    key, owner = stage.scene.cloud.key("write"), stage.client
+    session_id = tell(stage, ("user.message", "Please remember that the release branch is cut on Thursdays."))
+    output = {"type": behavior, **({"memory_store_id": stage.scene.store} if behavior == "update_existing" else {})}
+    stage.client = stage.client_of(key)
+    dream = stage.create(output_behavior=output, more=[{"type": "sessions", "session_ids": [session_id]}])
+    stage.client = owner
+    if ended == "the key":
+        stage.memolith.api_keys.revoke(stage.workspace, key_id(key))
+    else:
+        owner.post(f"/v1/sessions/{stage.runs()[0].session_id}/archive", cast_to=object)
+    stage.scene.deliver()
+    found = stage.done(dream)
+    assert (found.status, found.error.type) == ("failed", "input_memory_store_unavailable")
+    assert ("revoked" if ended == "the key" else "ended") in found.error.message
+    assert stage.model.asks == []

@@ -42,6 +42,7 @@ from memolith.app.api.dream_run import (
     used,
 )
 from memolith.app.api.dream_sessions import DreamSessions
+from memolith.app.auth.authorizer import Authorizer, Scope
 from memolith.app.auth.session_trust import SessionTrust
 from memolith.app.epochs.fence import Fence
 from memolith.app.kernel.region import Region, View
@@ -84,6 +85,7 @@ class DreamRunner:
     def __init__(
         self,
         region: Region,
+        authorizer: Authorizer,
         memories: DreamMemories,
         edits: DreamEdits,
         steps: DreamSteps,
@@ -96,6 +98,7 @@ class DreamRunner:
         budgets: TokenBudgets,
     ) -> None:
         self._region = region
+        self._authorizer = authorizer
         self._memories = memories
         self._edits = edits
         self._steps = steps
@@ -253,14 +256,15 @@ class DreamRunner:
             raise LostJobError(f"{record.store_id} may have another home")
 
     def _go_on(self, run: Run) -> None:
-        """Check the time, the dream's record, its store's home, and that no text was erased; renew a claim that is due.
+        """Check the time, the dream's key and session, its record, its store's home, and that no text was erased; renew
+        a claim that is due.
 
-        An index read and a HEAD. Raises DreamPausedError, DreamStoppedError, LostJobError.
+        An index read and a HEAD. Raises DreamPausedError, DreamStoppedError, LostJobError, Unauthenticated.
         """
         if run.until_us is not None and self._region.clock.now_us() > run.until_us:
             raise DreamPausedError
         key = DreamRow.key(run.record.run_id)
-        view = self._region.view([StoreRow.key(run.record.store_id), key])
+        view = self._authorizer.enter_any(run.call, Scope.read, [StoreRow.key(run.record.store_id), key]).view
         newest = DreamRow.from_attributes(view.rows[key]).parsed if key in view.rows else None
         if newest is None or not newest.status.is_open or newest.sequence > run.record.sequence:
             raise DreamStoppedError

@@ -210,6 +210,7 @@ class Memolith:
             raise LookupError("this process has no models")
         return DreamRunner(
             self._region,
+            self._authorizer,
             DreamMemories(self.memories, self.versions),
             DreamEdits(self._region, self.memories, self.proposals),
             DreamSteps(self._region),
@@ -274,12 +275,7 @@ class Memolith:
 
         views = ProposalViews(self._region, self._proposal_log, self._texts, self._verdicts)
         return Proposals(
-            self._region,
-            self._authorizer,
-            self._forwarding,
-            self._proposal_log,
-            self.proposal_decisions,
-            views,
+            self._region, self._authorizer, self._forwarding, self._proposal_log, self.proposal_decisions, views
         )
 
     @cached_property
