@@ -298,6 +298,19 @@ def test_an_import_does_not_raise_a_text_that_is_here_by_writing_over_it(desk: D
     assert desk.read(desk.agent, web)["trust"] == "tool_external"
 
 
+@pytest.mark.parametrize("by", ["token", "person"])
+def test_a_text_of_which_a_proposal_replaces_a_part_is_no_more_trusted_than_before(desk: Desk, by: str) -> None:
+    desk.web_note()
+    _, token = desk.begin(desk.agent)
+    edit = {"op": "str_replace", "path": "/web.md", "old": "[rule]", "new": "[rules]"}
+    author = token if by == "token" else desk.person
+    made = desk.ask("POST", f"/v1/memory_stores/{desk.store}/proposals", author, {"edits": [edit]})
+    [one] = made["edits"]
+    assert ATTACK in one["content"]
+    assert one["trust"] == "tool_external"
+    assert desk.create(token, "/after", "x")["trust"] == ("tool_external" if by == "token" else "agent")
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_sessions_that_consolidate_notes_never_launder_a_planted_instruction(desk: Desk, seed: int) -> None:
     """Through the API, with random reads and writes: 0 planted instructions reach `agent`, `user` or `approved`."""

@@ -207,6 +207,7 @@ class ProposalDrafts:
             if edit.expected_content_sha256 not in (None, head.content_sha256):
                 raise PreconditionFailed(edit.path)
             if edit.op == "str_replace":
+                trust = least([head.trust], trust)  # whoever proposes it, the rest of the text is the memory's
                 text = self._text(store, head, field)
                 content = str_replaced(text, edit.old or "", edit.new or "", f"{field}.old")
                 check_content_size(content, f"{field}.new")
