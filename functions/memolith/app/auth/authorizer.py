@@ -296,7 +296,7 @@ class Authorizer:
 
     def _admit_session(self, view: View, credentials: SessionCredentials, scope: Scope, *, counts: bool) -> Access:
         """Admit a session whose token's signature was checked, unless it, or a key that it comes from, has ended.
-        The call counts as one of each of those keys.
+        The call counts as one of each of those keys, and may do no more than each of them.
 
         Its row says what it was shown, and a key's row who holds it. Where one has not arrived, or its table was
         emptied, what it writes is of unknown class. The bucket says then whether it ended, for a GET for each region.
@@ -307,20 +307,20 @@ class Authorizer:
         if self._sessions.ended_at(view, workspace_id, session_id, session) is not None:
             raise Unauthenticated("the token's session has been ended")
         read = None if session is None or not view.complete else session.trust or USER
-        holders: list[str | None] = []
+        keys: list[ApiKeyRow] = []
         for key_id in _keys_behind(credentials, session):
             key = self.find_key(view, workspace_id, key_id)
             if key is None:
                 read = None
                 continue
-            holders.append(key.holder)
-            ended = why_ended(key, self._region.clock.now_us())
-            if ended is not None:
+            keys.append(key)
+            if (ended := why_ended(key, self._region.clock.now_us())) is not None:
                 raise Unauthenticated(f"the API key that the token comes from {ended}")
             if counts:
                 self._rates.take(key)
-        _require(Scope.write, scope, "a session's token may at most")
-        return Access(view, workspace_id, credentials.actor, Scope.write, trust=of_session(holders, read))
+        may = min([Scope.write, *(Scope[key.scope] for key in keys)])
+        _require(may, scope, "a session's token, with the API keys that it comes from, may at most")
+        return Access(view, workspace_id, credentials.actor, may, trust=of_session((key.holder for key in keys), read))
 
     def find_key(self, view: View, workspace_id: str, key_id: str) -> ApiKeyRow | None:
         """Find a key by its id, whoever asks: None where no object of it has arrived. Raises Unavailable.

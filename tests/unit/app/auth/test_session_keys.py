@@ -13,9 +13,10 @@ from jwt import PyJWK
 
 from memolith.adapters.jwk import made
 from memolith.adapters.layered import Call as PortCall
+from memolith.app.api.transcripts import EventDraft, EventFilter
 from memolith.app.auth.session_tokens import ALGORITHM, PREFIX
 from memolith.app.kernel.results import RequestContext, Session, StoreToAttach
-from memolith.core.errors import Unauthenticated
+from memolith.core.errors import PermissionDenied, Unauthenticated
 from memolith.core.objects.session_record import SessionRecord
 from memolith.core.rows.base import RowKey
 from memolith.core.rows.identity import ApiKeyRow, SessionRow
@@ -138,6 +139,28 @@ def test_a_record_from_before_names_its_key_by_its_actor() -> None:
     assert SessionRecord.from_json(json.dumps(fields).encode()) == record
     by_another = replace(record, created_by="user:user_1", key_id=None)
     assert SessionRecord.from_json(by_another.to_json()) == by_another
+
+
+@pytest.mark.parametrize("first", ["read", "write"])
+def test_a_token_may_do_no_more_than_each_key_that_it_comes_from(scene: Scene, first: str) -> None:
+    memolith, stores = scene.at(HOME), [StoreToAttach(scene.store, "read_only", "")]
+    begun_by = scene.call(scene.cloud.key(first))
+    made = memolith.sessions.create(begun_by, stores, title=None, metadata={}, token_lifetime_s=3_600)
+    scene.deliver()
+    session_id = made.record.session_id
+    tokens = {
+        scope: memolith.sessions.renew(scene.call(scene.cloud.key(scope)), session_id, 60).token
+        for scope in ("read", "write", "admin")
+    }
+    drafts = [EventDraft("user.message", {"content": "x"}, "a")]
+    for scope, token in tokens.items():
+        call = RequestContext(memolith.sessions.verify(token or ""))
+        assert memolith.transcripts.page(call, session_id, filter=EventFilter(), limit=1, after=None) is not None
+        if "read" in (first, scope):
+            with pytest.raises(PermissionDenied, match="at most read; this needs write"):
+                memolith.transcripts.record(call, session_id, drafts)
+        else:
+            assert memolith.transcripts.record(call, session_id, drafts) is not None
 
 
 def test_a_token_that_names_what_is_no_key_opens_nothing(scene: Scene) -> None:
