@@ -25,6 +25,7 @@ from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Una
 from memolith.core.listing import check_position
 from memolith.core.log_position import Epoch, Slot
 from memolith.core.objects.store_record import StoreRecord, StoreState
+from memolith.core.pipelines.policy import switched_on
 from memolith.core.rows.identity import StoreRow
 from memolith.core.store_records import PlacedRecord, to_record, to_row
 from memolith.core.sync_replica import chosen_second, deployed_second
@@ -144,7 +145,7 @@ class Stores:
         """Change name, description, metadata or settings; once archived, `DURABILITY` alone.
 
         A field that is UNSET is left alone. Metadata is a merge patch in which None deletes a key; what a
-        setting does not mention stays.
+        setting does not mention stays. A key that is limited to stores has no sessions read by themselves.
         A change that asks for two regions takes five seconds, as `archive`: what is acknowledged after it is in both.
         """
         changes = _given(
@@ -275,6 +276,8 @@ class Stores:
         version_id, store_id = self._region.new_id("memver"), access.store.store_id
         request = {"store_id": store_id, "actor": access.actor, "version_id": version_id, **changes}
         request["seen"] = access.store.slot
+        if not access.sees_all_stores:
+            request["limited"] = True
         store, answer = self._forwarding.reach(access.view, access.store, {"call": "store", **request})
         if answer is None:
             return to_store(self.change_at_home(store, request))
@@ -334,6 +337,8 @@ class Stores:
         if row.archived_at is not None:
             require_second_alone(request)
         changed = updated(record, row, request, self._region.regions)
+        if request.get("limited"):
+            _refuse_switching_on(row, changed)
         return None if changed == replace(record, metadata=dict(row.metadata)) else replace(changed, updated_at=now_us)
 
     def _check_policy(self, scan_policy: Mapping[str, Any] | None) -> None:
@@ -341,6 +346,20 @@ class Stores:
         for rule in (scan_policy or {}).get("allow") or ():
             if rule not in STORE_RULES and not self._scanner.knows(rule):
                 raise InvalidRequest("scan_policy.allow", f"names no rule of the scanner: {rule}")
+
+
+def _refuse_switching_on(row: StoreRow, changed: StoreRecord) -> None:
+    """Refuse a limited key's change after which sessions, which may have other stores too, are read without a caller.
+
+    Raises:
+        PermissionDenied.
+    """
+    field = switched_on(row.pipelines, changed.pipelines)
+    if field is not None:
+        raise PermissionDenied(
+            f"pipelines.{field}: the API key is limited to stores, and this would bring into {row.store_id} what was "
+            "said in sessions that have other stores, too; use a key without a limit"
+        )
 
 
 def _given(**fields: Any) -> dict[str, Any]:

@@ -168,3 +168,18 @@ def changed_pipelines(before: str | None, given: object) -> str | None:
             raise InvalidRequest(field, "is not a field of this request")
         policy = replace(policy, **{name: value})
     return policy.to_text()
+
+
+def switched_on(before: str | None, after: str | None) -> str | None:
+    """Return the field by which an update has sessions read without a caller, where they were not; None: by none.
+
+    `before` and `after` are a store's policy, as its record has it.
+    """
+    old, new = PipelinesPolicy.of(before), PipelinesPolicy.of(after)
+    changes = {
+        "auto_extract": old.auto_extract == OFF != new.auto_extract,
+        "auto_dream": old.auto_dream == OFF != new.auto_dream,
+        "extraction": new.extracts_by_itself and not old.extracts_by_itself,
+        "dreams": new.dreams_by_itself and not old.dreams_by_itself,
+    }
+    return next((name for name, is_new in changes.items() if is_new), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from memolith.adapters.layered import Call as PortCall
 from memolith.adapters.layered import Fault, Strike
 from memolith.app.kernel.results import UNSET, Store
-from memolith.core.errors import InvalidRequest, NotFound, Unavailable
+from memolith.core.errors import InvalidRequest, NotFound, PermissionDenied, Unavailable
 from memolith.core.ids import ulid
 from memolith.core.limits import METADATA_MAX_PAIRS
 from tests.support.examples import examples
@@ -20,9 +21,9 @@ from tests.unit.app.scene import AWAY, HOME, Scene
 NEVER_THERE = f"memstore_useast1_{ulid(1, bytes(10))}"
 
 
-def update(scene: Scene, at: str = HOME, store: str | None = None, **changes: Any) -> Store:
+def update(scene: Scene, at: str = HOME, store: str | None = None, key: str | None = None, **changes: Any) -> Store:
     given_changes = {"name": UNSET, "description": UNSET, "metadata": UNSET, **changes}
-    return scene.at(at).stores.update(scene.call(), store or scene.store, **given_changes)
+    return scene.at(at).stores.update(scene.call(key), store or scene.store, **given_changes)
 
 
 # ---- being made and found -------------------------------------------------------------------------------------------
@@ -134,6 +135,33 @@ def test_writing_memories_does_not_change_the_store(scene: Scene) -> None:
     scene.clock.advance(5)
     scene.create("/a")
     assert scene.at(HOME).stores.retrieve(scene.call(), scene.store) == before
+
+
+@pytest.mark.parametrize("region", [HOME, AWAY])
+def test_a_key_that_is_limited_to_stores_has_no_sessions_read_by_themselves(scene: Scene, region: str) -> None:
+    """What sessions said that have other stores, too, would come into one that the key reads."""
+    limited = scene.cloud.key(stores=[scene.store])
+
+    def choose(key: str | None = None, **pipelines: Any) -> dict[str, Any]:
+        found = update(scene, at=region, key=key, pipelines=pipelines).pipelines
+        scene.deliver()
+        return dict(json.loads(found or "{}"))
+
+    def refused(field: str, **pipelines: Any) -> None:
+        with pytest.raises(PermissionDenied, match=f"pipelines.{field}"):
+            choose(limited, **pipelines)
+
+    assert choose(limited, usage="count", idle_hours=3)["idle_hours"] == 3
+    refused("auto_extract", auto_extract="propose")
+    refused("auto_dream", auto_dream="write", idle_hours=4)
+    choose(auto_extract="propose", auto_dream="propose")
+    repeated = choose(limited, auto_extract="propose", auto_dream="write", idle_hours=5)
+    assert (repeated["auto_extract"], repeated["auto_dream"], repeated["idle_hours"]) == ("propose", "write", 5)
+    choose(dreams="off", extraction="off")
+    refused("dreams", dreams="propose")
+    refused("extraction", extraction="allow")
+    assert choose(limited, auto_extract="off", auto_dream="off", dreams="allow")["dreams"] == "allow"
+    refused("auto_dream", auto_dream="propose")
 
 
 def test_two_changes_at_once_are_both_there(scene: Scene) -> None:
