@@ -217,6 +217,26 @@ def test_the_sdk_reads_what_is_withheld_and_shows_why(
         assert (withheld["reason"], withheld["rules"]) == ("it turns its reader around", ["deep-rule"])
 
 
+@pytest.mark.parametrize("asked", ["show", "hide"])
+def test_a_remark_is_not_added_to_a_log_that_is_withheld_from_others(judged: Judged, asked: str) -> None:
+    client = judged.client("admin").with_options(default_headers={"x-memolith-withheld": asked})
+    address = f"/v1/memory_stores/{judged.store}/log"
+
+    def heads() -> list[Any]:
+        judged.scene.deliver()
+        return [one for one in judged.scene.page(full=True).items if "/logs/" in one.path]
+
+    client.post(address, body={"text": BAD}, cast_to=object)
+    [log] = heads()
+    judged.scene.judge(log)
+    judged.scene.deliver()
+    client.post(address, body={"text": "Deploy on Thursdays."}, cast_to=object)
+    first, part = sorted(heads(), key=lambda one: one.created_at)
+    assert (first.version_id, first.content) == (log.version_id, None)
+    assert "Deploy on Thursdays." in part.content
+    assert BAD not in part.content
+
+
 def test_a_header_that_asks_for_withheld_texts_in_another_word_is_refused_by_name(judged: Judged) -> None:
     memories = judged.client("admin").with_options(default_headers={"x-memolith-withheld": "yes"}).beta.memory_stores
     error = refused(lambda: memories.memories.retrieve(bad_one(judged).id, memory_store_id=judged.store))

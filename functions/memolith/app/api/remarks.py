@@ -88,7 +88,7 @@ class Remarks:
 
     def _continued(self, call: RequestContext, log: Memory, said: str) -> Remarked | None:
         """Write a log with one entry more; None where that does not fit, or its text is withheld."""
-        if log.content is None:
+        if log.content is None or log.withheld is not None:  # an admin may have asked to be shown what is withheld
             return None
         remarks, [new] = remarks_of(log.path, log.content), remarks_of(log.path, said)
         if remarks and remarks[-1].text == new.text:
