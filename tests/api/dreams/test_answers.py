@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import anthropic
 import pytest
 
+from memolith.adapters.layered import Call
 from memolith.app.api.dream_run import Taken
+from memolith.app.api.transcripts import EventDraft
 from tests.api.dreams.stage import TEXTS, Stage
 from tests.api.dreams.test_forgotten_steps import at_question
 
@@ -65,6 +69,58 @@ def test_a_key_that_does_not_reach_both_stores_of_a_dream_is_shown_nothing_of_it
             with pytest.raises(anthropic.NotFoundError):
                 ask(dream.id)
     assert both.beta.dreams.cancel(dream.id).status == "canceled"
+
+
+def test_a_limited_key_is_shown_no_id_of_a_dreams_session_that_it_does_not_reach(stage: Stage) -> None:
+    def begun(*stores: str) -> str:
+        resources = [{"type": "memory_store", "memory_store_id": one, "access": "read_write"} for one in stores]
+        made: Any = stage.client.post("/v1/sessions", body={"resources": resources}, cast_to=object)
+        draft = EventDraft("user.message", {"content": f"Please remember that {len(stores)} is a lucky number."}, "a")
+        stage.memolith.transcripts.record(stage.scene.call(), made["id"], [draft])
+        return str(made["id"])
+
+    store = stage.scene.store
+    own, both = begun(store), begun(store, stage.scene.create_store("other").id)
+    sessions = {"type": "sessions", "session_ids": [own, both]}
+    dream = stage.done(stage.update(more=[sessions]))
+    limited = stage.client_of(stage.scene.cloud.key(stores=[store]))
+    asked: dict[str, Callable[[Any], Any]] = {
+        "retrieve": lambda client: client.beta.dreams.retrieve(dream.id),
+        "list": lambda client: next(iter(client.beta.dreams.list())),
+        "archive": lambda client: client.beta.dreams.archive(dream.id),
+    }
+    for ask in asked.values():
+        assert [sorted(ask(one).inputs[1].session_ids) for one in (stage.client, limited)] == [
+            sorted([own, both]),
+            [own],
+        ]
+    address = f"/v1/dreams/{dream.id}/changes"
+    every, shown = (str(one.get(address, cast_to=object)) for one in (stage.client, limited))
+    assert own in every and both in every
+    assert own in shown and both not in shown
+
+    calls: dict[str, list[str]] = {"all": [], "limited": []}
+    for name, client in (("all", stage.client), ("limited", limited)):
+
+        def noted(call: Call, act: Any, into: list[str] = calls[name]) -> Any:
+            into.append(call.name)
+            return act()
+
+        with stage.scene.intercepted_by(noted):
+            client.beta.dreams.retrieve(dream.id)
+    assert sorted(calls["limited"]) == sorted([*calls["all"], "index.read"])
+
+    waits = stage.update(more=[sessions])
+    assert limited.beta.dreams.cancel(waits.id).inputs[1].session_ids == [own]
+
+
+def test_the_error_of_a_dream_names_no_session_to_a_key_that_does_not_reach_it(stage: Stage) -> None:
+    dream = stage.create()
+    [record] = [one for one in stage.runs() if one.run_id == dream.id]
+    told = "session sesn_b was not found; sesn_a was"
+    failed = replace(record, session_ids=("sesn_a", "sesn_b"), error_message=told)
+    assert failed.naming(["sesn_a"]).error_message == "session [not shown] was not found; sesn_a was"
+    assert failed.naming(["sesn_a", "sesn_b"]) == failed
 
 
 def test_a_dream_into_a_new_store_copies_consolidates_and_leaves_its_input_alone(stage: Stage) -> None:

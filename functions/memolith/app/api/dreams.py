@@ -8,7 +8,7 @@ than that. Its output is a new store, made with the caller's rights too, or the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +21,7 @@ from memolith.app.auth.session_log import record_of
 from memolith.app.auth.session_tokens import READ_ONLY, READ_WRITE
 from memolith.app.commit.forwarding import Forwarding
 from memolith.app.epochs.fence import Fence, require_writing_home, stored_record
+from memolith.app.kernel.batching import batches
 from memolith.app.kernel.region import Region, View
 from memolith.app.kernel.results import Page, RequestContext, StoreToAttach
 from memolith.app.pipelines.run_log import RunLog
@@ -33,6 +34,7 @@ from memolith.core.log_position import Epoch
 from memolith.core.objects.run_record import CREATE_NEW, SCHEDULED, UPDATE_EXISTING, DreamStatus, RunRecord
 from memolith.core.objects.store_record import StoreState
 from memolith.core.pipelines.policy import PipelinesPolicy
+from memolith.core.rows.base import Attributes, RowKey
 from memolith.core.rows.dreams import DreamRow
 from memolith.core.rows.identity import SessionRow, StoreRow
 
@@ -259,14 +261,18 @@ class Dreams:
         return access, store
 
     def retrieve(self, call: RequestContext, run_id: str) -> RunRecord:
-        """Return a dream. One index read, and a GET for what its caller wrote. Raises NotFound, Unavailable."""
-        return self._whole(self._find(call, Scope.read, run_id)[1])
+        """Return a dream. One index read, and a GET for what its caller wrote; for a limited key what `_visible` costs.
+
+        Raises NotFound, Unavailable; Unauthenticated, PermissionDenied.
+        """
+        access, record = self._find(call, Scope.read, run_id)
+        return self._visible(access, [self._whole(record)])[0]
 
     def page(self, call: RequestContext, *, filter: DreamFilter, limit: int, after: str | None) -> Page[RunRecord]:
         """List the workspace's dreams that the caller's key reaches, the newest first.
 
-        An index read, a query for a hundred, and a GET for each that is shown. A page may be short where many are
-        filtered out, and be continued all the same.
+        An index read, a query for a hundred, and a GET for each that is shown; for a limited key what `_visible` costs.
+        A page may be short where many are filtered out, and be continued all the same.
 
         Raises:
             InvalidRequest, Unavailable; Unauthenticated, PermissionDenied.
@@ -280,19 +286,19 @@ class Dreams:
             for record in records:
                 if filter.shows(record) and _is_reached(access, record):
                     if len(found) == limit:
-                        return Page(tuple(map(self._whole, found)), DreamRow.position(found[-1].run_id))
+                        return Page(self._visible(access, map(self._whole, found)), DreamRow.position(found[-1].run_id))
                     found.append(record)
                 position = DreamRow.position(record.run_id)
             if len(records) < ROWS_PER_QUERY:
                 self._region.require_whole(access.view, "keys")
-                return Page(tuple(map(self._whole, found)), None)
-        return Page(tuple(map(self._whole, found)), position)
+                return Page(self._visible(access, map(self._whole, found)), None)
+        return Page(self._visible(access, map(self._whole, found)), position)
 
     def cancel(self, call: RequestContext, run_id: str) -> RunRecord:
         """Cancel a dream that is not over; one that was canceled stays as it is. What it has written stays, too.
 
         Two index reads, a PUT and a transaction, and a LIST for each home that the store had before; where the store's
-        home is elsewhere, an invocation.
+        home is elsewhere, an invocation; for a limited key what `_visible` costs.
 
         Raises:
             InvalidRequest: it is completed or failed. NotFound, Busy, Unavailable, OutcomeUnknown.
@@ -310,7 +316,7 @@ class Dreams:
         store = self._authorizer.store(
             replace(access.view, rows=rows), record.store_id, access.workspace_id, deleted=True
         )
-        return self._at_home(access.view, store, change, record)
+        return self._visible(access, [self._at_home(access.view, store, change, record)])[0]
 
     def _changed(self, view: View, store: StoreRow, record: RunRecord, change: Change) -> RunRecord:
         """Put what becomes of a dream, after all that is in this bucket of it, also of the store's former homes."""
@@ -340,6 +346,23 @@ class Dreams:
         if record.workspace_id != access.workspace_id or not _is_reached(access, record):
             raise NotFound("dream", run_id)
         return access, record
+
+    def _visible(self, access: Access, records: Iterable[RunRecord]) -> tuple[RunRecord, ...]:
+        """Return dreams without the ids of sessions that the caller's key does not reach: to it there are none.
+
+        No call for a key without a limit; otherwise an index read for each hundred sessions.
+        """
+        found = tuple(records)
+        if access.sees_all_stores:
+            return found
+        named = dict.fromkeys(SessionRow.key(access.workspace_id, id) for one in found for id in one.session_ids)
+        rows: dict[RowKey, Attributes] = {}
+        for some in batches(named, ROWS_PER_QUERY):
+            rows |= self._region.read(access.view.index, some)
+        reached = {
+            key.sk for key, row in rows.items() if is_reached(access, record_of(SessionRow.from_attributes(row)))
+        }
+        return tuple(one.naming(reached) for one in found)
 
     def _whole(self, record: RunRecord) -> RunRecord:
         """Return a record with what its caller wrote, and what its edits rest on, which no row has."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 
@@ -119,6 +119,22 @@ class RunRecord:
     def blanked(self) -> RunRecord:
         """Return what stays of it once its store is erased; and what rows have of it."""
         return replace(self, instructions=None, sources={})
+
+    def naming(self, sessions: Collection[str]) -> RunRecord:
+        """Return what it is for a caller who may know of these sessions alone: the others' ids are left out."""
+        hidden = set(self.session_ids).difference(sessions)
+        message = self.error_message
+        for one in hidden:
+            message = message and message.replace(one, "[not shown]")
+        return replace(
+            self,
+            session_ids=tuple(one for one in self.session_ids if one not in hidden),
+            error_message=message,
+            sources={
+                memory_id: tuple(one for one in found if one.partition(".")[0] not in hidden)
+                for memory_id, found in self.sources.items()
+            },
+        )
 
     def to_json(self) -> bytes:
         return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True, ensure_ascii=False).encode()
