@@ -45,8 +45,7 @@ class Cloud:
     def refuse(self, call: str, operation: str) -> None:
         """Answer as AWS answers whoever may not do it, if it is to be refused."""
         if call == self.refused:
-            denied = {"Code": "AccessDeniedException", "Message": "not authorized"}
-            raise ClientError({"Error": denied}, operation)  # type: ignore[typeddict-item]
+            raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "not authorized"}}, operation)
 
     def put_function_concurrency(self, FunctionName: str, ReservedConcurrentExecutions: int) -> None:
         assert ReservedConcurrentExecutions == 0
