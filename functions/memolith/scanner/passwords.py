@@ -16,25 +16,46 @@ _REST = re.compile(
     r"(?:[!#$%*+\-./0-9:=?@A-Z^_a-z~]"
     # A separator, unless a name follows that has a value of its own.
     r"|[,;&|](?=[^\s\"'`,;&|)\]}])(?![A-Za-z_][A-Za-z0-9_.-]{0,40}(?: [A-Za-z0-9_.-]{1,40}){0,3} ?[=:])"
-    r"|\\{0,3}[\"'`](?=[A-Za-z0-9!#$@])"
+    r"|\\{0,7}[\"'`](?=[A-Za-z0-9!#$@])"
     r"|>(?=[A-Za-z0-9])|<(?=[A-Za-z0-9])(?![A-Za-z][^<>\s]{0,40}>)"
     rf"){{0,{_MOST}}}"
 )
 """What belongs to a password without quotation marks around it, from a place inside it on."""
+
+_MARK = re.compile(r"(\\*)([\"'`]?)")
 
 
 def end_of_password(text: str, start: int, end: int) -> int:
     """Return where a password ends of which a rule found a range; never before the end of that range."""
     opening = _OPENING.search(text[max(0, start - 8) : start])
     if opening is not None:
-        closing = _closing(*opening.groups()).match(text, start, start + _MOST)
+        closing = _closing(len(opening[1]), opening[2]).match(text, start, start + _MOST)
         if closing is not None:
             return max(end, closing.start(1))
     rest = _REST.match(text, end)
     return rest.end() if rest else end
 
 
-def _closing(escape: str, mark: str) -> re.Pattern[str]:
-    """Return the pattern of the rest of a line up to the mark that closes what one like it opened, escaped as often."""
-    before = rf"(){re.escape(escape)}" if escape else r"(?:\\\\)*()"
-    return re.compile(rf"[^\n]*?(?<!\\){before}{mark}")
+def end_before_escape(text: str, start: int, end: int) -> int:
+    """Return where a value ends of which a rule found a range, without the backslashes that escape a mark behind it.
+
+    JSON escapes a quotation mark with one backslash, JSON in JSON with three, then seven; such a mark is followed by
+    the one that closes the text around it, which is escaped once less. Every other backslash is the value's.
+    """
+    own = end - start - len(text[start:end].rstrip("\\"))
+    behind = _MARK.match(text, end)
+    if not own or behind is None:
+        return end
+    count = own + len(behind[1]) + 1
+    escape = (count & -count) - 1 if behind[2] else 0
+    while escape and not _closing(escape // 2, behind[2]).match(text, behind.end()):
+        escape //= 2
+    return behind.end(1) - escape
+
+
+def _closing(escape: int, mark: str) -> re.Pattern[str]:
+    """Return the pattern of the rest of a line up to the mark that closes what one like it opened, escaped as often.
+
+    Before it there may be backslashes that are escaped themselves.
+    """
+    return re.compile(rf"[^\n]*?(?<!\\)(?:\\{{{2 * escape + 2}}})*()\\{{{escape}}}{mark}")

@@ -16,7 +16,7 @@ from operator import itemgetter
 
 from memolith.scanner.excerpts import Spot
 from memolith.scanner.findings import RedactedSecret, Severity
-from memolith.scanner.passwords import end_of_password
+from memolith.scanner.passwords import end_before_escape, end_of_password
 from memolith.scanner.split_secrets import end_of_token
 
 Find = Callable[[str], Sequence[Spot]]
@@ -34,6 +34,8 @@ EVERYWHERE_FROM = 8
 _TOKEN = string.ascii_letters + string.digits + "_~-"
 _TOKEN_ENDS = _TOKEN + "+/="
 _TOKEN_MAX = 4_096
+_ESCAPED = re.compile(r"u[0-9A-Fa-f]{4}|[bfnrt]")
+"""What stands behind the backslash of an escape of JSON: a character for another one, and no part of a token."""
 _KEY_BEGINS = re.compile(r"-----BEGIN[A-Z ]{0,40}-----")
 _LINE_BEGINS = r"(?:\\{1,4}[nrt]|[\s>#|*\"'`,]){0,80}"
 """What stands between two lines of a key: in a quotation, in a comment, between marks; or a break that is escaped."""
@@ -111,7 +113,7 @@ def _ranges(text: str, spot: Spot, find: Find) -> list[Range]:
         return [(start, rest.end() if rest and rest[0].strip() else end, kind)]
     if "\n" in text[start:end]:
         return [(first, last, kind) for first, last in _lines_with(text, spot, find)]
-    value = text[start:end]
+    value = text[start : end_before_escape(text, start, end)]
     places = [start]
     if len(value) >= EVERYWHERE_FROM:
         places = [match.start() for match in re.finditer(re.escape(value), text)]
@@ -144,7 +146,9 @@ def _lines_with(text: str, spot: Spot, find: Find) -> list[tuple[int, int]]:
 def _whole_token(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the range with what stands before and after it without a gap: a rule may know only a part of a token."""
     before, after = text[max(0, start - _TOKEN_MAX) : start], text[end : end + _TOKEN_MAX]
-    return start - len(before) + len(before.rstrip(_TOKEN)), end + len(after) - len(after.lstrip(_TOKEN_ENDS))
+    first = start - len(before) + len(before.rstrip(_TOKEN))
+    escaped = _ESCAPED.match(text, first, start) if text[first - 1 : first] == "\\" else None
+    return escaped.end() if escaped else first, end + len(after) - len(after.lstrip(_TOKEN_ENDS))
 
 
 def merged(ranges: Sequence[Range]) -> list[Range]:

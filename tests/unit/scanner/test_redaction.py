@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,56 @@ def test_a_password_is_taken_out_to_its_end_and_not_what_the_text_around_it_is_b
     redacted = scanner.redact(around.replace("*", password)).text
     kinds = (around.replace("*", f"[REDACTED:{kind}]") for kind in ("password", "generic-password"))
     assert redacted in kinds
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("said", "stored"),
+    [
+        ('He wrote "the password is *" to me', 'He wrote "the password is [*:password]" to me'),
+        ('"*" is the password', '"[*:password]" is the password'),
+        ('"the password is *", I say, * it is', '"the password is [*:password]", I say, [*:password] it is'),
+        ('He wrote "the password is *\\" to me', 'He wrote "the password is [*:password]" to me'),
+        ('He wrote "the password is *" in C:\\', 'He wrote "the password is [*:password]" in C:\\'),
+        ('He wrote "the password is *"one#41" to me', 'He wrote "the password is [*:password]" to me'),
+    ],
+)
+def test_json_stays_json_where_a_password_stands_before_an_escaped_quotation_mark(
+    scanner: Scanner, said: str, stored: str, depth: int
+) -> None:
+    given = said.replace("*", "Marble#41xQ7")
+    for _ in range(depth):
+        given = json.dumps({"said": given})
+    text = scanner.redact(given).text
+    assert scanner.scan(text).secret == ()
+    for _ in range(depth):
+        text = json.loads(text)["said"]
+    assert text == stored.replace("*", "REDACTED")
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("before", ["a\n", "a\t\r\n", "ü", "C:\\temp\\", "a\nv"])
+def test_json_stays_json_where_a_token_stands_behind_what_is_escaped(scanner: Scanner, before: str, depth: int) -> None:
+    given = f"{before}{TOKEN}\nend"
+    for _ in range(depth):
+        given = json.dumps({"said": given})
+    text = scanner.redact(given).text
+    for _ in range(depth):
+        text = json.loads(text)["said"]
+    assert text == f"{before.rstrip('v')}[REDACTED:github-pat]\nend"
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("The password is Marble#41xQ7\\ for now", "The password is [REDACTED:password] for now"),
+        ('"the password is Marble#41xQ7\\"\nand "so" on', '"the password is [REDACTED:password]"\nand "so" on'),
+        ("'Marble#41xQ7\\' is the password", "'[REDACTED:password]' is the password"),
+        ('{"said": "the password is Marble#41xQ7\\\\"}', '{"said": "the password is [REDACTED:password]"}'),
+    ],
+)
+def test_a_password_that_ends_in_a_backslash_is_taken_out_with_it(scanner: Scanner, given: str, stored: str) -> None:
+    assert scanner.redact(given).text == stored
 
 
 def test_a_find_over_a_mark_takes_all_of_it_and_is_told_at_its_place_in_the_text_as_given() -> None:
