@@ -13,12 +13,11 @@ effect, as LangGraph says of such stores. Items do not expire: a TTL is refused.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, takewhile
-from typing import Any, Literal
+from typing import Any
 
 import anthropic
 from anthropic.types.beta.memory_stores import BetaManagedAgentsMemory as Memory
@@ -42,7 +41,7 @@ from memolith.clients.sdk.langgraph_filter import matches
 from memolith.clients.sdk.langgraph_places import folder_of, item_at, place_of
 from memolith.clients.sdk.once import is_unknown
 from memolith.clients.sdk.store_search import searched
-from memolith.clients.sdk.writes import Writes
+from memolith.clients.sdk.writes import View, Writes
 from memolith.ports.clock import Clock
 from memolith.wire.memory_tool.tree import AT_HOME
 
@@ -174,11 +173,12 @@ class MemolithStore(BaseStore):
             expected: the item as `get` or `search` of this store gave it, or None: nothing may be there yet.
 
         Returns:
-            The item as it is now, to go on from. One that was renamed by another client is followed: it is still the
-            memory that was read.
+            The item as it is stored, to go on from: without secrets, where the store has them taken out. One that was
+            renamed by another client is followed: it is still the memory that was read.
 
         Raises:
             ItemConflict: another writer was first; read again, then decide again.
+            UnreadableItem: the value was put, and what is stored of it cannot be read back.
             ValueError, InvalidNamespaceError, WriteStaged, anthropic.APIError: as for `batch`; also an item of another
                 place, or of another store.
         """
@@ -186,12 +186,12 @@ class MemolithStore(BaseStore):
         if document is None:
             raise ValueError("value: put_if stores an object; delete has no precondition")
         if expected is None:
-            memory = self._created(namespace, key, document)
+            memory = self._created(namespace, key, document, "full")
             if isinstance(memory, _Occupied):
                 raise ItemConflict(namespace, key, memory.path, "something is there already")
         else:
             memory = self._replaced(namespace, key, document, expected)
-        return StoredItem(memory, *(item_at(memory.path) or (namespace, key)), json.loads(document))
+        return _item(memory, *(item_at(memory.path) or (namespace, key)))
 
     async def aput_if(
         self, namespace: Namespace, key: str, value: Mapping[str, Any], expected: Item | None
@@ -215,13 +215,7 @@ class MemolithStore(BaseStore):
 
     def _get(self, namespace: Namespace, key: str) -> StoredItem | None:
         memory = self._find(place_of(namespace, key))
-        if memory is None:
-            return None
-        value = value_of(memory.content)
-        if value is None:
-            reason = "is withheld by the scanner" if memory.content is None else "is no JSON object"
-            raise UnreadableItem(f"{namespace} {key!r}: the memory at {memory.path} {reason}")
-        return StoredItem(memory, namespace, key, value)
+        return None if memory is None else _item(memory, namespace, key)
 
     def _items(self, prefix: Namespace) -> Iterator[StoredItem]:
         """Yield the items under a prefix, in order of path."""
@@ -267,9 +261,7 @@ class MemolithStore(BaseStore):
         except anthropic.NotFoundError:
             return None
 
-    def _listed(
-        self, folder: str, view: Literal["basic", "full"], depth: int = 0, *, at_home: bool = False
-    ) -> Iterator[Memory]:
+    def _listed(self, folder: str, view: View, depth: int = 0, *, at_home: bool = False) -> Iterator[Memory]:
         options: Any = {"limit": 100, "extra_headers": AT_HOME if at_home else None}
         for listed in self._memories.list(self._store_id, path_prefix=folder, view=view, depth=depth, **options):
             if listed.type == "memory":
@@ -297,10 +289,10 @@ class MemolithStore(BaseStore):
                 return
         raise ItemConflict(namespace, key, path, "others kept creating and deleting it")
 
-    def _created(self, namespace: Namespace, key: str, document: str) -> Memory | _Occupied:
+    def _created(self, namespace: Namespace, key: str, document: str, view: View = "basic") -> Memory | _Occupied:
         path = place_of(namespace, key)
         try:
-            memory = self._writes.create(path, document)
+            memory = self._writes.create(path, document, view)
         except anthropic.ConflictError as error:
             if error.type != "memory_path_conflict_error":
                 raise
@@ -325,7 +317,7 @@ class MemolithStore(BaseStore):
             raise ValueError("expected: must be an item of this place, as get or search of this store gave it")
         path, memory_id = place_of(namespace, key), expected.memory_id
         try:
-            return self._writes.update(memory_id, document, expected.content_sha256)
+            return self._writes.update(memory_id, document, expected.content_sha256, "full")
         except anthropic.NotFoundError as error:
             raise ItemConflict(namespace, key, path, "it is no longer there") from error
         except anthropic.ConflictError as error:
@@ -342,6 +334,14 @@ class MemolithStore(BaseStore):
             return
         with suppress(anthropic.NotFoundError):
             self._writes.delete(memory.id)
+
+
+def _item(memory: Memory, namespace: Namespace, key: str) -> StoredItem:
+    value = value_of(memory.content)
+    if value is None:
+        reason = "is withheld by the scanner" if memory.content is None else "is no JSON object"
+        raise UnreadableItem(f"{namespace} {key!r}: the memory at {memory.path} {reason}")
+    return StoredItem(memory, namespace, key, value)
 
 
 def _settled(error: anthropic.APIError, document: str, find: Callable[[], Memory | None]) -> Memory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import anthropic
 from anthropic.types.beta.memory_stores import BetaManagedAgentsMemory as Memory
@@ -13,6 +13,9 @@ from memolith.clients.sdk.once import once
 from memolith.ports.clock import Clock
 
 Answer = TypeVar("Answer")
+
+View = Literal["basic", "full"]
+"""Whether a write's answer has the content as it is stored: without the secrets that the store has taken out."""
 
 
 class WriteStaged(Exception):
@@ -44,11 +47,11 @@ class Writes:
         self.clock = clock or SystemClock()
         self.max_retries = client.max_retries
 
-    def create(self, path: str, content: str) -> Memory:
+    def create(self, path: str, content: str, view: View = "basic") -> Memory:
         """Create a memory."""
-        return self._done(path, lambda: self._memories.create(self._store_id, path=path, content=content))
+        return self._done(path, lambda: self._memories.create(self._store_id, path=path, content=content, view=view))
 
-    def update(self, memory_id: str, content: str, expected_sha256: str | None = None) -> Memory:
+    def update(self, memory_id: str, content: str, expected_sha256: str | None = None, view: View = "basic") -> Memory:
         """Give a memory new content, wherever it is; with `expected_sha256` only on that content."""
         only_on: Any = anthropic.omit
         if expected_sha256 is not None:
@@ -56,7 +59,7 @@ class Writes:
 
         def send() -> Memory:
             return self._memories.update(
-                memory_id, memory_store_id=self._store_id, content=content, precondition=only_on
+                memory_id, memory_store_id=self._store_id, content=content, precondition=only_on, view=view
             )
 
         return self._done(memory_id, send)
