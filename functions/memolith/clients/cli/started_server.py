@@ -27,6 +27,9 @@ LOG_MAX_BYTES = 1_000_000
 START_S = 180
 """A first start compiles the scanner's patterns, on a slow machine for a minute."""
 
+KEY_S = 10
+"""A server that listens has written its key by then, before it answers anything, unless it serves another folder."""
+
 LOOK_AGAIN_S = 0.2
 NEEDED = ("waitress", "hyperscan", "pydantic")
 
@@ -109,14 +112,23 @@ def _start(url: str, clock: Clock) -> None:
         raise ApiFailed(f"{error.filename or root} cannot be used: {error.strerror}", Exit.NO_ANSWER) from error
     end_us = clock.now_us() + START_S * 1_000_000
     while not (listens(url) and (root / "key").is_file()):  # without a key there, it is another program that listens
-        if process.poll() is not None:
+        has_ended = process.poll() is not None
+        if has_ended:
+            end_us = min(end_us, clock.now_us() + KEY_S * 1_000_000)
+        is_late = clock.now_us() > end_us
+        if has_ended and (is_late or not _may_be_starting(url)):
             advice = f"{_last_line(log)}\n`memolith doctor` says what is wrong."
             raise ApiFailed(
                 f"`memolith serve` was started and has ended with code {process.returncode}", Exit.FAILED, advice
             )
-        if clock.now_us() > end_us:
+        if is_late:
             raise ApiFailed(f"`memolith serve` was started and does not listen yet at {url}: see {log}", Exit.NO_ANSWER)
         clock.pause(LOOK_AGAIN_S)
+
+
+def _may_be_starting(url: str) -> bool:
+    """Tell whether another server of Memolith may have the port, which listens a moment before it has its key."""
+    return listens(url) and answer_of(url) is not Answer.ANOTHER
 
 
 def _last_line(log: Path) -> str:
