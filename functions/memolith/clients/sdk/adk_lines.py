@@ -163,18 +163,17 @@ def without(content: str | None, line_id: str) -> str | None:
     return None
 
 
-def packed(last: tuple[int, str | None] | None, lines: Iterable[Line]) -> Iterator[tuple[int, str]]:
+def packed(last: tuple[int, str] | None, lines: Iterable[Line]) -> Iterator[tuple[int, str]]:
     """Yield which parts become what when lines are appended.
 
     Args:
-        last: number and content of the last part, if there is one; where its content is withheld it is left alone.
+        last: number and content of the last part, if there is one.
 
     Raises:
         ValueError: a line that no part can hold, or that is no JSON; nothing is yielded.
     """
     written = [_fitting(line) for line in lines]
-    number, content = last if last is not None else (1, "")
-    number, text = (number + 1, "") if content is None else (number, content)
+    number, text = last if last is not None else (1, "")
     changed = False
     for line in written:
         longer = f"{text}{'' if text == '' or text.endswith(chr(10)) else chr(10)}{line}"

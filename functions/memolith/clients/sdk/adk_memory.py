@@ -16,7 +16,7 @@ in memory does: there are no embeddings.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -44,6 +44,28 @@ RESULTS_MAX = 10
 
 class MemoryConflict(Exception):
     """Others kept changing a document: part of what the call was to add may be missing. Repeating it adds the rest."""
+
+
+class UnreadablePart(Exception):
+    """A part of a document is withheld or damaged, so that no one can tell which lines it has.
+
+    An addition has added nothing. A deletion is done in every part that could be read.
+
+    Attributes:
+        path: of the part.
+    """
+
+    def __init__(self, store_id: str, part: Memory, outcome: str) -> None:
+        if getattr(part, "damaged", False):
+            cause, advice = "is damaged", "`memolith repair` restores it"
+        else:
+            cause = "is withheld by the scanner"
+            advice = (
+                f"`memolith quarantine list {store_id}` shows why. Have it released there and delete the line it is "
+                "about with `delete_memory`, or have the document deleted"
+            )
+        super().__init__(f"{part.path}: {cause}, so it cannot be told what it has; {outcome}. {advice}")
+        self.path = part.path
 
 
 class _Unanswered(Exception):
@@ -109,6 +131,7 @@ class MemolithMemoryService(BaseMemoryService):
         Raises:
             ValueError: an event is larger than a memory may be; nothing is added.
             NotImplementedError: `custom_metadata` asks for an expiry; nothing is added.
+            UnreadablePart: a part of the document is withheld or damaged; nothing is added.
             MemoryConflict, WriteStaged; anthropic.APIError.
         """
         adk_lines.refuse_expiry(custom_metadata)
@@ -146,6 +169,7 @@ class MemolithMemoryService(BaseMemoryService):
         The version before stays readable in the store's history until it is redacted, or retention ends it.
 
         Raises:
+            UnreadablePart: a part that is withheld or damaged may have it, too; from all others it is removed.
             MemoryConflict, WriteStaged; anthropic.APIError.
         """
         if memory_id:
@@ -158,7 +182,9 @@ class MemolithMemoryService(BaseMemoryService):
             parts = self._parts(folder)
             known = {line.id for part in parts.values() for line in adk_lines.lines_of(part.content)}
             missing = {line.id: line for line in lines if line.id not in known}
-            last = (max(parts), parts[max(parts)].content) if parts else None
+            if missing:
+                self._require_readable(parts.values(), "nothing was added")
+            last = (max(parts), parts[max(parts)].content or "") if parts else None
             return all(
                 self._put(adk_lines.part_path(folder, number), parts.get(number), content)
                 for number, content in list(adk_lines.packed(last, missing.values()))
@@ -175,9 +201,17 @@ class MemolithMemoryService(BaseMemoryService):
         def attempt() -> bool:
             parts = self._parts(f"{path.rpartition('/')[0]}/").values()
             changes = [(part, adk_lines.without(part.content, unquote(line_id))) for part in parts]
-            return all(content is None or self._put(part.path, part, content) for part, content in changes)
+            if not all(content is None or self._put(part.path, part, content) for part, content in changes):
+                return False
+            self._require_readable(parts, "the memory was removed from the parts that can be read")
+            return True
 
         self._until_done(attempt, path)
+
+    def _require_readable(self, parts: Iterable[Memory], outcome: str) -> None:
+        for part in parts:
+            if part.content is None:
+                raise UnreadablePart(self._store_id, part, outcome)
 
     def _until_done(self, attempt: Callable[[], bool], what: str) -> None:
         """Read and put until nobody else was first, or nothing is left to put.
