@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memolith.clients.cli.failures import Exit
-from tests.api.harness import memolith_backend
+from tests.api.harness import Backend, memolith_backend
 from tests.api.loopback import serving
 from tests.unit.clients.desk import Desk
 from tests.unit.clients.test_history import history, live, lived, rewritten
@@ -210,16 +210,16 @@ def test_only_stores_of_the_backup_can_be_chosen(desk: Desk) -> None:
     )
 
 
-def stopping(desk: Desk) -> Callable[[Any], Any]:
-    """A deployment that answers the sixth import of versions, and all after it, with a 500."""
-    run, left = desk.backend.answer, [5]
+def stopping(backend: Backend, path: str = "memory_versions", allowed: int = 5, status: int = 500) -> Any:
+    """A deployment that refuses the POSTs to a path, after those that are allowed: by default imports of versions."""
+    left = [allowed]
 
     def answer(event: Any) -> Any:
-        if event["rawPath"].endswith("memory_versions") and event["requestContext"]["http"]["method"] == "POST":
+        if event["rawPath"].endswith(path) and event["requestContext"]["http"]["method"] == "POST":
             left[0] -= 1
             if left[0] < 0:
-                return {"statusCode": 500, "headers": {}, "body": '{"type":"error"}'}
-        return run(event)
+                return {"statusCode": status, "headers": {}, "body": '{"type":"error"}'}
+        return backend.answer(event)
 
     return answer
 
@@ -230,12 +230,12 @@ def test_a_restoration_that_stops_says_how_to_go_on_and_loses_nothing(desk: Desk
     second = desk.json("stores", "create", "Second")["id"]
     desk.ok("backup", "create", "saved", "--store", desk.store, "--store", second)
     desk.patch.setattr("memolith.clients.transfer.history.IMPORT_MAX_VERSIONS", 1)
-    with serving(stopping(desk)) as port:
+    with serving(stopping(desk.backend)) as port:
         code, _, err = desk.run("backup", "restore", "saved", "--api-url", f"http://127.0.0.1:{port}")
     assert code != 0
-    goes_on, then = err.partition("to go on: memolith ")[2].split("\n")[0], err.partition("then: memolith ")[2]
-    desk.run(*goes_on.split(), "--json")
-    desk.ok(*then.split("\n")[0].split())
+    for told in ("to go on: memolith ", "then: memolith "):
+        again = err.partition(told)[2].split("\n")[0]
+        desk.ok(*again.removesuffix(f" --api-url http://127.0.0.1:{port}").split())
     stores = desk.json("stores", "list")
     assert len(stores) == 4, "each of the two was made once"
     made = {store["name"]: store["id"] for store in stores[:2]}

@@ -196,14 +196,15 @@ def test_a_restoration_from_a_bucket_that_stops_says_how_to_go_on(desk: Desk, bu
     before = history(desk, desk.store)
     desk.ok("backup", "create", KEPT)
     desk.patch.setattr("memolith.clients.transfer.history.IMPORT_MAX_VERSIONS", 1)
-    with serving(stopping(desk)) as port:
+    with serving(stopping(desk.backend)) as port:
         err = desk.run(
             "backup", "restore", KEPT, "--api-url", f"http://127.0.0.1:{port}", "--bucket-owner", "123456789012"
         )[2]
     goes_on = err.partition("to go on: memolith ")[2].split("\n")[0].split()
     assert goes_on[2:5] == [KEPT, "--bucket-owner", "123456789012"]
     assert "then:" not in err
-    [stored] = desk.json(*goes_on)["stores"]
+    assert goes_on[-2:] == ["--api-url", f"http://127.0.0.1:{port}"]
+    [stored] = desk.json(*goes_on[:-2])["stores"]
     assert history(desk, stored["store"]) == before
     assert len(desk.json("stores", "list")) == 2
 

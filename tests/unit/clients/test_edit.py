@@ -53,6 +53,7 @@ def test_an_edit_that_meets_another_destroys_neither(desk: Desk, tmp_path: Path)
     assert f"Your text is kept in {file}" in told
     again = shlex.split(told.splitlines()[-1])
     assert again[:2] == ["memolith", "put"]
+    assert again[-2:] == ["--api-url", os.environ["ANTHROPIC_BASE_URL"]]
     desk.ok(*again[1:])
     assert desk.ok("cat", desk.store, "/a") == "mine"
 

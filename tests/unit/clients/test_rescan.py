@@ -65,10 +65,10 @@ def test_a_rescan_that_stops_says_how_it_goes_on_and_leaves_nothing_out(
         send(queue, messages)
 
     monkeypatch.setattr(SqsQueue, "send", fail_later)
-    assert memolith("index", "rescan", "--region", HOME) == code
+    assert memolith("index", "rescan", "--region", HOME, "--aws") == code
     after = VERSIONS[1]
     out, err = capsys.readouterr()
-    assert f"memolith index rescan --region {HOME} --after {after}" in out
+    assert f"memolith index rescan --region {HOME} --after {after} --aws`" in out
     assert "Nothing was changed" not in err
     monkeypatch.setattr(SqsQueue, "send", send)
     assert memolith("index", "rescan", "--region", HOME, "--after", after, "--json") == 0

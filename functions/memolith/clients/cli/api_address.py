@@ -64,6 +64,11 @@ def find_address(url: str | None, key: str | None) -> Address:
     return Address(here.url, _sendable(key or here.key))
 
 
+def words_of_address(url: str | None) -> list[str]:
+    """Return what a command is to be given to ask the same address again; a key is never shown."""
+    return ["--api-url", url] if url else []
+
+
 def laptop_root() -> Path:
     """Return the folder of this machine's ``memolith serve``: ``MEMOLITH_ROOT``, or the default."""
     return Path(os.environ.get("MEMOLITH_ROOT") or LAPTOP_ROOT).expanduser()

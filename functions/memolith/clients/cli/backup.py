@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memolith.clients.cli.api_address import words_of_address
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.backup_place import (
     BucketOwner,
@@ -165,6 +166,7 @@ def restore(
     source = find_place(place, profile, endpoint_url, bucket_region, bucket_owner)
     chosen = _chosen(_verified(source)[0], store)
     words = words_of(source, profile, endpoint_url, bucket_region, bucket_owner)
+    options = shlex.join(["--max-trust", max_trust or MAX_TRUST, *words_of_address(url)])
     rows: list[Row] = []
     restored: list[dict[str, str]] = []
     with ending_report(rows, as_json) as ending, speaking():
@@ -176,7 +178,7 @@ def restore(
                 try:
                     rows += _restore(client, source, one, into, restored, advance, max_trust or MAX_TRUST)
                 except BaseException:
-                    _say_how_to_go_on(words, chosen[number:], restored, max_trust or MAX_TRUST)
+                    _say_how_to_go_on(words, chosen[number:], restored, options)
                     raise
 
 
@@ -249,13 +251,13 @@ def _restore(
     return rows
 
 
-def _say_how_to_go_on(place: str, left: list[StoredHistory], restored: list[dict[str, str]], max_trust: str) -> None:
+def _say_how_to_go_on(place: str, left: list[StoredHistory], restored: list[dict[str, str]], options: str) -> None:
     """Say on standard error which commands restore the rest; `place` is what they are given to find the backup."""
     rest = left
     if restored and restored[-1]["from"] == left[0].store_id:
         one = f"--store {left[0].store_id} --into {shlex.quote(restored[-1]['store'])}"
-        typer.echo(f"to go on: memolith backup restore {place} {one} --max-trust {max_trust}", err=True)
+        typer.echo(f"to go on: memolith backup restore {place} {one} {options}", err=True)
         rest = left[1:]
     if rest:
         names = " ".join(f"--store {one.store_id}" for one in rest)
-        typer.echo(f"then: memolith backup restore {place} {names} --max-trust {max_trust}", err=True)
+        typer.echo(f"then: memolith backup restore {place} {names} {options}", err=True)

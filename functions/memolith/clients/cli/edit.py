@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from memolith.clients.api.client import ApiClient
+from memolith.clients.cli.api_address import words_of_address
 from memolith.clients.cli.api_client import Key, Store, Url, connect, find_memory, speaking
 from memolith.clients.cli.cat import no_text
 from memolith.clients.cli.failures import CHECK_FIRST, ApiFailed, Exit, exit_of, explain
@@ -60,7 +61,7 @@ def edit(
     file = _file_of(path, before)
     kept = (
         f"Your text is kept in {file}; to write it over what is there now:\n"
-        f"  memolith put {shlex.join([store, path, str(file)])}"
+        f"  memolith put {shlex.join([store, path, str(file), *words_of_address(url)])}"
     )
     done, doubt = was, ""
     try:

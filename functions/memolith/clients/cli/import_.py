@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memolith.clients.cli.api_address import words_of_address
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
 from memolith.clients.cli.output import Json
 from memolith.clients.cli.store_argument import one_called
@@ -95,7 +96,7 @@ def import_(
                 "SOURCE", "has a history, which goes in as it is: without --under, --replace, --dry-run"
             )
         with ending_report(rows, as_json) as ending:
-            _import_history(place.folder, store, name, max_trust or MAX_TRUST, rows, ending, lambda: connect(url, key))
+            _import_history(place.folder, store, name, max_trust or MAX_TRUST, rows, ending, url, key)
         return
     with _read(place, under, "--from" if source is None else "SOURCE") as read, ending_report(rows, as_json) as ending:
         rows += told(read.left_out)
@@ -121,12 +122,13 @@ def _import_history(
     max_trust: str,
     rows: list[Row],
     ending: dict[str, Any],
-    client_of: Callable[[], Any],
+    url: str | None,
+    key: str | None,
 ) -> None:
     """Import into a new store of the same name, or into a given one, to go on after a stop."""
     ending["source"], ending["store"] = str(path), store
     with history.opened(path) as (manifest, versions), speaking():
-        client = client_of()
+        client = connect(url, key)
         store = make_like(client, manifest.store, name) if store is None else one_called(client, store)
         ending["store"] = store
         with counting("importing versions", manifest.versions) as advance:
@@ -134,8 +136,8 @@ def _import_history(
             try:
                 ending["versions"] = dict(importer.run(versions, rows.append))
             except BaseException:
-                words = f"{shlex.quote(str(path))} --store {shlex.quote(store)}"
-                typer.echo(f"to go on: memolith import {words} --max-trust {max_trust}", err=True)
+                words = [str(path), "--store", store, "--max-trust", max_trust, *words_of_address(url)]
+                typer.echo(f"to go on: memolith import {shlex.join(words)}", err=True)
                 raise
         rows += settings_left_behind(manifest.store)
 

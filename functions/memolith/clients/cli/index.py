@@ -211,7 +211,7 @@ def rescan(
                 requested, reached = step
                 progress.update(task, description=f"{region}: scans of {requested} versions requested")
     except (KeyboardInterrupt, MemolithError) as stopped:
-        place = f" --after {reached}" if reached else ""
+        place = (f" --after {reached}" if reached else "") + (" --aws" if aws else "")
         said_on.print(
             f"`memolith index rescan --region {region}{place}` goes on from here.", soft_wrap=True, markup=False
         )
