@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from memolith.adapters.backup_folder import BackupFolder
+from memolith.clients.cli.failures import Exit
+from memolith.ports.backup_places import PlaceUnanswered, ReadFile
 from tests.api.harness import memolith_backend
 from tests.api.loopback import serving
 from tests.unit.clients.desk import Desk
@@ -45,3 +51,22 @@ def test_the_command_that_finishes_an_import_goes_to_the_deployment_that_was_nam
         url = f"http://127.0.0.1:{port}"
         err = desk.run("import", "history.tar", "--api-url", url)[2]
     assert told(err, "to go on")[-2:] == ["--api-url", url]
+
+
+def test_a_resumed_restoration_that_stops_before_its_store_names_that_store_again(desk: Desk) -> None:
+    """The place gives the manifest, and the tar to verify it, and does not answer when it is to be restored."""
+    desk.ok("backup", "create", "saved")
+    reading, left = BackupFolder.reading, [2]
+
+    @contextmanager
+    def silent(place: BackupFolder, name: str, advance: Any) -> Iterator[ReadFile]:
+        left[0] -= 1
+        if left[0] < 0:
+            raise PlaceUnanswered("saved does not answer")
+        with reading(place, name, advance) as read:
+            yield read
+
+    desk.patch.setattr(BackupFolder, "reading", silent)
+    err = desk.fails(Exit.NO_ANSWER, "backup", "restore", "saved", "--store", desk.store, "--into", desk.store)
+    assert told(err, "to go on")[3:7] == ["--store", desk.store, "--into", desk.store]
+    assert "then:" not in err

@@ -178,7 +178,7 @@ def restore(
                 try:
                     rows += _restore(client, source, one, into, restored, advance, max_trust or MAX_TRUST)
                 except BaseException:
-                    _say_how_to_go_on(words, chosen[number:], restored, options)
+                    _say_how_to_go_on(words, chosen[number:], restored, into, options)
                     raise
 
 
@@ -251,11 +251,17 @@ def _restore(
     return rows
 
 
-def _say_how_to_go_on(place: str, left: list[StoredHistory], restored: list[dict[str, str]], options: str) -> None:
-    """Say on standard error which commands restore the rest; `place` is what they are given to find the backup."""
+def _say_how_to_go_on(
+    place: str, left: list[StoredHistory], restored: list[dict[str, str]], into: str | None, options: str
+) -> None:
+    """Say on standard error which commands restore the rest; `place` is what they are given to find the backup.
+
+    `into`: the store that the first one goes into, where none was made for it.
+    """
     rest = left
-    if restored and restored[-1]["from"] == left[0].store_id:
-        one = f"--store {left[0].store_id} --into {shlex.quote(restored[-1]['store'])}"
+    made = restored[-1]["store"] if restored and restored[-1]["from"] == left[0].store_id else into
+    if made is not None:
+        one = f"--store {left[0].store_id} --into {shlex.quote(made)}"
         typer.echo(f"to go on: memolith backup restore {place} {one} {options}", err=True)
         rest = left[1:]
     if rest:
