@@ -210,15 +210,22 @@ def test_only_stores_of_the_backup_can_be_chosen(desk: Desk) -> None:
     )
 
 
-def stopping(backend: Backend, path: str = "memory_versions", allowed: int = 5, status: int = 500) -> Any:
-    """A deployment that refuses the POSTs to a path, after those that are allowed: by default imports of versions."""
+def stopping(backend: Backend, path: str = "memory_versions", allowed: int = 5, busy: bool = False) -> Any:
+    """A deployment that refuses the POSTs to a path, after those that are allowed: by default imports of versions.
+
+    It answers with a 500 that says nothing, or that the key has used up its limit.
+    """
     left = [allowed]
+    refusal: Any = {"statusCode": 500, "headers": {}, "body": '{"type":"error"}'}
+    if busy:
+        told = {"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}}
+        refusal = {"statusCode": 429, "headers": {"retry-after": "0.01"}, "body": json.dumps(told)}
 
     def answer(event: Any) -> Any:
         if event["rawPath"].endswith(path) and event["requestContext"]["http"]["method"] == "POST":
             left[0] -= 1
             if left[0] < 0:
-                return {"statusCode": status, "headers": {}, "body": '{"type":"error"}'}
+                return {**refusal, "isBase64Encoded": False}
         return backend.answer(event)
 
     return answer

@@ -86,5 +86,5 @@ def test_a_backup_that_stops_says_that_its_place_has_a_part_of_it_once_something
         return put(place, draft)
 
     desk.patch.setattr(backup, "_put", full)
-    told = desk.fails(Exit.USAGE, "backup", "create", "part", "--records")
+    told = desk.fails(Exit.IN_PART, "backup", "create", "part", "--records")
     assert "part has a part of a backup now" in told and [one.name for one in Path("part").glob("*.tar.gz")]

@@ -22,7 +22,7 @@ from memolith.clients.cli.backup_place import (
     find_place,
     words_of,
 )
-from memolith.clients.cli.failures import Exit
+from memolith.clients.cli.failures import GOES_ON, Exit
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.import_ import make_like, settings_left_behind
 from memolith.clients.cli.output import Json, show_rows, visible
@@ -74,7 +74,7 @@ def create(
     rows: list[Row] = []
     wanted = [store_called(one, url, key) for one in store or ()]
     written: list[StoredHistory] = []
-    with ending_report(rows, as_json) as ending, speaking():
+    with ending_report(rows, as_json, written, "the next backup needs another place") as ending, speaking():
         target = find_place(place, profile, endpoint_url, bucket_region, bucket_owner, kms_key)
         ending["target"] = target.at()
         try:
@@ -169,7 +169,7 @@ def restore(
     options = shlex.join(["--max-trust", max_trust or MAX_TRUST, *words_of_address(url)])
     rows: list[Row] = []
     restored: list[dict[str, str]] = []
-    with ending_report(rows, as_json) as ending, speaking():
+    with ending_report(rows, as_json, restored, GOES_ON) as ending, speaking():
         ending["source"], ending["stores"] = source.at(), restored
         client = connect(url, key)
         into = into and one_called(client, into)

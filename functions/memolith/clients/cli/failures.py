@@ -43,6 +43,11 @@ class ApiFailed(errors.MemolithError):
         self.advice = advice
 
 
+AGAIN = "the same command, run again, continues"
+GOES_ON = "standard error says how to go on"
+"""Of a command that would begin anew if it were run again: it prints another one."""
+
+
 class DoneInPart(errors.MemolithError):
     """A command stopped after it had changed something; the message says what stopped it.
 
@@ -52,9 +57,7 @@ class DoneInPart(errors.MemolithError):
 
     exit = Exit.IN_PART
 
-    def __init__(
-        self, message: str, advice: str = "What was done stays; the same command, run again, continues."
-    ) -> None:
+    def __init__(self, message: str, advice: str = f"What was done stays; {AGAIN}.") -> None:
         super().__init__(message)
         self.advice = advice
 
@@ -180,8 +183,12 @@ _NOTHING_DONE = (Exit.USAGE, Exit.CONFLICT, Exit.NO_ANSWER)
 
 
 @contextmanager
-def once_changed(changed: bool = True) -> Iterator[None]:
+def once_changed(changed: object = True, continues: str = AGAIN) -> Iterator[None]:
     """Translate what stops a command once it has changed something: no error may say any more that nothing was.
+
+    Args:
+        changed: true once something was; asked when the block has stopped, so that it may be a list that fills.
+        continues: how the rest is done.
 
     Raises:
         DoneInPart: for what would have said so.
@@ -190,7 +197,7 @@ def once_changed(changed: bool = True) -> Iterator[None]:
         yield
     except errors.MemolithError as error:
         if changed and exit_of(error) in _NOTHING_DONE:
-            raise DoneInPart(error.message) from error
+            raise DoneInPart(error.message, f"What was done stays; {continues}.") from error
         raise
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +14,7 @@ import typer
 
 from memolith.clients.cli.api_address import words_of_address
 from memolith.clients.cli.api_client import Key, Url, connect, speaking
+from memolith.clients.cli.failures import AGAIN, GOES_ON
 from memolith.clients.cli.output import Json
 from memolith.clients.cli.store_argument import one_called
 from memolith.clients.cli.transfer_options import (
@@ -67,8 +68,9 @@ def import_(
 
     Give any folder or worktree of a project for Claude Code, and the project's name for Basic Memory. The command
     reports what cannot be a memory, with the reason: not UTF-8, too large, a path that the API does not take, refused
-    by the safety scanner. Run again, it continues in the store that it made, also after a stop. Exit code 3: something
-    was not imported. Files that programs keep for themselves, and those that .memolithignore names, are left out.
+    by the safety scanner. Run again, it continues in the store that it made, also after a stop; with --new it makes
+    another one, and says, where it stops, how to go on. Exit code 3: something was not imported. Files that programs
+    keep for themselves, and those that .memolithignore names, are left out.
 
     A file has the trust class of the key that imports it, or --max-trust if that is lower: untrusted_document for what
     no one vouches for. What is there already with the same text keeps its class.
@@ -95,51 +97,67 @@ def import_(
             raise InvalidRequest(
                 "SOURCE", "has a history, which goes in as it is: without --under, --replace, --dry-run"
             )
-        with ending_report(rows, as_json) as ending:
-            _import_history(place.folder, store, name, max_trust or MAX_TRUST, rows, ending, url, key)
+        _import_history(place.folder, store, name, max_trust or MAX_TRUST, as_json, url, key)
         return
-    with _read(place, under, "--from" if source is None else "SOURCE") as read, ending_report(rows, as_json) as ending:
+    made: list[str] = []
+    instead = "--new" if name is None else "--new and --name"
+    named = "--from" if source is None else "SOURCE"
+    ends = ending_report(rows, as_json, made, GOES_ON if new else AGAIN)
+    with _read(place, under, named) as read, ends as ending:
         rows += told(read.left_out)
         ending["source"], ending["store"] = str(place.folder), store
         ending["not_carried"] = NOT_CARRIED
         for folder in place.beside:
             typer.echo(f"note: {folder} may have memories of this project too; it was not read", err=True)
-        with speaking():
+        with _going_on(made if new else [], lambda made: f"give --store {made} instead of {instead}"):
             client = connect(url, key)
             if store is not None:
                 ending["store"] = store = one_called(client, store)
             if store is None and read.files:
-                ending["store"] = store = _own_store(client, whose, place, name, new=new, dry_run=dry_run)
+                ending["store"] = store = _own_store(client, whose, place, name, made, new=new, dry_run=dry_run)
             with progress("importing", len(read.files), rows) as tell:
                 importer = Importer(client, store or "", replace=replace, dry_run=dry_run, max_trust=max_trust)
                 importer.run(read.files, tell)
 
 
 def _import_history(
-    path: Path,
-    store: str | None,
-    name: str | None,
-    max_trust: str,
-    rows: list[Row],
-    ending: dict[str, Any],
-    url: str | None,
-    key: str | None,
+    path: Path, store: str | None, name: str | None, max_trust: str, as_json: bool, url: str | None, key: str | None
 ) -> None:
     """Import into a new store of the same name, or into a given one, to go on after a stop."""
-    ending["source"], ending["store"] = str(path), store
-    with history.opened(path) as (manifest, versions), speaking():
-        client = connect(url, key)
-        store = make_like(client, manifest.store, name) if store is None else one_called(client, store)
-        ending["store"] = store
-        with counting("importing versions", manifest.versions) as advance:
-            importer = HistoryImporter(client, store, advance, max_trust)
-            try:
+    rows: list[Row] = []
+    into: list[str] = []
+
+    def again(into: str) -> str:
+        words = [str(path), "--store", into, "--max-trust", max_trust, *words_of_address(url)]
+        return f"memolith import {shlex.join(words)}"
+
+    with ending_report(rows, as_json, into, GOES_ON) as ending:
+        ending["source"], ending["store"] = str(path), store
+        with history.opened(path) as (manifest, versions), _going_on(into, again):
+            client = connect(url, key)
+            into.append(make_like(client, manifest.store, name) if store is None else one_called(client, store))
+            ending["store"] = into[0]
+            with counting("importing versions", manifest.versions) as advance:
+                importer = HistoryImporter(client, into[0], advance, max_trust)
                 ending["versions"] = dict(importer.run(versions, rows.append))
-            except BaseException:
-                words = [str(path), "--store", store, "--max-trust", max_trust, *words_of_address(url)]
-                typer.echo(f"to go on: memolith import {shlex.join(words)}", err=True)
-                raise
         rows += settings_left_behind(manifest.store)
+
+
+@contextmanager
+def _going_on(into: list[str], how: Callable[[str], str]) -> Iterator[None]:
+    """Translate the API's errors, as `speaking`; say on standard error how to go on with the store, once there is one.
+
+    Args:
+        into: the store's id, once it is known.
+        how: what imports the rest into it.
+    """
+    try:
+        with speaking():
+            yield
+    except BaseException:
+        if into:
+            typer.echo(f"to go on: {how(into[0])}", err=True)
+        raise
 
 
 def settings_left_behind(told: Mapping[str, Any]) -> list[Row]:
@@ -168,9 +186,11 @@ def make_like(client: Any, told: Mapping[str, Any], name: str | None) -> str:
 
 
 def _own_store(
-    client: Any, whose: Format, place: KnownTool, name: str | None, *, new: bool, dry_run: bool
+    client: Any, whose: Format, place: KnownTool, name: str | None, made: list[str], *, new: bool, dry_run: bool
 ) -> str | None:
     """Return the store that an earlier import of the same source made, or make one; None for a dry run without one.
+
+    One that it makes is added to `made`.
 
     A store is known by a hash of its source, in its metadata, and by its name where one is given.
     """
@@ -183,8 +203,9 @@ def _own_store(
             return str(earlier.id)
     if dry_run:
         return None
-    made = client.stores.create(name=name or place.name, description=place.description, metadata={SOURCE_KEY: source})
-    return str(made.id)
+    store = client.stores.create(name=name or place.name, description=place.description, metadata={SOURCE_KEY: source})
+    made.append(str(store.id))
+    return made[0]
 
 
 @contextmanager

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 
-from memolith.clients.cli.failures import Exit, once_changed
+from memolith.clients.cli.failures import AGAIN, Exit, once_changed
 from memolith.clients.cli.output import visible
 from memolith.clients.transfer.report import MOVED, Row, Tell, as_json, complete
 from memolith.core.errors import InvalidRequest
@@ -74,23 +74,32 @@ def progress(doing: str, total: int | None, rows: list[Row]) -> Iterator[Tell]:
 
 
 @contextmanager
-def ending_report(rows: list[Row], json_wanted: bool) -> Iterator[dict[str, Any]]:
-    """Report at the end what was done, also if an error ends it; the block fills in what the report is about."""
+def ending_report(
+    rows: list[Row], json_wanted: bool, made: Sequence[object] = (), continues: str = AGAIN
+) -> Iterator[dict[str, Any]]:
+    """Report at the end what was done, also if an error ends it; the block fills in what the report is about.
+
+    Args:
+        rows: what became of each thing; the block adds them.
+        json_wanted: for programs.
+        made: what the block has made or changed besides; it adds that at once.
+        continues: how the rest is done where an error ends the block.
+    """
     about: dict[str, Any] = {}
     try:
         yield about
     except BaseException:
         if moved := any(row.result in MOVED for row in rows):
             about["stopped"] = True
-            _show(rows, about, json_wanted)
-        with once_changed(moved):
+            _show(rows, about, json_wanted, continues)
+        with once_changed(moved or made, continues):
             raise
     _show(rows, about, json_wanted)
     if not complete(rows):
         raise typer.Exit(Exit.IN_PART)
 
 
-def _show(rows: list[Row], about: dict[str, Any], json_wanted: bool) -> None:
+def _show(rows: list[Row], about: dict[str, Any], json_wanted: bool, continues: str = "") -> None:
     report = as_json(rows, **about)
     if json_wanted:
         print(json.dumps(report))
@@ -105,7 +114,7 @@ def _show(rows: list[Row], about: dict[str, Any], json_wanted: bool) -> None:
     done = counted or (f"{versions} versions" if versions else "nothing to do")
     print(visible("  ".join([about.get("store") or "", done]).strip()))
     if about.get("stopped"):
-        print("stopped before the end: run the same command again to continue")
+        print(f"stopped before the end: {continues}")
 
 
 def _versions(counted: Any) -> int:

@@ -334,7 +334,7 @@ def test_what_was_done_before_an_error_ended_it_is_reported(desk: Desk, tmp_path
     assert code == Exit.KEY and "API key" in err
     assert (json.loads(out)["results"], json.loads(out)["stopped"]) == ({"created": 2}, True)
     code, out, _ = desk.run("import", str(fill(tmp_path / "f", {"d": "4"})), "--store", desk.store)
-    assert code == Exit.KEY and out.endswith("stopped before the end: run the same command again to continue\n")
+    assert code == Exit.KEY and out.endswith("stopped before the end: the same command, run again, continues\n")
 
 
 def test_names_that_would_steer_a_terminal_are_shown_escaped(desk: Desk, tmp_path: Path) -> None:
