@@ -188,6 +188,29 @@ def test_tampering_with_a_folder_is_reported_by_its_name(
     assert {finding.flaw for finding in report.findings} == {flaw}
 
 
+def test_a_folder_that_was_put_back_is_reported_also_where_it_was_moved_to(folder: Folder) -> None:
+    snapshot_rollback(folder, True)
+    folder.root = folder.root.rename(folder.root.with_name("moved"))
+    for path in ("/c", "/d"):
+        assert {finding.flaw for finding in folder.audited().findings} == {Flaw.ROLLED_BACK}
+        site = folder.opened()
+        site.memolith.memories.create(folder.call, folder.store, path=path, content="more", full=False)
+        folder.clock.pause(120)
+        site.close()
+        folder.key = owner_key(folder.root, site.region)
+
+
+def test_an_intact_folder_is_intact_where_it_was_moved_to_and_what_was_remembered_moves_along(folder: Folder) -> None:
+    folder.root = folder.root.rename(folder.root.with_name("moved"))
+    site = folder.opened()
+    assert site.seal_memory.record() is not None and not site.seal_memory.path.exists()
+    folder.clock.pause(120)
+    site.memolith.memories.create(folder.call, folder.store, path="/c", content="more", full=False)
+    site.close()
+    assert not folder.audited().findings
+    assert [path.name for path in (folder.seals / "seals").glob("*.json")] == [site.seal_memory.path.name]
+
+
 def test_a_folder_that_was_put_back_stays_reported_after_more_was_written(folder: Folder) -> None:
     snapshot_rollback(folder, True)
     for _ in range(3):

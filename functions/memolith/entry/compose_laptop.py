@@ -56,6 +56,8 @@ from memolith.app.safety.deep_scan import DeepScanner, make_deep_scan
 from memolith.app.safety.write_gate import TextScanner
 from memolith.core.errors import Busy, Damaged, MemolithError, Unavailable
 from memolith.core.limits import ERASE_DELAY_DAYS_DEFAULT, LAPTOP_DRAIN_S, LAPTOP_LEASE_US, MEMORIES_PER_STORE_DEFAULT
+from memolith.core.object_keys import CheckpointKey
+from memolith.core.objects.checkpoint import sha256_of
 from memolith.core.objects.search_pack import REFRESH_DELAY_S
 from memolith.core.retention import DAY_US
 from memolith.core.rows.base import mark_key
@@ -194,7 +196,7 @@ class LocalSite:
         erasing = _erasing(eraser_calls(make_erasures(self.region, erasable, packs)), files.tables, root)
         sweep = _sweep(erasing, DueProposals(self.region), machine.clock)
         self.dreamer = LaptopDreamer(self.region, self.memolith, WORKSPACE)
-        self.seal_memory = LocalSealMemory(machine.seals, root)
+        self.seal_memory = LocalSealMemory(machine.seals, root, lambda: _first_sealed(bucket))
         self.checkpoints = make_checkpoints(self.region, self.sealing, self.seal_memory)
         rescan = _nothing if deep is None else LaptopRescan(self.region, queue).go_on
         self.arrivals = LaptopWorker(queue, folding, bucket, self.tables, sweep, self._seal, machine.clock, rescan)
@@ -235,6 +237,12 @@ class LocalSite:
 def _nothing() -> bool:
     """Refill no queue: where nothing is scanned after its commit."""
     return False
+
+
+def _first_sealed(bucket: LocalBucket) -> str | None:
+    """Return the hash of a folder's first checkpoint, which every copy of it has; None where there is none."""
+    found = bucket.raw(str(CheckpointKey(REGION, 1)))
+    return None if found is None else sha256_of(found.body)
 
 
 def _http_api(memolith: Memolith, machine: Machine, streams: LiveStreams) -> HttpApi:

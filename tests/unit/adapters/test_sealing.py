@@ -205,6 +205,16 @@ def test_each_folder_has_a_memory_of_its_own(tmp_path: Path) -> None:
     assert LocalSealMemory(tmp_path, Path("/one")).record() == SealRecord(LastSealed(1, "a"))
 
 
+def test_a_copy_of_a_folder_takes_what_is_remembered_of_it_only_where_the_folder_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    LocalSealMemory(tmp_path, tmp_path / "one", lambda: "first").remember(LastSealed(1, "a"))
+    copy = LocalSealMemory(tmp_path, tmp_path / "two", lambda: "first")
+    assert copy.record() is None
+    (tmp_path / "one").rmdir()
+    assert copy.record() == SealRecord(LastSealed(1, "a"))
+    assert LocalSealMemory(tmp_path, tmp_path / "three", lambda: "another first").record() is None
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -3,14 +3,16 @@
     seal.json              the key of this user on this machine: a JWK set, readable by its owner alone
     seals/{folder}.json    of each folder, by the hash of its path: the last checkpoint that was sealed there
 
-So a copy of the folder cannot be sealed anew elsewhere, and an older copy that is put back in its place is seen.
+So a copy of the folder cannot be sealed anew elsewhere, and an older copy that is put back in its place is seen. A
+folder that was moved is known again by its first checkpoint, which every older copy of it has.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -71,36 +73,59 @@ class LocalSealing:
 
 
 class LocalSealMemory:
-    """`ports.sealing.SealMemory` of one data folder, by its path, in the folder of the user's configuration."""
+    """`ports.sealing.SealMemory` of one data folder, by its path, in the folder of the user's configuration.
 
-    def __init__(self, folder: Path, root: Path) -> None:
-        self._root = root.absolute()
+    Args:
+        first: returns the hash of the data folder's first checkpoint; None where there is none. Where nothing is
+            remembered by the path, this finds what was, at a path where no folder is any more.
+    """
+
+    def __init__(self, folder: Path, root: Path, first: Callable[[], str | None] = lambda: None) -> None:
+        self._root, self._first = root.absolute(), first
         name = hashlib.sha256(str(self._root).encode()).hexdigest()[:32]
         self.path = folder / "seals" / f"{name}.json"
 
     def record(self) -> SealRecord | None:
         """Read the file. See the port."""
+        return self._read(self._kept())
+
+    def _kept(self) -> Path:
+        """Return the folder's file: by its path, or by the one from which it was moved here."""
+        if self.path.exists() or (first := self._first()) is None:
+            return self.path
+        found: list[tuple[int, Path]] = []
+        for other in self.path.parent.glob("*.json"):
+            with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+                told = json.loads(other.read_text())
+                if told.get("first") == first and not Path(told["root"]).exists():
+                    found.append((_checkpoint(told["last"]).period, other))
+        return max(found, default=(0, self.path))[1]
+
+    def _read(self, path: Path) -> SealRecord | None:
         try:
-            told = json.loads(self.path.read_text())
+            told = json.loads(path.read_text())
             return SealRecord(_checkpoint(told["last"]), tuple(map(_checkpoint, told["lost"])))
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise refused("the last sealed checkpoint cannot be read", error, self.path) from error
+            raise refused("the last sealed checkpoint cannot be read", error, path) from error
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             hint = "remove the file; from then on it is not known which checkpoint was sealed last"
-            raise Unavailable("the last sealed checkpoint cannot be read", cause=str(self.path), hint=hint) from error
+            raise Unavailable("the last sealed checkpoint cannot be read", cause=str(path), hint=hint) from error
 
     def remember(self, sealed: LastSealed) -> None:
         """Write the file anew, where there is something new. See the port."""
         try:
             make_folder(self.path.parent)
             with locked(self.path.with_suffix(".lock")):
-                before = self.record()
+                kept = self._kept()
+                before = self._read(kept)
                 after = remembered(before, sealed)
-                if after != before:
-                    told = {"schema": "1", "root": str(self._root), **asdict(after)}
+                if after != before or kept != self.path:
+                    told = {"schema": "1", "root": str(self._root), "first": self._first(), **asdict(after)}
                     write_new(self.path.parent, json.dumps(told).encode()).replace(self.path)
+                if kept != self.path:
+                    kept.unlink(missing_ok=True)
         except OSError as error:
             raise refused("the last sealed checkpoint cannot be remembered", error, self.path) from error
 
