@@ -45,7 +45,7 @@ def queue_path(root: Path) -> Path:
 
 
 def others(root: Path) -> list[Path]:
-    """List the tables' files of other releases."""
+    """List the tables' files of releases whose tables differ from this one's."""
     return sorted(path for path in root.glob("index-*.sqlite") if path != index_path(root))
 
 
@@ -59,7 +59,7 @@ def starting(root: Path) -> Iterator[None]:
 
 
 def require_alone(root: Path) -> None:
-    """Check that no server of another release serves this folder: neither would show what the other one writes.
+    """Check that no server of a release whose tables differ serves this folder: neither would show the other's writes.
 
     Raises:
         Unavailable: one does.
