@@ -216,9 +216,9 @@ def test_a_deployment_that_knows_no_limits_of_keys_is_not_taken_to_have_set_them
     """An earlier release passes over what it does not know, and issues a key without limits."""
     issued = {"api_key": "sk-…", "key_id": "apikey_x", "name": "n", "scope": "write"}
     monkeypatch.setattr(keys, "invoke", lambda *_: issued)
-    refused = CliRunner().invoke(keys.app, ["create", "--store", STORE])
+    refused = CliRunner().invoke(keys.app, ["create", "--store", STORE, "--workspace", "wrkspc_x", "--aws"])
     assert isinstance(refused.exception, DoneInPart)
     said = explain(refused.exception)
-    assert "memolith keys revoke apikey_x" in said
+    assert "`memolith keys revoke apikey_x --workspace wrkspc_x --aws`" in said
     assert "Nothing was changed" not in said and "again" not in said, "that would make another"
     assert "sk-…" not in refused.output

@@ -103,3 +103,11 @@ def test_a_key_that_the_living_region_does_not_know_may_be_known_to_the_one_that
     assert f"the keys of {HOME} gave no answer" in err and f"{young} was not found" in err
     operator.failing.clear()
     assert operator.revoke("apikey_useast1_01m32510vgpzchz383xe24nrdm")[0] == Exit.NOT_FOUND
+
+
+def test_a_list_of_keys_that_was_not_answered_is_asked_for_again_as_it_changes_nothing(operator: Operator) -> None:
+    operator.failing[HOME] = OutcomeUnknown
+    with pytest.raises(SystemExit) as ended:
+        main.run(["keys", "list", "--workspace", WORKSPACE, "--aws"])
+    assert ended.value.code == Exit.NO_ANSWER
+    assert "Nothing was changed. Try again" in operator.capsys.readouterr().err

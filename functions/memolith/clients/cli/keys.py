@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,7 +87,7 @@ def create(
         **asked,
     }
     issued = invoke(target, region or target.regions[0], "keys", payload)
-    _check_limits(asked, issued)
+    _check_limits(asked, issued, [*(["--workspace", workspace] if workspace else []), *(["--aws"] if aws else [])])
     if as_json:
         print(json.dumps(issued))
         return
@@ -112,12 +113,11 @@ def list_keys(
         show_rows(http_keys.rows(http_keys.Caller(url, key, workspace)), COLUMNS_OF_KEYS, as_json)
         return
     target = find_target(aws)
-    found = invoke(
-        target,
-        region or target.regions[0],
-        "keys",
-        {"call": "keys.list", "workspace_id": _or_default(workspace)},
-    )
+    payload = {"call": "keys.list", "workspace_id": _or_default(workspace)}
+    try:
+        found = invoke(target, region or target.regions[0], "keys", payload)
+    except OutcomeUnknown as error:  # a list changes nothing, done or not
+        raise Unavailable(error.message) from error
     rows = [
         {
             **one,
@@ -256,10 +256,13 @@ def _instant(text: str) -> int:
         ) from error
 
 
-def _check_limits(asked: Mapping[str, Any], issued: Mapping[str, Any]) -> None:
-    """Raise DoneInPart for a key that a deployment of an earlier release made without its limits."""
+def _check_limits(asked: Mapping[str, Any], issued: Mapping[str, Any], where: list[str]) -> None:
+    """Raise DoneInPart for a key that a deployment of an earlier release made without its limits; `where` has it
+    revoked in the same one.
+    """
+    revoke = shlex.join(["memolith", "keys", "revoke", str(issued.get("key_id")), *where])
     if any(issued.get(name) != limit for name, limit in asked.items()):
         raise DoneInPart(
             f"this deployment is of a release without limits of keys, and made {issued['key_id']} without them",
-            f"Run `memolith keys revoke {issued['key_id']}`, then upgrade the deployment.",
+            f"Run `{revoke}`, then upgrade the deployment.",
         )
