@@ -69,7 +69,7 @@ format: setup ## put the code in shape
 test: setup ## the tests for every commit (under five minutes on two cores; WORKERS=8 on four)
 	$(BIN)/python -m pytest -m "not e2e and not guards and not fresh_install and not slow" --ignore=tests/e2e -n $(WORKERS)
 
-slow: setup ## what takes half a second a test or more and needs no local cloud (some six minutes): servers, crashes at each step, the largest answers
+slow: setup ## what takes half a second a test or more and needs no local cloud (some nine minutes): servers, crashes at each step, the largest answers
 	$(BIN)/python -m pytest -m slow -v -n 2 --ignore=tests/e2e
 
 first-hour: setup ## the README followed to the letter, in a fresh home and virtual environment (two minutes; installs packages)

@@ -63,6 +63,7 @@ def files(mount: Path) -> dict[str, str]:
     return {"/" + str(path.relative_to(mount)): path.read_text() for path in found}
 
 
+@pytest.mark.slow
 def test_a_store_of_many_pages_is_downloaded_whole(
     client: anthropic.Anthropic, store_id: str, mount: Path, synced: Callable[[Scenario], None]
 ) -> None:

@@ -81,6 +81,7 @@ def test_versions_are_filtered(backend: Backend, store_id: str) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_filters_and_pages_go_together(client: anthropic.Anthropic, store_id: str) -> None:
     memories = client.beta.memory_stores.memories
     memory = memories.create(store_id, path="/a", content="0")

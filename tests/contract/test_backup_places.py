@@ -81,6 +81,7 @@ def read(place: BackupPlace, name: str) -> bytes:
         return body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", LENGTHS)
 def test_what_is_put_is_listed_and_read_byte_for_byte(places: PlaceWorld, length: int) -> None:
     body = random.Random(length).randbytes(length)

@@ -73,6 +73,7 @@ def test_a_guardrail_that_does_not_answer_says_nothing_of_the_text(world: World)
     assert "secret text" not in str(failed.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", [0, 19_990, 60_000, 102_400 - len(ATTACK)])
 def test_a_text_of_the_greatest_size_is_looked_at_everywhere(world: World, position: int) -> None:
     text = "x" * position + ATTACK + "x" * (102_400 - position - len(ATTACK))

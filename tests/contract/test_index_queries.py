@@ -45,6 +45,7 @@ def test_a_query_that_asks_for_some_attributes_has_these_alone_and_the_keys(fill
     assert found == Found(PathRow.key(STORE, "/a/b/c"), "/a/b/c", {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("limit", [1, 3, 100])
 def test_prefix_after_and_limit_together_are_what_a_naive_reading_gives(

@@ -53,6 +53,7 @@ def test_a_table_outside_the_generations_that_was_lost_is_made_anew_empty_and_th
     assert rows.index.read([KEY, journal, ControlRow.KEY]) == {KEY: {"n": 1}, journal: {"n": 1}}
 
 
+@pytest.mark.slow
 def test_dropping_leaves_other_generations_and_what_stands_outside_them(rows: IndexWorld) -> None:
     journal = JournalRow.key("us-east-1", 1, 0, "us-east-1/log/1")
     rows.tables.make(2)

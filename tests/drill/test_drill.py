@@ -96,6 +96,7 @@ def test_a_pause_is_the_longest_time_between_two_writes_of_a_store() -> None:
     assert (load.since(4.0), load.since(2.0, "other")) == (2, 1)
 
 
+@pytest.mark.slow
 def test_clients_keep_count_of_exactly_what_the_api_told_them() -> None:
     backend = model_backend()
     with serving(backend.answer) as port:
@@ -135,6 +136,7 @@ def test_a_client_that_reaches_nobody_counts_refusals_and_goes_on() -> None:
     assert load.acknowledged() == []
 
 
+@pytest.mark.slow
 def test_a_write_whose_object_somebody_deleted_behind_everybodys_back_is_missed() -> None:
     """Every row still says that it is there. In the replica alone nothing is lost: its home still has it."""
     cloud = Cloud((HERE, THERE), clock=SystemClock())

@@ -70,6 +70,7 @@ def test_every_alarm_says_what_it_means_and_names_a_runbook_that_is_there(three_
         assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == list(HEADINGS), named[1]
 
 
+@pytest.mark.slow
 def test_every_runbook_is_in_the_list_and_names_commands_and_files_that_are_there() -> None:
     index = (ROOT / "docs/operations/README.md").read_text()
     runbooks = sorted(path.name for path in (ROOT / "docs/operations").glob("*.md") if path.name != "README.md")
@@ -138,6 +139,7 @@ def test_the_runbook_of_a_leaked_key_looks_at_every_function_that_answers_reques
         assert f"/aws/lambda/memolith-STAGE-{name}`" in page, name
 
 
+@pytest.mark.slow
 def test_every_metric_of_ours_that_an_alarm_watches_is_counted_with_just_these_dimensions(three_regions: App) -> None:
     measured = counted()
     for one in alarms(three_regions):
@@ -150,6 +152,7 @@ def test_every_metric_of_ours_that_an_alarm_watches_is_counted_with_just_these_d
             assert (named["stage"], named["region"]) == ("test", HERE)
 
 
+@pytest.mark.slow
 def test_every_metric_of_ours_on_the_dashboard_is_counted_with_just_these_dimensions(three_regions: App) -> None:
     measured = counted()
     (board,) = three_regions.base(HERE).properties("AWS::CloudWatch::Dashboard")
@@ -161,6 +164,7 @@ def test_every_metric_of_ours_on_the_dashboard_is_counted_with_just_these_dimens
         assert frozenset(set(named) - set(COMMON_DIMENSIONS)) in measured[name], name
 
 
+@pytest.mark.slow
 def test_the_dashboard_shows_how_old_the_watermarks_are_where_there_are_any(
     one_region: App, three_regions: App
 ) -> None:
@@ -169,6 +173,7 @@ def test_the_dashboard_shows_how_old_the_watermarks_are_where_there_are_any(
     assert [("watermark_age_ms" in board) for board in shown] == [has_reconciler, True]
 
 
+@pytest.mark.slow
 def test_the_apps_names_for_what_is_counted_are_the_functions_own(three_regions: App) -> None:
     assert measures.NAMESPACE == NAMESPACE
     functions = {one["FunctionName"] for one in three_regions.base(HERE).properties("AWS::Lambda::Function")}
@@ -181,6 +186,7 @@ def test_the_apps_names_for_what_is_counted_are_the_functions_own(three_regions:
 # ---- what rings -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("promised", "late_s"), [(True, 900), (False, 3600)])
 def test_a_region_that_learns_late_of_what_another_wrote_rings_for_that_pair(
     three_regions: App, two_regions: App, promised: bool, late_s: int
@@ -318,6 +324,7 @@ def test_an_alarm_that_has_nothing_to_measure_is_quiet_unless_it_watches_what_mu
         assert one["TreatMissingData"] == ("breaching" if always else "notBreaching"), name
 
 
+@pytest.mark.slow
 def test_a_reconciler_that_does_not_run_or_raises_whenever_it_does_rings(three_regions: App, small: App) -> None:
     """AWS counts an invocation that raised among the others, and no tick that raises counts itself as failed."""
     for app in (three_regions, small):
@@ -358,6 +365,7 @@ def test_where_erasures_are_swept_one_that_does_not_end_rings_and_so_does_a_miss
     assert pending["TreatMissingData"] == "breaching"
 
 
+@pytest.mark.slow
 def test_a_guardrail_that_does_not_answer_rings_where_one_is_set_up(equipped: App) -> None:
     unavailable = alarm(equipped, "guardrail-unavailable")
     assert dimensions(unavailable) == {"service": "scanner", "stage": "test", "region": HERE}
@@ -375,6 +383,7 @@ def test_addresses_of_the_record_hear_of_every_regions_alarms(equipped: App) -> 
         assert subscribed["TopicArn"] == "memolith-test-alarms"
 
 
+@pytest.mark.slow
 def test_a_topic_of_the_record_is_used_instead_of_one_of_our_own(furnished: App) -> None:
     publishing = [one for one in alarms(furnished) if one["AlarmName"] not in GUARDS]
     assert {str(one["AlarmActions"]) for one in publishing} == {f"['{ON_CALL}']"}

@@ -209,5 +209,6 @@ def test_the_policy_grants_nothing(one_region: App) -> None:
     assert {statement["Effect"] for statement in policy_of(one_region)["Statement"]} == {"Deny"}
 
 
+@pytest.mark.slow
 def test_on_the_local_cloud_the_policy_is_the_same(two_regions: App, emulated: App) -> None:
     assert policy_of(emulated) == policy_of(two_regions)

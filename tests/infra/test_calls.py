@@ -138,6 +138,7 @@ def test_a_role_may_invoke_the_functions_of_its_row_and_no_others(three_regions:
     assert (set(invocations(three_regions, name, HERE)), set(invocations(three_regions, name, THERE))) == ASKS[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_role_may_invoke_a_function_but_by_the_alias_that_serves(three_regions: App, name: str) -> None:
     for target in FUNCTIONS:

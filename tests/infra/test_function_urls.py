@@ -26,6 +26,7 @@ def test_reader_writer_mcp_and_keys_have_urls_where_there_is_no_http_api(synthes
     assert {"ReaderUrl", "WriterUrl", "McpUrl", "KeysUrl"} <= set(base.body["Outputs"])
 
 
+@pytest.mark.slow
 def test_failing_requests_ring_also_where_there_is_no_http_api_and_the_least_monitoring(
     synthesized: Synthesize,
 ) -> None:
@@ -38,6 +39,7 @@ def test_failing_requests_ring_also_where_there_is_no_http_api_and_the_least_mon
     assert (failing["Threshold"], failing["EvaluationPeriods"]) == (1.0, 2)
 
 
+@pytest.mark.slow
 def test_without_layers_no_function_has_one(synthesized: Synthesize) -> None:
     base = synthesized(record(HERE, rollout="unversioned", front_door="function_urls", layers=False)).base(HERE)
     assert base.resources("AWS::Lambda::LayerVersion") == {}

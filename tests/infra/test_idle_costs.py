@@ -62,6 +62,7 @@ def test_the_small_form_in_two_regions_costs_no_more_than_its_target() -> None:
     assert total <= idle.TARGET_SMALL < idle.month("large", 2)["**in all**"]
 
 
+@pytest.mark.slow
 def test_functions_under_the_least_monitoring_count_what_its_alarms_watch_and_nothing_else(
     synthesized: Synthesize,
 ) -> None:
@@ -84,6 +85,7 @@ def test_the_least_monitoring_rings_for_what_is_lost_or_stands_still(synthesized
     }
 
 
+@pytest.mark.slow
 def test_a_reconciler_that_fails_at_every_tick_rings_however_often_it_is_woken(synthesized: Synthesize) -> None:
     for form, fewest in (("large", 4), ("small", 1)):
         (failing,) = [one for one in alarms(app_of(synthesized, form, 2)) if "reconciler-failing" in one["AlarmName"]]

@@ -207,6 +207,7 @@ def test_the_advice_for_a_damaged_text_restores_it_from_the_search_pack(folder: 
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_another_program_on_the_port_is_told_from_memolith(folder: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -44,6 +44,7 @@ def server_of_one_store(root: Path) -> Iterator[Server]:
         yield made
 
 
+@pytest.mark.slow
 def test_one_address_serves_all_stores_of_the_laptop_and_each_has_its_own(server: Server) -> None:
     stores = server.client().beta.memory_stores
     first, second = stores.create(name="First").id, stores.create(name="Second").id

@@ -24,6 +24,7 @@ def server(root: Path) -> Iterator[Server]:
         yield started
 
 
+@pytest.mark.slow
 def test_the_script_of_every_operation_passes(server: Server) -> None:
     client = server.client()
     script.test_a_store_lives_its_whole_life(client)

@@ -168,6 +168,7 @@ ATTACKS: list[tuple[Attack, Flaw]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rebuilt", [False, True], ids=["tables kept", "tables made anew"])
 def test_what_nobody_touched_is_intact_after_a_restart(folder: Folder, rebuilt: bool) -> None:
     report = folder.audited(rebuilt=rebuilt)

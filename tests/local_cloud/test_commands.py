@@ -99,6 +99,7 @@ def replicating(cloud: LocalCloud, pair: Pair) -> Iterator[LocalCloud]:
     control.stop()
 
 
+@pytest.mark.slow
 def test_replication_changes_the_settings_it_is_given_and_no_others(replicating: LocalCloud) -> None:
     def settings(*words: str) -> Any:
         status, output = run("replication", "--json", *words)
@@ -204,6 +205,7 @@ def api() -> Iterator[Api]:
         server.shutdown()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [200, 401, 404])
 def test_an_api_that_refuses_a_call_without_a_key_answers(api: Api, status: int) -> None:
     api.status = status
@@ -229,6 +231,7 @@ def test_what_the_caller_overrides_is_merged_into_what_the_local_cloud_needs() -
     assert record["bundling"] == "host"
 
 
+@pytest.mark.slow
 def test_memolith_dev_forwards_its_words_and_its_exit_code_to_the_checkout() -> None:
     done = CliRunner().invoke(main.app, ["dev", "replication", "--pause", "nonsense"])
     assert done.exit_code == 2

@@ -77,6 +77,7 @@ def test_nothing_is_put_once_the_answer_to_a_pause_is_in(remote: Remote, pair: P
     until(lambda: len(pair.listed()) == 50, "all of them after the pause")
 
 
+@pytest.mark.slow
 def test_a_held_object_stays_behind_until_it_is_let_go(remote: Remote, pair: Pair) -> None:
     remote.ask("/replication", {"hold": ["us-east-1/log/a"]})
     pair.put("us-east-1/log/a")
@@ -86,6 +87,7 @@ def test_a_held_object_stays_behind_until_it_is_let_go(remote: Remote, pair: Pai
     until(lambda: pair.listed() == ["us-east-1/log/a", "us-east-1/log/b"], "both")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", [{"lag_ms": -1}, {"speed": 1}, [1]])
 def test_bad_settings_are_answered_400_and_change_nothing(remote: Remote, wanted: Any) -> None:
     before = remote.ask("/replication")[1]["lag_ms"]

@@ -79,6 +79,7 @@ def test_a_port_that_is_no_number_is_refused_by_the_variables_name(monkeypatch: 
         localstack.endpoint_of_environment()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "body", "services"),
     [
@@ -163,6 +164,7 @@ def test_the_front_door_passes_a_request_on_as_it_is_and_the_answer_back(door: s
         assert json.load(answer) == ["POST", host, "/v1/a%2Fb?query=%C3%A9", "k", "é"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), [("PUT", f"/{REGION}/v1/a"), ("GET", "/eu-west-1/v1/a"), ("GET", "/")])
 def test_what_has_no_function_is_not_found_at_the_front_door(door: str, method: str, path: str) -> None:
     with pytest.raises(urllib.error.HTTPError) as refused:

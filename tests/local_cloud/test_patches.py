@@ -96,6 +96,7 @@ def guarded(enforcing: Clients) -> str:
     return name
 
 
+@pytest.mark.slow
 def test_a_policy_that_requires_conditional_puts_takes_them_and_refuses_others(
     enforcing: Clients, guarded: str
 ) -> None:
@@ -248,6 +249,7 @@ def test_a_warm_call_of_a_function_that_logs_nothing_does_not_wait_for_its_log(c
     assert min(took) < 0.040
 
 
+@pytest.mark.slow
 def test_making_a_function_in_one_region_leaves_its_twins_running_call_alone(clients: Clients) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

@@ -89,6 +89,7 @@ def test_a_version_erased_before_its_turn_is_not_copied(pair: Pair) -> None:
     assert pair.versions("us-east-1/log/a") == 1
 
 
+@pytest.mark.slow
 def test_what_the_destination_blanked_itself_is_not_brought_back_by_a_replicator_that_lost_its_ledger(
     pair: Pair,
 ) -> None:
@@ -103,6 +104,7 @@ def test_what_the_destination_blanked_itself_is_not_brought_back_by_a_replicator
     assert pair.body("us-east-1/log/a") == b""
 
 
+@pytest.mark.slow
 def test_what_was_put_while_nothing_ran_is_copied_afterwards_and_only_once(pair: Pair) -> None:
     first = pair.replicate()
     pair.put("us-east-1/log/a")
@@ -114,6 +116,7 @@ def test_what_was_put_while_nothing_ran_is_copied_afterwards_and_only_once(pair:
     assert pair.versions("us-east-1/log/a") == 1
 
 
+@pytest.mark.slow
 def test_what_was_owed_when_it_stopped_is_copied_by_the_next_one(pair: Pair) -> None:
     first = pair.replicate(Settings(lag_ms=60_000))
     pair.put("us-east-1/log/a")
@@ -151,6 +154,7 @@ def test_without_notifications_it_lists_and_copies_the_same(pair: Pair) -> None:
     assert set(replicator.status()["observes_by"].values()) == {"listing"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hooked", [True, False])
 def test_lag_holds_every_object_back_for_that_long(pair: Pair, hooked: bool) -> None:
     replicator = pair.replicate(Settings(lag_ms=700), hooked=hooked)
@@ -170,6 +174,7 @@ def test_a_lag_taken_back_frees_what_waits_already(pair: Pair) -> None:
     until(lambda: pair.listed() == ["us-east-1/log/a"], "the copy")
 
 
+@pytest.mark.slow
 def test_duplicate_puts_a_copy_twice_and_fires_two_events(pair: Pair) -> None:
     replicator = pair.replicate(Settings(duplicate=1.0))
     pair.put("us-east-1/log/a")
@@ -184,6 +189,7 @@ def test_duplicate_puts_a_copy_twice_and_fires_two_events(pair: Pair) -> None:
     assert replicator.recent()[0]["is_duplicate"]
 
 
+@pytest.mark.slow
 def test_reorder_lets_later_objects_arrive_first_and_loses_none(pair: Pair) -> None:
     replicator = pair.replicate(Settings(reorder=0.5))
     keys = [f"us-east-1/log/{number:02}" for number in range(20)]

@@ -41,6 +41,7 @@ def test_every_tool_says_what_it_takes_what_it_gives_and_what_it_may_do(server: 
     assert all(hint.open_world_hint is False for hint in hints.values())
 
 
+@pytest.mark.slow
 def test_every_tool_answers_its_call_in_words_and_in_structure(server: Server) -> None:
     said = {name: server.call(name, **arguments) for name, arguments in every_call().items()}
     assert set(said) == set(TOOLS)

@@ -37,6 +37,7 @@ def desktop(fresh: Fresh) -> Iterator[StdioServerParameters]:
         yield parameters
 
 
+@pytest.mark.slow
 def test_a_client_lists_and_calls_and_reads_over_stdio(fresh: Fresh, desktop: StdioServerParameters) -> None:
     async def act(client: Client) -> list[Any]:
         created = {"command": "create", "path": "/memories/a.md", "file_text": "1\n"}

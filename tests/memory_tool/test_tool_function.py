@@ -203,6 +203,7 @@ def test_a_read_that_gets_no_answer_is_repeated_and_a_write_is_not(fresh: Fresh,
     assert "may have been made" in answer["content"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("raised", "of_a_write"),
     [(Unavailable("gone"), "Nothing is known to have changed"), (OutcomeUnknown("lost"), "may have been made")],

@@ -117,6 +117,7 @@ def test_who_reads_on_gets_many_texts_with_each_request_however_slow_the_store_i
     assert len(desk.requests()) - before <= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reads_on", [True, False])
 def test_a_text_that_came_with_others_since_it_was_looked_for_is_not_asked_for_again(
     desk: Desk, reads_on: bool

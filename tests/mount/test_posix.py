@@ -363,6 +363,7 @@ def test_a_case_of_posix_holds_in_a_folder_of_this_machine(name: str, tmp_path: 
     CASES[name](tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(WHY_NOT), reason=f"NOTHING IS MOUNTED IN THESE TESTS: {WHY_NOT}")
 @pytest.mark.parametrize("name", CASES)
 def test_a_case_of_posix_holds_in_a_mount_unless_it_is_a_known_failure(name: str, here: Mounted) -> None:

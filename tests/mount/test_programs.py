@@ -50,6 +50,7 @@ def here(both: tuple[Mounted, Mounted]) -> Mounted:
     return both[0]
 
 
+@pytest.mark.slow
 def test_what_a_shell_writes_is_in_the_store_when_it_goes_on(laptop: Laptop, here: Mounted) -> None:
     here.ok("mkdir -p shell && echo one > shell/a.md && echo two >> shell/a.md && cat shell/a.md > shell/b.md")
     stored = laptop.stored(here.store_id)

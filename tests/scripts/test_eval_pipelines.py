@@ -95,6 +95,7 @@ def test_a_dream_that_makes_another_plan_when_it_is_taken_up_again_is_seen(
     assert any("texts of /MEMORY.md" in one for one in figures.failures)
 
 
+@pytest.mark.slow
 def test_an_index_over_its_cap_is_seen(scanner: Scanner, made: list[Session], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merging, "INDEX_MAX_LINES", 300)
     monkeypatch.setattr(dreams, "_grows_over_cap", lambda *_: False)

@@ -94,6 +94,7 @@ ROW_ERRORS: list[tuple[Script, type[Exception]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "error"), ROW_ERRORS)
 @pytest.mark.parametrize("change", [MAKE, CHANGE, DROP], ids=["put", "update", "delete"])
 def test_what_is_known_of_a_row_that_was_not_written(
@@ -235,6 +236,7 @@ READ_ERRORS: list[Script] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("answer", READ_ERRORS)
 def test_reads_are_there_or_unavailable(server: AwkwardServer, answer: Script) -> None:

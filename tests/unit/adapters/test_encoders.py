@@ -13,6 +13,7 @@ from memolith.adapters.encoders.use import VECTOR_BYTES, UseEncoder
 ENCODER = UseEncoder()
 
 
+@pytest.mark.slow
 def test_a_question_is_near_its_answer_in_another_language_and_far_from_other_texts() -> None:
     texts = {
         "german": ["Am Montag war Markt.", "Die Datenbank wird jede Nacht um zwei Uhr gesichert."],

@@ -69,5 +69,6 @@ def test_nothing_on_other_lines_excuses_what_an_order_means(looking: Scanner, or
     assert [text[:200] for text in texts if looking.scan_deeply(text).verdict is not Verdict.REJECT] == []
 
 
+@pytest.mark.slow
 def test_harmless_notes_stay_harmless_together(looking: Scanner) -> None:
     assert looking.scan_deeply("\n\n".join(NOTES)).verdict is Verdict.ALLOW

@@ -226,6 +226,7 @@ def test_an_answer_that_fills_the_models_window_is_a_failure_that_says_what_was_
     assert raised.value.usage == service.usage
 
 
+@pytest.mark.slow
 @EACH
 def test_each_error_of_a_service_has_its_kind_and_never_quotes_the_prompt(
     service: Service, server: AwkwardServer

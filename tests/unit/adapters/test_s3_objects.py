@@ -94,6 +94,7 @@ MISSES: list[tuple[Script, type[Exception]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(("answer", "error"), MISSES)
 def test_a_read_is_there_or_not_or_unavailable(server: AwkwardServer, answer: Script, error: type[Exception]) -> None:

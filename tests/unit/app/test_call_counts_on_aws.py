@@ -81,6 +81,7 @@ def on_aws() -> Iterator[OnAws]:
         counted.leave()
 
 
+@pytest.mark.slow
 def test_every_call_is_counted_as_it_is_sent(on_aws: OnAws) -> None:
     made = on_aws.create("/n/a")
     for act in (

@@ -260,6 +260,7 @@ def test_a_proof_does_not_hold_for_another_text(folder: Folder, trusted: Path) -
     assert (code, "the text is not that of the version" in told) == (1, True), told
 
 
+@pytest.mark.slow
 def test_what_was_sealed_without_the_key_is_proven_after_the_next_start_although_nothing_else_was_written(
     folder: Folder, trusted: Path
 ) -> None:

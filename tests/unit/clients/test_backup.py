@@ -34,6 +34,7 @@ def restored_at(desk: Desk, backup: str, *more: str) -> tuple[int, str, str]:
         return desk.run("backup", "restore", backup, *more, *words)
 
 
+@pytest.mark.slow
 def test_a_destroyed_deployment_is_restored_from_a_backup_with_every_store_and_version(desk: Desk) -> None:
     lived(desk)
     other = desk.json("stores", "create", "Archived", "--metadata", "team=core")["id"]
@@ -87,6 +88,7 @@ def test_a_backup_keeps_trust_classes_as_far_as_the_restoration_and_its_key_go(
     assert {row["path"]: row["trust"] for row in desk.json("ls", made["store"])} == restored
 
 
+@pytest.mark.slow
 def test_a_deleted_and_erased_store_alone_comes_back_from_a_backup(desk: Desk) -> None:
     lived(desk)
     desk.json("stores", "create", "Other")
@@ -166,6 +168,7 @@ def test_a_damaged_backup_is_named_and_nothing_is_restored_from_it(desk: Desk, d
     assert len(desk.json("stores", "list")) == 1
 
 
+@pytest.mark.slow
 def test_a_backup_says_what_it_leaves_out_and_keeps_the_records_of_a_store_if_asked(desk: Desk) -> None:
     desk.ok("put", desk.store, "/a.md", typed=b"text")
     session = desk.json("sessions", "begin", desk.store)["id"]
@@ -231,6 +234,7 @@ def stopping(backend: Backend, path: str = "memory_versions", allowed: int = 5, 
     return answer
 
 
+@pytest.mark.slow
 def test_a_restoration_that_stops_says_how_to_go_on_and_loses_nothing(desk: Desk) -> None:
     lived(desk)
     before = history(desk, desk.store)

@@ -34,6 +34,7 @@ def deletes(desk: Desk, store: str, ending: str, page: bool = False) -> None:
     desk.patch.setattr(desk.backend, "_http", noted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "page"), [("", False), ("/memory_versions", False), ("/memory_versions", True), ("/proposals", False)]
 )

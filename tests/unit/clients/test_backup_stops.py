@@ -24,6 +24,7 @@ def told(err: str, words: str) -> list[str]:
     return err.partition(f"{words}: memolith ")[2].split("\n")[0].split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["memory_versions", "memory_stores"])
 def test_the_commands_that_finish_a_restoration_go_to_the_deployment_that_was_named(desk: Desk, path: str) -> None:
     """It stops in the second store, or at its creation; the desk's own deployment is another one."""
@@ -44,6 +45,7 @@ def test_the_commands_that_finish_a_restoration_go_to_the_deployment_that_was_na
     assert desk.json("stores", "list") == ours
 
 
+@pytest.mark.slow
 def test_the_command_that_finishes_an_import_goes_to_the_deployment_that_was_named(desk: Desk) -> None:
     desk.put("/a.md", "one")
     desk.ok("export", desk.store, "history.tar", "--history")
@@ -82,6 +84,7 @@ def test_a_restoration_that_stops_after_its_first_store_does_not_say_to_run_it_a
     assert "same command" not in out + err and "Nothing was changed" not in err and "Try again" not in err
 
 
+@pytest.mark.slow
 def test_an_import_into_a_new_store_that_stops_names_that_store_to_go_on(desk: Desk) -> None:
     Path("notes").mkdir()
     for name in ("a", "b"):

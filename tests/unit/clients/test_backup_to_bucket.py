@@ -122,6 +122,7 @@ def test_an_altered_a_missing_and_an_additional_object_are_named(desk: Desk, buc
     assert len(desk.json("stores", "list")) == 1
 
 
+@pytest.mark.slow
 def test_what_is_altered_between_verification_and_restoration_is_not_restored(desk: Desk, bucket: Bucket) -> None:
     desk.put("/a.md", "one")
     desk.ok("backup", "create", KEPT)
@@ -138,6 +139,7 @@ def test_what_is_altered_between_verification_and_restoration_is_not_restored(de
     assert (code, f"{key} is damaged" in err) == (Exit.USAGE, True)
 
 
+@pytest.mark.slow
 def test_a_prefix_with_another_backup_is_refused_and_stays_as_it_is(desk: Desk, bucket: Bucket) -> None:
     desk.put("/a.md", "one")
     desk.ok("backup", "create", KEPT)
@@ -150,6 +152,7 @@ def test_a_prefix_with_another_backup_is_refused_and_stays_as_it_is(desk: Desk, 
     assert "must be new or empty" in desk.fails(Exit.USAGE, "backup", "create", "s3://kept/mine")
 
 
+@pytest.mark.slow
 def test_two_backups_at_once_into_one_prefix_overwrite_nothing_of_each_other(desk: Desk, bucket: Bucket) -> None:
     """The second one looks when nothing is there yet, and puts when the first one is done."""
     desk.put("/a.md", "one")
@@ -167,6 +170,7 @@ def test_two_backups_at_once_into_one_prefix_overwrite_nothing_of_each_other(des
     assert len(desk.json("backup", "verify", KEPT)) == 1
 
 
+@pytest.mark.slow
 def test_a_backup_that_was_killed_is_none_and_is_repeated_at_another_prefix(desk: Desk, bucket: Bucket) -> None:
     desk.put("/a.md", "one")
     desk.json("stores", "create", "Second")

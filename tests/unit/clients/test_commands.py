@@ -72,6 +72,7 @@ def test_a_path_at_fault_is_called_so_by_commands_that_look_for_it(desk: Desk) -
         assert "error: path: must" in desk.fails(Exit.USAGE, command, desk.store, "/a/../b"), command
 
 
+@pytest.mark.slow
 def test_both_sides_of_a_contradiction_are_shown_with_their_time_and_author(desk: Desk) -> None:
     desk.put("/plan.md", "---\nvalid_from: 2026-01-01\n---\n\n# Plan\n\n- [day] We deploy on Thursdays\n")
     desk.put("/ops/b.md", "- [day] [[Plan]]: we deploy on Fridays\n")
@@ -98,6 +99,7 @@ def test_both_sides_of_a_contradiction_are_shown_with_their_time_and_author(desk
     assert "--conflicts" in desk.fails(Exit.USAGE, "observations", desk.store, "--conflicts", "-c", "day")
 
 
+@pytest.mark.slow
 def test_a_conflict_behind_a_hundred_newer_ones_is_resolved_in_its_folder(desk: Desk) -> None:
     desk.put("/gateway.md", "# Gateway\n")
     desk.put("/decisions/a.md", "- [day] [[Gateway]]: we deploy on Thursdays\n")

@@ -42,6 +42,7 @@ def test_an_edit_that_changes_nothing_writes_nothing(desk: Desk, tmp_path: Path)
     assert kept(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_an_edit_that_meets_another_destroys_neither(desk: Desk, tmp_path: Path) -> None:
     memory = desk.put("/a", "one")
     write = f"urllib.request.urlopen(request(b'{{\"content\": \"theirs\"}}', '/{memory['id']}'))"

@@ -102,6 +102,7 @@ def test_an_import_that_is_repeated_changes_nothing(desk: Desk) -> None:
     assert history(desk, store) == history(desk, desk.store)
 
 
+@pytest.mark.slow
 def test_an_import_that_was_stopped_goes_on(desk: Desk) -> None:
     """After every version once: the calls before it were answered, those after it were not made."""
     lived(desk)

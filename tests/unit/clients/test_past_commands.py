@@ -244,6 +244,7 @@ def test_what_somebody_changes_meanwhile_is_kept_and_told(terminal: Terminal) ->
     assert terminal.holds() == {"/a": "3", "/b": "1"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writes", range(6))
 def test_a_run_that_stopped_is_finished_by_the_next(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch, writes: int

@@ -166,6 +166,7 @@ def test_a_region_that_the_app_refuses_takes_no_other_out_of_the_record_that_is_
     assert checkout.memolith["regions"] == [OLD, NEW]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["bootstrap", "deploy"])
 def test_what_stops_is_mended_and_run_again(checkout: Checkout, steps: list[str], command: str) -> None:
     checkout.fails.write_text(command)

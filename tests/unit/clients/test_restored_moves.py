@@ -127,6 +127,7 @@ def lose_first_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HttpApi, "_exchange", lost)
 
 
+@pytest.mark.slow
 def test_writes_whose_answers_are_lost_are_restored_and_done_once(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,6 +228,7 @@ def proposed(terminal: Terminal) -> dict[str, tuple[str, str, str | None]]:
     return {one["id"]: (edit["op"], edit["path"], edit["to"]) for one in shown for edit in one["edits"]}
 
 
+@pytest.mark.slow
 def test_what_waits_for_approval_is_kept_with_its_proposal_and_all_else_is_restored(terminal: Terminal) -> None:
     """The run ended at the first of them, each time that it was begun."""
     a, b, c, gone = (terminal.create(path, "1") for path in ("/a", "/kept/b", "/z", "/kept/gone"))

@@ -208,6 +208,7 @@ def test_a_damaged_file_of_defaults_is_named(desk: Desk, tmp_path: Path) -> None
 # ---- folders --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_folder_is_copied_moved_and_deleted(desk: Desk) -> None:
     for path in ("/n/a", "/n/m/b", "/x"):
         desk.put(path, path)
@@ -239,6 +240,7 @@ def test_a_folder_is_moved_as_far_as_its_places_are_free(desk: Desk) -> None:
 # ---- the past -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_deleted_memory_is_restored_by_its_path(desk: Desk) -> None:
     desk.put("/a", "one")
     assert "is not deleted" in desk.fails(Exit.USAGE, "restore", desk.store, "/a")

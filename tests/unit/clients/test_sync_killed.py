@@ -19,6 +19,7 @@ def test_a_pass_has_more_points_than_are_tried_here(tmp_path: Path) -> None:
 POINTS = (8, 14, 19, 20, 25, 31, 36, 41)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", POINTS)
 def test_a_sync_that_is_killed_is_finished_by_the_next(tmp_path: Path, at: int) -> None:
     finished_by_the_next(tmp_path, at)

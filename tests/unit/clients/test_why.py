@@ -25,6 +25,7 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     return json.loads(answer.out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behavior", ["propose", "update_existing"])
 def test_a_line_leads_to_its_dream_with_model_prompt_and_sources(
     behavior: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -241,6 +241,7 @@ WAYS: dict[str, Callable[[Desk], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_no_way_in_shows_a_withheld_text_to_an_admins_key_that_did_not_ask_for_it(
     desk: Desk, way: Callable[[Desk], Any]

@@ -62,6 +62,7 @@ def test_any_order_and_any_repeats_give_the_same_row(records: list[VerdictRecord
     assert folded(records, folded(records)) == folded(records)
 
 
+@pytest.mark.slow
 @given(of_one_text().map(lambda some: some[:4]))
 def test_every_order_of_a_few_verdicts_gives_the_same_row(records: list[VerdictRecord]) -> None:
     for order in permutations(records):

@@ -131,6 +131,7 @@ def middle(path: Path) -> None:
         file.write(os.urandom(size - 8192))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [header, middle], ids=["in its header", "in its pages"])
 def test_a_broken_index_is_set_aside_and_made_anew_by_the_next_start(
     laptop: Laptop, damage: Callable[[Path], None], caplog: pytest.LogCaptureFixture
@@ -231,6 +232,7 @@ def test_the_indexer_goes_on_after_an_error_that_nobody_foresaw(
     assert [record.__dict__["reason"] for record in waits] == ["PermissionError"]
 
 
+@pytest.mark.slow
 def test_an_index_that_is_made_anew_has_what_was_redacted_erased_where_it_had_come_back(laptop: Laptop) -> None:
     """As from a copy of the folder that somebody brought back in part."""
     made = filled(laptop)

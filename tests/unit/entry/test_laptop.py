@@ -198,6 +198,7 @@ def test_a_message_that_cannot_be_folded_is_set_aside_and_stops_no_other(laptop:
         assert "not a key of Memolith" in buried[1]
 
 
+@pytest.mark.slow
 def test_a_key_whose_object_never_comes_is_looked_for_a_few_times_and_then_forgotten(laptop: Laptop) -> None:
     with laptop.site() as site:
         laptop.settle(site)
@@ -221,6 +222,7 @@ def test_a_key_whose_object_comes_late_is_folded_all_the_same(laptop: Laptop) ->
         assert laptop.paths(site) == ["/a"]
 
 
+@pytest.mark.slow
 def test_sealing_erasing_and_sweeping_go_on_after_the_clock_was_set_back(
     laptop: Laptop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,6 +52,7 @@ def entries(site: LocalSite) -> list[str]:
     return list(site.region.objects.list("laptop/log/").keys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lose", [remove_queue, damage_queue])
 def test_every_text_is_scanned_after_its_commit_although_the_queue_with_its_request_was_lost(
     laptop: Laptop, lose: Callable[[Path], None]

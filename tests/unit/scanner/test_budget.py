@@ -91,6 +91,7 @@ PIECES = 50
 """How many times a scan may ask before its budget is spent, here."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("look", "seconds", "most"),
     [

@@ -73,17 +73,20 @@ def test_a_store_may_allow_the_rule(looking: Scanner) -> None:
     assert looking.scan_deeply(ORDER, allow=frozenset({"meaning"})).verdict is Verdict.ALLOW
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("excuse", BESIDE)
 def test_nothing_beside_an_order_excuses_what_it_means(looking: Scanner, excuse: str) -> None:
     for text in (f"{excuse}\n{ORDER}.", f"{ORDER}.\n{excuse}"):
         assert looking.scan_deeply(text).verdict is Verdict.REJECT, text[:200]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(AROUND)))
 def test_nothing_around_an_order_excuses_what_it_means(looking: Scanner, number: int) -> None:
     assert looking.scan_deeply(AROUND[number](ORDER)).verdict is Verdict.REJECT
 
 
+@pytest.mark.slow
 def test_no_random_wrapping_excuses_what_an_order_means(looking: Scanner) -> None:
     chooser = random.Random(20)
     texts = [wrapped(chooser, f"{ORDER}.") for _ in range(60)]

@@ -68,6 +68,7 @@ def test_observations_fit_into_an_answer_with_the_memories_that_they_are_of(scen
     assert bytes_of(graph_views.observations(answer, 0)) < 1.2 * GRAPH_MAX_BYTES
 
 
+@pytest.mark.slow
 def test_conflicts_fit_into_an_answer_with_both_sides_of_each(scene: Searched) -> None:
     asked: dict[str, Any] = {"path_prefix": None, "superseded": False, "limit": 100}
     answer = scene.at(HOME).conflicts.page(scene.call(), scene.store, **asked)

@@ -176,6 +176,7 @@ def test_a_reader_that_lacks_more_than_it_may_fetch_has_the_packer_make_it() -> 
     assert len(scene.packs()) == 1
 
 
+@pytest.mark.slow
 def test_where_no_packer_answers_a_search_says_so_and_the_next_one_tries_again(scene: Searched) -> None:
     for number in range(FETCHED_MAX + 1):
         scene.create(f"/n/{number}.md", f"Number {number} is a number.")

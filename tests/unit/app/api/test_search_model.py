@@ -46,6 +46,7 @@ def test_a_memory_in_another_language_is_found_though_no_word_leads_to_it() -> N
     assert scene.search("quarterly revenue forecast spreadsheets") == [], "what is about something else is not near"
 
 
+@pytest.mark.slow
 def test_of_memories_with_the_same_words_the_one_that_means_it_comes_first() -> None:
     texts = {
         "a": "The mouse was caught by the trap.",

@@ -265,6 +265,7 @@ def test_a_reversal_refuses_to_bring_a_withheld_text_back_and_says_why(edit: Edi
     assert texts(desk.scene) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [HOME, AWAY])
 @pytest.mark.parametrize("in_session", [False, True])
 def test_an_edit_of_a_part_of_a_withheld_text_says_nothing_of_what_is_in_it(

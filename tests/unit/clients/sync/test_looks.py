@@ -75,6 +75,7 @@ def test_a_file_that_was_left_alone_is_not_read_again(
     assert synced(desk, folder) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [".x.config", "plan.tmp"])
 def test_a_file_that_was_meant_though_its_name_looks_temporary_is_sent_once_it_was_left_alone_for_a_minute(
     desk: Desk, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch

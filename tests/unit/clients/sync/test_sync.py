@@ -112,6 +112,7 @@ def test_a_text_that_one_key_may_not_write_is_sent_once_another_key_may(desk: De
     assert synced(desk, folder) == {"/c.md": "sent"}
 
 
+@pytest.mark.slow
 def test_very_many_files_that_are_gone_are_asked_about(desk: Desk, tmp_path: Path) -> None:
     root = fill(tmp_path / "folder", {f"{n}.md": str(n) for n in range(12)})
     synced(desk, root)
@@ -169,6 +170,7 @@ def test_a_file_that_was_renamed_into_a_folder_of_its_own_name_is_the_same_memor
     assert files(folder) == memories(desk) == {"a.md/index.md": "one\n", "n/b.md": "two\n"}
 
 
+@pytest.mark.slow
 def test_a_text_whose_way_is_blocked_by_a_memory_that_is_not_deleted_yet_waits_for_it(
     desk: Desk, tmp_path: Path
 ) -> None:
@@ -210,6 +212,7 @@ def test_what_is_remembered_may_be_lost_and_what_differs_is_kept_twice(desk: Des
     assert files(folder)["a.md"] == "one\n" and "mine" in files(folder).values()
 
 
+@pytest.mark.slow
 def test_a_pass_that_gets_no_answer_changes_nothing(desk: Desk, folder: Path) -> None:
     before = files(folder)
     desk.fails(Exit.NO_ANSWER, "sync", desk.store, str(folder), "--api-url", "http://127.0.0.1:9")
@@ -232,6 +235,7 @@ def test_what_the_folder_ignores_stays_there_and_is_no_news(desk: Desk, folder: 
     assert set(memories(desk)) == {"a.md", "n/b.md"}
 
 
+@pytest.mark.slow
 def test_what_the_store_has_is_synced_whatever_the_folder_ignores_and_nothing_is_deleted_for_it(
     desk: Desk, folder: Path
 ) -> None:
@@ -273,6 +277,7 @@ class TestUnderTheScanner:
         fill(root, {"bad.md": "Builds run with make."})
         assert synced(desk, root) == {"/bad.md": "sent"}
 
+    @pytest.mark.slow
     def test_a_file_with_a_secret_becomes_what_the_store_has_of_it(self, desk: Desk, tmp_path: Path) -> None:
         desk.ok("stores", "update", desk.store, "--secrets", "redact")
         token = "ghp_" + "q8Zt3mW0xKcVbN5rYs2LdJ7fHgP1aEuR4oTi"

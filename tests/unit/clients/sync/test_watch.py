@@ -110,6 +110,7 @@ def test_ctrl_c_within_a_pass_ends_a_watch_though_the_disk_is_full(
 NO_PATTERNS = pytest.mark.parametrize("line", ["!", "[z-a].log"])
 
 
+@pytest.mark.slow
 @NO_PATTERNS
 def test_a_watch_goes_on_after_passes_in_which_the_patterns_of_the_folder_were_half_edited_and_sends_nothing_in_them(
     desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch, line: str

@@ -102,6 +102,7 @@ def test_of_two_names_that_differ_in_their_normalization_form_alone_one_goes_in(
     assert desk.ok("cat", desk.store, "/é") == "composed"
 
 
+@pytest.mark.slow
 @on_both
 def test_an_import_again_continues_in_the_store_that_it_made(desk: Desk, tmp_path: Path) -> None:
     folder = fill(tmp_path / "Team", {"a.md": "1"})

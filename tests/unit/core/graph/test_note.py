@@ -218,6 +218,7 @@ def test_the_text_of_a_heading_ends_before_what_closes_it(heading: str, text: st
     assert [one.text for one in inlines(heading)] == ([] if text is None else [text])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [" ", "\t", "#", " #"])
 @pytest.mark.parametrize("mark", ["# ", "## ", "- # "])
 def test_a_heading_with_a_million_blanks_or_marks_in_it_is_parsed(mark: str, run: str) -> None:
