@@ -85,14 +85,12 @@ def _rebuild(rebuilding: Rebuild, progress_on: Console) -> int:
         TextColumn("{task.fields[speed_and_rest]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=progress_on) as progress:
+    begun: list[str] = []
+    with Progress(*columns, console=progress_on) as progress, once_changed(begun):
         task = progress.add_task("starting", total=None, speed_and_rest="")
 
-        begun = False
-
         def report(step: Step) -> None:
-            nonlocal begun
-            begun = True
+            begun.append(step.stage)
             progress.update(
                 task,
                 description=step.stage,
@@ -101,11 +99,7 @@ def _rebuild(rebuilding: Rebuild, progress_on: Console) -> int:
                 speed_and_rest=_speed_and_rest(step),
             )
 
-        try:
-            return rebuilding.run(report)
-        except MemolithError:
-            with once_changed(begun):
-                raise
+        return rebuilding.run(report)
 
 
 def _speed_and_rest(step: Step) -> str:

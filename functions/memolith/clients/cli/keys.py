@@ -260,8 +260,8 @@ def _check_limits(asked: Mapping[str, Any], issued: Mapping[str, Any], where: li
     """Raise DoneInPart for a key that a deployment of an earlier release made without its limits; `where` has it
     revoked in the same one.
     """
-    revoke = shlex.join(["memolith", "keys", "revoke", str(issued.get("key_id")), *where])
     if any(issued.get(name) != limit for name, limit in asked.items()):
+        revoke = shlex.join(["memolith", "keys", "revoke", str(issued["key_id"]), *where])
         raise DoneInPart(
             f"this deployment is of a release without limits of keys, and made {issued['key_id']} without them",
             f"Run `{revoke}`, then upgrade the deployment.",

@@ -36,7 +36,7 @@ from memolith.clients.cli.deployment_target import Aws, Target, find_target
 from memolith.clients.cli.failures import once_changed
 from memolith.clients.cli.groups import group
 from memolith.clients.cli.output import Json, confirm
-from memolith.core.errors import Damaged, InvalidRequest, MemolithError, Unavailable
+from memolith.core.errors import Damaged, InvalidRequest, Unavailable
 from memolith.ports.clock import Clock
 
 RECORD = Path("cdk.json")
@@ -245,23 +245,17 @@ def copy(target: Target, region: str, said_on: Console) -> int:
     if region_addition.is_replicated(target, region):
         memolith = replace(memolith, objects=agreed)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=said_on) as progress:
+    begun: list[str] = []
+    with Progress(*columns, console=said_on) as progress, once_changed(begun):
         task = progress.add_task("comparing", total=None)
 
-        begun = False
-
         def report(step: Step) -> None:
-            nonlocal begun
-            begun = True
+            begun.append(step.prefix)
             origin = step.prefix if step.prefix == step.source else f"{step.prefix} from {step.source}"
             text = f"pass {step.number}: {origin}; {step.copied} objects copied"
             progress.update(task, description=text)
 
-        try:
-            copied = RegionBackfill(memolith, others).run(report)
-        except MemolithError:
-            with once_changed(begun):
-                raise
+        copied = RegionBackfill(memolith, others).run(report)
     if agreed.differing:
         raise Damaged(
             f"{copied} objects were copied to {region}, and {len(agreed.differing)} that it wrote itself were not, "
